@@ -1,0 +1,2 @@
+//! The `referee` binary.
+fn main() {}

@@ -1,0 +1,17 @@
+//! The nouns and functions of the papers: payload types, expressions, global types, session types,
+//! relative types, machines and systems; projection, merging, duality, well-formedness.
+//!
+//! Everything here is pure: no I/O, no clock, no source text. A place in the user's text is an opaque
+//! [`Origin`] which only `referee-syntax` can turn into a line and a column. Every traversal is
+//! iterative, so that a protocol nested a hundred thousand levels deep is an answer, not a crash.
+//!
+//! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`].
+
+pub mod expr;
+pub mod machine;
+pub mod payload;
+pub mod vocabulary;
+
+pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
+pub use payload::Type;
+pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Vocabulary};
