@@ -7,11 +7,17 @@
 //!
 //! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`].
 
+pub mod equivalence;
 pub mod expr;
+pub mod global;
 pub mod machine;
 pub mod payload;
+pub mod project;
+pub mod relative;
+pub mod session;
 pub mod vocabulary;
 
+pub use global::{Branch, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};
 pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
 pub use payload::Type;
 pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Vocabulary};

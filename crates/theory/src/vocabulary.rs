@@ -87,6 +87,7 @@ pub struct Vocabulary {
     messages: Set<MessageSpec>,
     /// For each message, the first message with the same label, types and assertion (field names apart).
     signatures: Vec<Message>,
+    first_by_label: rustc_hash::FxHashMap<Label, Message>,
     by_signature: rustc_hash::FxHashMap<(Label, Vec<Type>, Option<Arc<Expr>>), Message>,
 }
 
@@ -124,6 +125,7 @@ impl Vocabulary {
         let message = Message(narrow(index));
         if new {
             let spec = &self.messages[index];
+            self.first_by_label.entry(spec.label).or_insert(message);
             let types = spec.fields.iter().map(|field| field.ty.clone()).collect();
             let key = (spec.label, types, spec.assertion.clone());
             self.signatures.push(*self.by_signature.entry(key).or_insert(message));
@@ -205,6 +207,12 @@ impl Vocabulary {
     #[must_use]
     pub fn signature(&self, message: Message) -> Message {
         self.signatures[message.index()]
+    }
+
+    /// The representative of all messages with `message`'s label, for where only the label counts.
+    #[must_use]
+    pub fn first_with_label(&self, message: Message) -> Message {
+        self.first_by_label[&self.label(message)]
     }
 
     /// `message` as users write it: `Auth(uname: string, pwd: string)`.

@@ -1,0 +1,219 @@
+//! Global types: all exchanges of a protocol seen from above (paper `004`, Definition 4).
+//!
+//! A [`GlobalType`] is an arena of nodes, not a boxed tree: it may be nested arbitrarily deep, and what
+//! follows a choice is one shared node rather than a copy per branch. Compared with the paper, the branches
+//! of an exchange may have different receivers, messages carry assertions, and recursion carries data.
+//!
+//! **Levels.** Recursion variables are identified by [`Rec::level`], 1 + the greatest level among the
+//! variables free in the whole `μX.G`, or 0 when it is closed. Within a body, a call at level *l* means the
+//! nearest enclosing binder of level *l*. Levels do not depend on names nor on the path from the root, so
+//! structural equality of nodes is equality up to renaming of binders, even where nodes are shared.
+
+use std::sync::Arc;
+
+use crate::expr::Expr;
+use crate::payload::Type;
+use crate::vocabulary::{Message, Origin, Role, Vocabulary};
+
+mod build;
+mod order;
+
+pub use build::{GlobalError, GlobalTypeBuilder, MAX_LEVEL};
+
+/// A node of a [`GlobalType`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// This node as a table index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What can stand at a node.
+#[derive(Clone, Debug)]
+pub enum Global {
+    /// The protocol is over.
+    End,
+    /// One role sends one of several messages.
+    Exchange(Exchange),
+    /// `μX.G`.
+    Rec(Rec),
+    /// `X`.
+    Call(Call),
+}
+
+/// `sender` picks one of `branches` and sends its message.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Who chooses and sends.
+    pub sender: Role,
+    /// What can be sent: at least one branch, no two with the same receiver and label.
+    pub branches: Vec<Branch>,
+    /// The choice, or the message where there is nothing to choose.
+    pub origin: Origin,
+}
+
+impl Exchange {
+    /// The one receiver of all branches, if there is one.
+    #[must_use]
+    pub fn receiver(&self) -> Option<Role> {
+        let first = self.branches.first()?.receiver;
+        self.branches.iter().all(|branch| branch.receiver == first).then_some(first)
+    }
+
+    /// Whether `role` sends or may receive here.
+    #[must_use]
+    pub fn involves(&self, role: Role) -> bool {
+        self.sender == role || self.branches.iter().any(|branch| branch.receiver == role)
+    }
+}
+
+/// One alternative of an [`Exchange`].
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
+    /// Who receives.
+    pub receiver: Role,
+    /// What is sent.
+    pub message: Message,
+    /// How the protocol goes on.
+    pub next: NodeId,
+    /// The message in the text.
+    pub origin: Origin,
+}
+
+/// A recursive definition.
+#[derive(Clone, Debug)]
+pub struct Rec {
+    /// What the text calls the variable. Not significant: see [`Rec::level`].
+    pub name: Arc<str>,
+    /// Identifies the binder among those that enclose a call; see the module's introduction.
+    pub level: u32,
+    /// Data carried around the loop.
+    pub parameters: Vec<Parameter>,
+    /// The definition.
+    pub body: NodeId,
+    /// The `rec` in the text.
+    pub origin: Origin,
+}
+
+/// A recursion variable with data: nuScr's `rec X [t<B>: int = e]`.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The variable.
+    pub name: Arc<str>,
+    /// The roles that know its value; none given means all.
+    pub roles: Vec<Role>,
+    /// Its type.
+    pub ty: Type,
+    /// Its value on entry.
+    pub initial: Arc<Expr>,
+    /// Where it is declared.
+    pub origin: Origin,
+}
+
+/// A recursive call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The definition that is called; it encloses the call.
+    pub target: NodeId,
+    /// New values of the parameters; empty means unchanged.
+    pub arguments: Vec<Arc<Expr>>,
+    /// The `continue` in the text.
+    pub origin: Origin,
+}
+
+/// A global protocol that is closed, guarded, and whose choices are between distinct messages. Only
+/// [`GlobalTypeBuilder::finish`] makes one.
+#[derive(Clone, Debug)]
+pub struct GlobalType {
+    vocabulary: Arc<Vocabulary>,
+    nodes: Vec<Global>,
+    root: NodeId,
+}
+
+impl GlobalType {
+    /// The names behind the numbers.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// Where the protocol starts.
+    #[must_use]
+    pub fn root(&self) -> NodeId {
+        self.root
+    }
+
+    /// What stands at `node`.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> &Global {
+        &self.nodes[node.index()]
+    }
+
+    /// How many nodes there are. Every one is reachable.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Global)> + ExactSizeIterator {
+        self.nodes.iter().enumerate().map(|(index, node)| (id(index), node))
+    }
+
+    /// All exchanges.
+    pub fn exchanges(&self) -> impl Iterator<Item = (NodeId, &Exchange)> {
+        self.nodes().filter_map(|(id, node)| match node {
+            Global::Exchange(exchange) => Some((id, exchange)),
+            _ => None,
+        })
+    }
+
+    /// The roles that take part in an exchange, in the order of their declaration: `part(G)`.
+    #[must_use]
+    pub fn participants(&self) -> Vec<Role> {
+        let mut takes_part = vec![false; self.vocabulary.roles().len()];
+        for (_, exchange) in self.exchanges() {
+            takes_part[exchange.sender.index()] = true;
+            for branch in &exchange.branches {
+                takes_part[branch.receiver.index()] = true;
+            }
+        }
+        self.vocabulary.roles().filter(|role| takes_part[role.index()]).collect()
+    }
+
+    /// Every node after all nodes it leads to, calls aside (a call leads back).
+    #[must_use]
+    pub fn postorder(&self) -> Vec<NodeId> {
+        order::postorder(&self.nodes, self.root)
+    }
+}
+
+impl Global {
+    /// Calls `visit` with every node this one leads to, in order; a call leads nowhere.
+    pub fn for_each_child(&self, mut visit: impl FnMut(NodeId)) {
+        match self {
+            Self::End | Self::Call(_) => {}
+            Self::Exchange(exchange) => exchange.branches.iter().for_each(|branch| visit(branch.next)),
+            Self::Rec(rec) => visit(rec.body),
+        }
+    }
+
+    /// As [`for_each_child`](Self::for_each_child), to redirect them.
+    pub fn for_each_child_mut(&mut self, mut visit: impl FnMut(&mut NodeId)) {
+        match self {
+            Self::End | Self::Call(_) => {}
+            Self::Exchange(exchange) => {
+                exchange.branches.iter_mut().for_each(|branch| visit(&mut branch.next));
+            }
+            Self::Rec(rec) => visit(&mut rec.body),
+        }
+    }
+}
+
+fn id(index: usize) -> NodeId {
+    NodeId(u32::try_from(index).unwrap_or(u32::MAX))
+}

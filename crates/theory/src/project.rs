@@ -1,0 +1,285 @@
+//! Projection of a global type onto one role, with full merging.
+//!
+//! The projection is computed as a [`Machine`] whose states are the sets of actions that the role may be
+//! in front of, given all it has seen: a subset construction. On such a set, merging is
+//!
+//! - receives from one sender: the union of their labels, continuations of a common label merged in turn;
+//! - sends: defined only when all offer the same messages, for the role would choose without knowing where
+//!   it is;
+//! - anything else (send and receive, receives from different senders, an end and an action): undefined.
+//!
+//! This is the coinductive reading of the textbook's inductive full merge: it is defined wherever that is,
+//! with the same behaviour, and also where branches agree only after unfolding their recursions. A loop in
+//! which the role takes no part contributes nothing: the role waits for what comes after it.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::global::{Global, GlobalType, NodeId};
+use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition};
+use crate::vocabulary::{Label, Message, Origin, Role};
+
+mod blame;
+
+/// Projections with more states than this are refused: subsets can be exponentially many.
+const MAX_STATES: usize = 1 << 20;
+
+/// What a role may be in front of: an element of a state of the projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Item {
+    /// The protocol ends.
+    End,
+    /// The role sends one of the branches of this exchange.
+    Send(NodeId),
+    /// The role receives this branch of this exchange.
+    Receive(NodeId, u32),
+}
+
+type Items = Rc<[Item]>;
+
+/// Why a global type has no projection onto a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectionError {
+    /// The role that cannot know what to do.
+    pub role: Role,
+    /// In which way the branches disagree.
+    pub conflict: Conflict,
+    /// The choice that the role does not learn about, with the branches that disagree, where it is known.
+    pub choice: Option<HiddenChoice>,
+    /// What the role does first in one branch …
+    pub left: RoleAction,
+    /// … and in the other.
+    pub right: RoleAction,
+}
+
+/// How two branches disagree for a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// In one branch the role sends, in the other it receives.
+    SendOrReceive,
+    /// In one branch the role is done, in the other it is not.
+    EndOrAction,
+    /// The role waits for different senders.
+    DifferentSenders,
+    /// The role sends different messages.
+    DifferentSends,
+    /// The role receives the same label with different payloads or assertions.
+    DifferentPayloads,
+    /// The projection exceeds the built-in limit on its size.
+    TooLarge,
+}
+
+/// A choice whose outcome a role would need to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HiddenChoice {
+    /// The choice.
+    pub origin: Origin,
+    /// Who makes it.
+    pub sender: Role,
+    /// The message of the branch that leads to [`ProjectionError::left`].
+    pub left: (Message, Origin),
+    /// The message of the branch that leads to [`ProjectionError::right`].
+    pub right: (Message, Origin),
+}
+
+/// A first action of a role in a branch; `None` inside means it does nothing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleAction {
+    /// The role is done.
+    End,
+    /// It sends or receives.
+    Act {
+        /// The direction.
+        action: Action,
+        /// The other role.
+        peer: Role,
+        /// The message.
+        message: Message,
+        /// Where the text says so.
+        origin: Origin,
+    },
+}
+
+impl GlobalType {
+    /// The machine of `role`.
+    ///
+    /// # Errors
+    /// When the role would have to behave differently after choices it cannot tell apart.
+    pub fn project(&self, role: Role) -> Result<Machine, ProjectionError> {
+        Projection { global: self, role, closures: FxHashMap::default() }.run()
+    }
+
+    /// The system of all roles' machines.
+    ///
+    /// # Errors
+    /// Every role without a projection.
+    pub fn project_all(&self) -> Result<System, Vec<ProjectionError>> {
+        let mut machines = Vec::new();
+        let mut errors = Vec::new();
+        for role in self.vocabulary().roles() {
+            match self.project(role) {
+                Ok(machine) => machines.push(machine),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(System::new(self.vocabulary().clone(), machines)) } else { Err(errors) }
+    }
+}
+
+struct Projection<'a> {
+    global: &'a GlobalType,
+    role: Role,
+    /// What is visible from each node where more than one walk may begin.
+    closures: FxHashMap<NodeId, Items>,
+}
+
+impl Projection<'_> {
+    fn run(mut self) -> Result<Machine, ProjectionError> {
+        let mut builder = MachineBuilder::new(self.role);
+        let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        let mut queue = VecDeque::new();
+        let initial = self.closure(self.global.root());
+        numbers.insert(Rc::clone(&initial), builder.add_state());
+        queue.push_back(initial);
+        while let Some(items) = queue.pop_front() {
+            let source = numbers[&items];
+            for (action, peer, message, origin, nexts) in self.merge(&items)? {
+                let target_items = self.closure_of_all(&nexts);
+                let target = match numbers.get(&target_items) {
+                    Some(&known) => known,
+                    None => {
+                        if numbers.len() >= MAX_STATES {
+                            return Err(self.conflict(Conflict::TooLarge, items[0], items[0]));
+                        }
+                        let fresh = builder.add_state();
+                        numbers.insert(Rc::clone(&target_items), fresh);
+                        queue.push_back(target_items);
+                        fresh
+                    }
+                };
+                builder.add_transition(source, Transition { action, peer, message, target, origin });
+            }
+        }
+        Ok(builder.finish())
+    }
+
+    /// The transitions of the state `items`, each with the nodes it may lead to.
+    #[expect(clippy::type_complexity, reason = "private, and a struct would only name the tuple")]
+    fn merge(
+        &self,
+        items: &[Item],
+    ) -> Result<Vec<(Action, Role, Message, Origin, Vec<NodeId>)>, ProjectionError> {
+        let Some(&first) = items.first() else { return Ok(Vec::new()) };
+        let vocabulary = self.global.vocabulary();
+        // Transitions in the order of the text; the map finds the one that a further item joins.
+        let mut merged: Vec<(Action, Role, Message, Origin, Vec<NodeId>)> = Vec::new();
+        let mut by_label: BTreeMap<(Role, Label), usize> = BTreeMap::new();
+        for &item in items {
+            match (first, item) {
+                (Item::End, Item::End) => {}
+                (Item::End, _) | (_, Item::End) => {
+                    return Err(self.conflict(Conflict::EndOrAction, first, item));
+                }
+                (Item::Send(_), Item::Send(node)) => {
+                    let exchange = self.exchange(node);
+                    if item != first && exchange.branches.len() != merged.len() {
+                        return Err(self.conflict(Conflict::DifferentSends, first, item));
+                    }
+                    for branch in &exchange.branches {
+                        let key = (branch.receiver, vocabulary.label(branch.message));
+                        if item == first {
+                            by_label.insert(key, merged.len());
+                            let (receiver, message) = (branch.receiver, branch.message);
+                            merged.push((Action::Send, receiver, message, branch.origin, vec![branch.next]));
+                            continue;
+                        }
+                        match by_label.get(&key).map(|&slot| &mut merged[slot]) {
+                            Some(known) if vocabulary.same_signature(known.2, branch.message) => {
+                                known.4.push(branch.next);
+                            }
+                            _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
+                        }
+                    }
+                }
+                (Item::Receive(..), Item::Receive(node, index)) => {
+                    let exchange = self.exchange(node);
+                    let branch = &exchange.branches[index as usize];
+                    if exchange.sender != self.sender_of(first) {
+                        return Err(self.conflict(Conflict::DifferentSenders, first, item));
+                    }
+                    let key = (exchange.sender, vocabulary.label(branch.message));
+                    match by_label.get(&key).map(|&slot| &mut merged[slot]) {
+                        None => {
+                            by_label.insert(key, merged.len());
+                            let (sender, message) = (exchange.sender, branch.message);
+                            merged.push((Action::Receive, sender, message, branch.origin, vec![branch.next]));
+                        }
+                        Some(known) if vocabulary.same_signature(known.2, branch.message) => {
+                            known.4.push(branch.next);
+                        }
+                        Some(_) => return Err(self.conflict(Conflict::DifferentPayloads, first, item)),
+                    }
+                }
+                (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
+                    return Err(self.conflict(Conflict::SendOrReceive, first, item));
+                }
+            }
+        }
+        Ok(merged)
+    }
+
+    fn closure_of_all(&mut self, nodes: &[NodeId]) -> Items {
+        if let [node] = nodes {
+            return self.closure(*node);
+        }
+        let mut all: Vec<Item> = Vec::new();
+        for &node in nodes {
+            all.extend_from_slice(&self.closure(node));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all.into()
+    }
+
+    /// What the role can be in front of when the protocol is at `start`, sorted.
+    fn closure(&mut self, start: NodeId) -> Items {
+        if let Some(known) = self.closures.get(&start) {
+            return Rc::clone(known);
+        }
+        let mut items = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![start];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if let Some(known) = self.closures.get(&node) {
+                items.extend_from_slice(known);
+                continue;
+            }
+            match self.global.node(node) {
+                Global::End => items.push(Item::End),
+                Global::Rec(rec) => stack.push(rec.body),
+                Global::Call(call) => stack.push(call.target),
+                Global::Exchange(exchange) if exchange.sender == self.role => items.push(Item::Send(node)),
+                Global::Exchange(exchange) => {
+                    for (index, branch) in (0..).zip(&exchange.branches) {
+                        if branch.receiver == self.role {
+                            items.push(Item::Receive(node, index));
+                        } else {
+                            stack.push(branch.next);
+                        }
+                    }
+                }
+            }
+        }
+        items.sort_unstable();
+        items.dedup();
+        let items: Items = items.into();
+        self.closures.insert(start, Rc::clone(&items));
+        items
+    }
+}

@@ -1,0 +1,243 @@
+//! Algorithm 1 of paper `004`, with the locations of Algorithm 3.
+//!
+//! Three readings where the printed algorithm leaves room (see `docs/limits.md`): projections are compared
+//! up to renaming of recursion variables; "a recursive call on any Y ≠ X" (line 12) means a *free* one, so
+//! that nested loops of dependencies alone are pruned too; lines 8 and 9 forward labels, not payloads.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Relative, RelativeId, RelativeType};
+use crate::global::{Exchange, Global, GlobalType, NodeId};
+use crate::machine::Action;
+use crate::vocabulary::{Message, Origin, Role};
+
+/// Why a global type is not usable through relative types: it is not well formed (Definition 7).
+#[derive(Clone, Debug)]
+pub struct RelativeError {
+    /// The two roles whose relative type is undefined.
+    pub pair: (Role, Role),
+    /// At which exchange.
+    pub undefined: Undefined,
+}
+
+/// An exchange that decides something between two roles, neither of which takes part in it.
+#[derive(Clone, Debug)]
+pub struct Undefined {
+    /// The exchange in the global type.
+    pub exchange: NodeId,
+    /// Its place in the text.
+    pub origin: Origin,
+    /// Who sends there.
+    pub sender: Role,
+    /// Who may receive there.
+    pub receivers: Vec<Role>,
+    /// One branch, and what the pair then does, in the paper's notation.
+    pub left: (Message, Origin, String),
+    /// A branch after which the pair does something else.
+    pub right: (Message, Origin, String),
+}
+
+impl GlobalType {
+    /// The relative projection `G ⟩ (p, q)`.
+    ///
+    /// # Errors
+    /// When what the pair does depends on an exchange that neither takes part in.
+    pub fn relative(&self, p: Role, q: Role) -> Result<RelativeType, RelativeError> {
+        Projection::new(self, (p, q)).run()
+    }
+
+    /// The relative types of all pairs of participants, in the order of their declaration.
+    ///
+    /// # Errors
+    /// Every pair whose projection is undefined: the type is not well formed (Definition 7).
+    pub fn relative_all(&self) -> Result<Vec<RelativeType>, Vec<RelativeError>> {
+        let participants = self.participants();
+        let mut types = Vec::new();
+        let mut errors = Vec::new();
+        for (i, &p) in participants.iter().enumerate() {
+            for &q in &participants[i + 1..] {
+                match self.relative(p, q) {
+                    Ok(relative) => types.push(relative),
+                    Err(error) => errors.push(error),
+                }
+            }
+        }
+        if errors.is_empty() { Ok(types) } else { Err(errors) }
+    }
+}
+
+struct Projection<'a> {
+    global: &'a GlobalType,
+    pair: (Role, Role),
+    relative: RelativeType,
+    interned: FxHashMap<Relative, RelativeId>,
+    /// Per node of the relative type: whether it contains an exchange …
+    has_exchange: Vec<bool>,
+    /// … and the outermost recursion variable free in it.
+    outermost_free: Vec<u32>,
+}
+
+const CLOSED: u32 = u32::MAX;
+
+impl<'a> Projection<'a> {
+    fn new(global: &'a GlobalType, pair: (Role, Role)) -> Self {
+        let relative = RelativeType {
+            vocabulary: Arc::clone(global.vocabulary()),
+            pair,
+            nodes: Vec::new(),
+            names: Vec::new(),
+            locations: Vec::new(),
+            root: RelativeId(0),
+        };
+        Self {
+            global,
+            pair,
+            relative,
+            interned: FxHashMap::default(),
+            has_exchange: Vec::new(),
+            outermost_free: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Result<RelativeType, RelativeError> {
+        let mut projected = vec![RelativeId(0); self.global.node_count()];
+        for id in self.global.postorder() {
+            projected[id.index()] = match self.global.node(id) {
+                Global::End => self.intern(Relative::End, id, None),
+                Global::Call(call) => {
+                    let Global::Rec(rec) = self.global.node(call.target) else { continue };
+                    self.intern(Relative::Call { level: rec.level }, id, None)
+                }
+                Global::Rec(rec) => {
+                    let body = projected[rec.body.index()];
+                    let keeps =
+                        self.has_exchange[body.index()] || self.outermost_free[body.index()] < rec.level;
+                    if keeps {
+                        let node = Relative::Rec { level: rec.level, body };
+                        self.intern(node, id, Some(Arc::clone(&rec.name)))
+                    } else {
+                        self.intern(Relative::End, id, None)
+                    }
+                }
+                Global::Exchange(exchange) => self.exchange(id, exchange, &projected)?,
+            };
+        }
+        self.relative.root = projected[self.global.root().index()];
+        Ok(self.relative)
+    }
+
+    /// Lines 4 to 9.
+    fn exchange(
+        &mut self,
+        id: NodeId,
+        exchange: &Exchange,
+        projected: &[RelativeId],
+    ) -> Result<RelativeId, RelativeError> {
+        let (p, q) = self.pair;
+        let vocabulary = self.global.vocabulary();
+        let branches = || -> Box<[(Message, RelativeId)]> {
+            let branch =
+                |b: &crate::global::Branch| (vocabulary.signature(b.message), projected[b.next.index()]);
+            exchange.branches.iter().map(branch).collect()
+        };
+        // A choice between receivers is outside the paper's definition: it never projects to an exchange.
+        let receiver = exchange.receiver();
+        for (sender, other) in [(p, q), (q, p)] {
+            if exchange.sender == sender && receiver == Some(other) {
+                let node = Relative::Exchange { sender, receiver: other, branches: branches() };
+                return Ok(self.intern(node, id, None));
+            }
+        }
+        let first = &exchange.branches[0];
+        let differs = |b: &&crate::global::Branch| projected[b.next.index()] != projected[first.next.index()];
+        let pair_may_meet = receiver.is_none() && exchange.involves(p) && exchange.involves(q);
+        let Some(different) = exchange.branches.iter().find(differs).or(pair_may_meet.then_some(first))
+        else {
+            return Ok(projected[first.next.index()]);
+        };
+        if let Some(receiver) = receiver {
+            for (me, action, other) in
+                [(exchange.sender, Action::Send, receiver), (receiver, Action::Receive, exchange.sender)]
+            {
+                if me == p || me == q {
+                    let informed = if me == p { q } else { p };
+                    let labels = exchange.branches.iter().map(|b| (b.message, projected[b.next.index()]));
+                    let branches = labels.map(|(m, next)| (self.bare(m), next)).collect();
+                    let node = Relative::Dependency { informer: me, action, other, informed, branches };
+                    return Ok(self.intern(node, id, None));
+                }
+            }
+        }
+        let describe = |branch: &crate::global::Branch| {
+            (branch.message, branch.origin, self.relative.text_at(projected[branch.next.index()]))
+        };
+        let mut receivers: Vec<Role> = exchange.branches.iter().map(|b| b.receiver).collect();
+        receivers.sort_unstable();
+        receivers.dedup();
+        let undefined = Undefined {
+            exchange: id,
+            origin: exchange.origin,
+            sender: exchange.sender,
+            receivers,
+            left: describe(first),
+            right: describe(different),
+        };
+        Err(RelativeError { pair: self.pair, undefined })
+    }
+
+    /// A dependency forwards a label: two messages with one label are the same to it.
+    fn bare(&self, message: Message) -> Message {
+        self.global.vocabulary().first_with_label(message)
+    }
+
+    fn intern(&mut self, node: Relative, location: NodeId, name: Option<Arc<str>>) -> RelativeId {
+        let key = order_of_branches_forgotten(&node);
+        let id = match self.interned.get(&key) {
+            Some(&known) => known,
+            None => {
+                let fresh = RelativeId(u32::try_from(self.relative.nodes.len()).unwrap_or(u32::MAX));
+                let (has_exchange, outermost_free) = self.attributes(&node);
+                self.interned.insert(key, fresh);
+                self.relative.nodes.push(node);
+                self.relative.names.push(name);
+                self.relative.locations.push(Vec::new());
+                self.has_exchange.push(has_exchange);
+                self.outermost_free.push(outermost_free);
+                fresh
+            }
+        };
+        self.relative.locations[id.index()].push(location);
+        id
+    }
+
+    fn attributes(&self, node: &Relative) -> (bool, u32) {
+        match node {
+            Relative::End => (false, CLOSED),
+            Relative::Call { level } => (false, *level),
+            Relative::Rec { level, body } => {
+                let free = self.outermost_free[body.index()];
+                (self.has_exchange[body.index()], if free < *level { free } else { CLOSED })
+            }
+            Relative::Exchange { branches, .. } => (true, self.free_in(branches)),
+            Relative::Dependency { branches, .. } => {
+                let any = branches.iter().any(|(_, next)| self.has_exchange[next.index()]);
+                (any, self.free_in(branches))
+            }
+        }
+    }
+
+    fn free_in(&self, branches: &[(Message, RelativeId)]) -> u32 {
+        branches.iter().map(|(_, next)| self.outermost_free[next.index()]).min().unwrap_or(CLOSED)
+    }
+}
+
+/// Branches are a set: types that list them in different orders are equal.
+fn order_of_branches_forgotten(node: &Relative) -> Relative {
+    let mut key = node.clone();
+    if let Relative::Exchange { branches, .. } | Relative::Dependency { branches, .. } = &mut key {
+        branches.sort_unstable();
+    }
+    key
+}
