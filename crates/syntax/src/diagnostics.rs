@@ -1,0 +1,150 @@
+//! Everything Referee has to say about a text: one file per code, each with its explanation, an example
+//! that triggers it and the same example put right.
+//!
+//! A [`Diagnostic`] is data. Rendering belongs to whoever shows it: the command line, an editor, a page.
+
+use crate::language::Language;
+use crate::source::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The input cannot be used.
+    Error,
+    /// The input can be used, but something deserves a look.
+    Warning,
+    /// For information.
+    Note,
+}
+
+impl Severity {
+    /// The name used in JSON output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// A kind of diagnostic: what is stable about it.
+#[derive(Debug)]
+pub struct Code {
+    /// `RF0103`.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A few words, lower case.
+    pub title: &'static str,
+    /// What it means, why Referee insists, and what to do: Markdown.
+    pub explanation: &'static str,
+    /// A text that triggers it, and the same text put right.
+    pub example: Example,
+}
+
+/// A text that triggers a diagnostic, and one that does not.
+#[derive(Debug)]
+pub struct Example {
+    /// What the texts are written in.
+    pub language: Language,
+    /// Triggers the diagnostic.
+    pub wrong: &'static str,
+    /// The same, put right.
+    pub right: &'static str,
+}
+
+/// Something to say about a place in the text.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Its kind.
+    pub code: &'static Code,
+    /// What is wrong, in the user's words.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What to write beside the place itself.
+    pub label: Option<String>,
+    /// Other places that matter, each with what to write beside it.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Code {
+    /// A diagnostic of this kind.
+    #[must_use]
+    pub fn at(&'static self, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code: self, message: message.into(), span, label: None, related: Vec::new(), help: None }
+    }
+}
+
+impl Diagnostic {
+    /// Says something beside the place itself.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Self {
+        self.label = Some(text.into());
+        self
+    }
+
+    /// Points to another place.
+    #[must_use]
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.related.push((span, text.into()));
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// "did you mean …?", where a candidate is close enough to `wrong`.
+    #[must_use]
+    pub fn suggest<'a>(self, wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Self {
+        match suggest::closest(wrong, candidates) {
+            Some(candidate) => self.help(format!("did you mean `{candidate}`?")),
+            None => self,
+        }
+    }
+
+    /// Whether the input cannot be used.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.code.severity == Severity::Error
+    }
+}
+
+pub mod suggest;
+
+/// Declares the files of this folder and lists their codes.
+macro_rules! codes {
+    ($($module:ident)*) => {
+        $(pub mod $module;)*
+        /// Every code there is, in ascending order.
+        pub static ALL: &[&Code] = &[$(&$module::CODE),*];
+    };
+}
+
+codes! {
+    rf0001_unexpected_character
+    rf0002_unterminated_comment
+    rf0003_unterminated_string
+    rf0004_unexpected_token
+    rf0005_nested_too_deep
+    rf0103_unknown_role
+    rf0105_unknown_recursion_variable
+    rf0201_self_message
+    rf0202_duplicate_label
+    rf0203_unguarded_recursion
+}
+
+/// The code called `id`, in any case, with or without its `RF`.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Code> {
+    let digits = id.trim_start_matches(['R', 'r']).trim_start_matches(['F', 'f']);
+    ALL.iter().copied().find(|code| code.id[2..] == *digits)
+}

@@ -1,0 +1,123 @@
+//! What a text turns out to be: the common result of all languages.
+
+use std::sync::Arc;
+
+use referee_theory::session::SessionType;
+use referee_theory::{GlobalType, Origin, Role, System, Type, Vocabulary};
+
+use crate::diagnostics::Diagnostic;
+use crate::language::Language;
+use crate::source::{Origins, Span};
+
+/// A text that was read: what it says as far as it could be understood, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it is written in.
+    pub language: Language,
+    /// What it says. With errors among the diagnostics this may be incomplete: see [`Document::is_usable`].
+    pub content: Content,
+    /// Everything there is to say about it, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the origins in `content` are.
+    pub origins: Origins,
+}
+
+/// What a document describes.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Global protocols, in the order of the text.
+    Global(Vec<GlobalProtocol>),
+    /// One side of a two-party session.
+    Binary(BinaryProtocol),
+    /// One machine per role.
+    System(LocalSystem),
+}
+
+/// A global protocol.
+#[derive(Clone, Debug)]
+pub struct GlobalProtocol {
+    /// Its name; `.gt` files do not name theirs.
+    pub name: Option<Arc<str>>,
+    /// Whether it is only a part of others (`aux`), not to be checked on its own.
+    pub auxiliary: bool,
+    /// The protocol; `None` when errors prevented it.
+    pub global: Option<GlobalType>,
+    /// The names it uses, also when `global` is `None`.
+    pub vocabulary: Arc<Vocabulary>,
+    /// Predicates that monitors must be given.
+    pub externals: Vec<External>,
+    /// Its header in the text.
+    pub span: Span,
+}
+
+/// A predicate that is used in assertions but defined elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct External {
+    /// `validTok`, `util.validTok`.
+    pub name: Arc<str>,
+    /// What it takes.
+    pub parameters: Vec<Type>,
+    /// What it gives: `bool` for predicates.
+    pub result: Type,
+    /// Where it is declared, or used first.
+    pub span: Span,
+}
+
+/// A binary session type: the view of the monitored process, `process`, on its session with `environment`.
+#[derive(Clone, Debug)]
+pub struct BinaryProtocol {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The session; `None` when errors prevented it.
+    pub session: Option<SessionType>,
+    /// The names it uses.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The role whose view it is.
+    pub process: Role,
+    /// The other side.
+    pub environment: Role,
+    /// Predicates that monitors must be given.
+    pub externals: Vec<External>,
+}
+
+/// Local behaviour, one machine per role.
+#[derive(Clone, Debug)]
+pub struct LocalSystem {
+    /// The machines; `None` when errors prevented them.
+    pub system: Option<System>,
+    /// The terms behind the machines, where the language has terms.
+    pub sessions: Vec<SessionType>,
+    /// The names it uses.
+    pub vocabulary: Arc<Vocabulary>,
+}
+
+impl Document {
+    /// Whether there are no errors, so that all of `content` can be relied on.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Where `origin` is in the text.
+    #[must_use]
+    pub fn span(&self, origin: Origin) -> Span {
+        self.origins.span(origin)
+    }
+
+    /// `global`, `binary` or `system`: the `kind` of the JSON output.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.content {
+            Content::Global(_) => "global",
+            Content::Binary(_) => "binary",
+            Content::System(_) => "system",
+        }
+    }
+}
+
+/// Sorts diagnostics by place and drops exact repetitions.
+pub(crate) fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code.id));
+    diagnostics.dedup_by(|a, b| a.span == b.span && a.code.id == b.code.id && a.message == b.message);
+    diagnostics
+}
