@@ -3,7 +3,7 @@
 //! `ci` is everything a change must pass, `tidy` the rules no compiler knows, `bench` the figures of
 //! `docs/benchmarks.md`. This crate depends on none of Referee's own, so that it builds when they do not.
 //!
-//! Reading order: [`ci`], [`tidy`], [`bench`]; [`workspace`] is how they see cargo.
+//! Reading order: [`ci`], [`tidy`], [`mod@bench`]; [`workspace`] is how they see cargo.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 
