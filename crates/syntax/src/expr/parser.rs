@@ -8,13 +8,9 @@ use std::sync::Arc;
 use logos::{Lexer, Logos};
 use referee_theory::expr::{Expr, Function, Literal, MAX_DEPTH, Node, Place, TooDeep, UnaryOperator};
 
-use self::dialect::{Infix, LOOSEST};
+use self::dialect::Infix;
 use super::lexer::{LexError, Token};
 use super::{Dialect, Expectation, SyntaxError, SyntaxErrorKind, literal, scala};
-
-/// How far the parser itself recurses. One level of an expression can take two of these, an operator and
-/// a pair of parentheses, and whatever prints must parse.
-const MAX_RECURSION: usize = 2 * MAX_DEPTH;
 
 type Parsed<T> = Result<T, SyntaxError>;
 
@@ -53,82 +49,105 @@ impl<'a> Parser<'a> {
         parser
     }
 
-    /// `c ? a : b` in CEL, `not e` and `-e` in nuScr, or just operators.
+    /// An expression inside brackets or at the top.
+    ///
+    /// Printed text has no more of these around a subexpression than the subexpression has levels above it,
+    /// so whatever prints also parses.
     fn expression(&mut self) -> Parsed<Expr> {
-        self.nested(|parser| {
-            let start = parser.start();
-            if parser.dialect == Dialect::NuScr {
-                let operator = match parser.peek() {
-                    Some(Token::Minus) => Some(UnaryOperator::Negate),
-                    Some(Token::Name) if parser.peek_text() == "not" => Some(UnaryOperator::Not),
-                    _ => None,
-                };
-                if let Some(operator) = operator {
-                    parser.advance_past();
-                    let operand = parser.expression()?;
-                    return parser.node(start, Node::Unary(operator, Box::new(operand)));
-                }
-            }
-            let expr = parser.operators(LOOSEST)?;
-            if parser.dialect == Dialect::Cel && parser.eat(Token::Question) {
-                let then = parser.nested(|parser| parser.operators(LOOSEST))?;
-                parser.expect(Token::Colon, Expectation::Token(":"))?;
-                let otherwise = parser.expression()?;
-                return parser.node(start, Node::Conditional(Box::new([expr, then, otherwise])));
-            }
-            match parser.foreign_operator() {
-                Some(error) => Err(error),
-                None => Ok(expr),
-            }
-        })
+        if self.recursion >= MAX_DEPTH {
+            return Err(self.error(SyntaxErrorKind::TooDeep, self.ahead_range()));
+        }
+        self.recursion += 1;
+        let expr = if self.dialect == Dialect::NuScr { self.negation() } else { self.conditional() };
+        self.recursion -= 1;
+        expr
     }
 
-    /// A sequence of operands with operators at least as tight as `loosest` between them.
-    fn operators(&mut self, loosest: u8) -> Parsed<Expr> {
+    /// `c ? a : b` in CEL, or just operators.
+    fn conditional(&mut self) -> Parsed<Expr> {
         let start = self.start();
-        let mut left = self.unary()?;
-        while let Some((infix, level)) = self.infix().filter(|(_, level)| *level >= loosest) {
-            left = match infix {
-                Infix::Operator(operator) => {
-                    self.advance_past();
-                    let right = self.operators(level + 1)?;
-                    self.node(start, Node::Binary(operator, Box::new([left, right])))?
-                }
-                Infix::And | Infix::Or => self.chain(start, left, infix, level)?,
-            };
+        let expr = self.operators()?;
+        if self.dialect != Dialect::Cel || !self.eat(Token::Question) {
+            return self.no_foreign_operator().map(|()| expr);
         }
-        Ok(left)
+        self.branches(start, expr)
     }
 
-    /// `first && … && …`: collected before the node is made, so that a long chain takes linear time.
-    fn chain(&mut self, start: usize, first: Expr, link: Infix, level: u8) -> Parsed<Expr> {
-        let mut operands = vec![first];
-        while self.infix().is_some_and(|(infix, _)| infix == link) {
+    /// The rest of `condition ? a : b`.
+    fn branches(&mut self, start: usize, condition: Expr) -> Parsed<Expr> {
+        let then = self.operators()?;
+        self.expect(Token::Colon, Expectation::Token(":"))?;
+        let otherwise = self.expression()?;
+        self.node(start, Node::Conditional(Box::new([condition, then, otherwise])))
+    }
+
+    /// nuScr's `not e` and `-e`, or just operators.
+    fn negation(&mut self) -> Parsed<Expr> {
+        let start = self.start();
+        let operator = match self.peek() {
+            Some(Token::Minus) => UnaryOperator::Negate,
+            Some(Token::Name) if self.peek_text() == "not" => UnaryOperator::Not,
+            _ => {
+                let expr = self.operators()?;
+                return self.no_foreign_operator().map(|()| expr);
+            }
+        };
+        self.advance_past();
+        let operand = self.expression()?;
+        self.node(start, Node::Unary(operator, Box::new(operand)))
+    }
+
+    /// Operands with operators between them.
+    ///
+    /// The operations still waiting for their last operand are kept on a stack of our own, not by recursion:
+    /// a level of parentheses then costs the same few frames whatever operators stand around it.
+    fn operators(&mut self) -> Parsed<Expr> {
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut start = self.start();
+        let mut operand = self.unary()?;
+        loop {
+            let next = self.infix();
+            // Operators group to the left: what binds at least as tightly as the next one is complete.
+            while let Some(last) =
+                waiting.pop_if(|last| next.is_none_or(|next| last.level >= next.1 && !last.continues(next)))
+            {
+                start = last.start;
+                operand = self.node(start, last.complete(operand))?;
+            }
+            let Some((infix, level)) = next else { return Ok(operand) };
+            match waiting.last_mut() {
+                Some(last) if last.continues((infix, level)) => last.more.push(operand),
+                _ => waiting.push(Waiting { start, infix, level, first: operand, more: Vec::new() }),
+            }
             self.advance_past();
-            operands.push(self.operators(level + 1)?);
+            start = self.start();
+            operand = self.unary()?;
         }
-        let operands = operands.into();
-        self.node(start, if link == Infix::And { Node::And(operands) } else { Node::Or(operands) })
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
-        let start = self.start();
-        let operator = match self.peek() {
-            Some(Token::Bang) => UnaryOperator::Not,
-            Some(Token::Minus) => UnaryOperator::Negate,
-            _ => return self.postfix(),
+        let mut waiting = Vec::new();
+        let mut operand = loop {
+            let operator = match self.peek() {
+                Some(Token::Bang) => UnaryOperator::Not,
+                Some(Token::Minus) => UnaryOperator::Negate,
+                _ => break self.postfix()?,
+            };
+            if operator == UnaryOperator::Negate
+                && let Some(constant) = self.negative_constant()?
+            {
+                break constant;
+            }
+            if self.dialect == Dialect::NuScr {
+                return Err(self.misplaced_negation());
+            }
+            waiting.push((self.start(), operator));
+            self.advance_past();
         };
-        if operator == UnaryOperator::Negate
-            && let Some(constant) = self.negative_constant()?
-        {
-            return Ok(constant);
+        while let Some((start, operator)) = waiting.pop() {
+            operand = self.node(start, Node::Unary(operator, Box::new(operand)))?;
         }
-        if self.dialect == Dialect::NuScr {
-            return Err(self.misplaced_negation());
-        }
-        self.advance_past();
-        let operand = self.nested(Self::unary)?;
-        self.node(start, Node::Unary(operator, Box::new(operand)))
+        Ok(operand)
     }
 
     /// `-5` is a constant, so that the least int can be written; `-5.size()` negates a call.
@@ -154,45 +173,74 @@ impl<'a> Parser<'a> {
     /// A primary expression, then fields, indices and method calls.
     fn postfix(&mut self) -> Parsed<Expr> {
         let start = self.start();
-        let (mut expr, mut path) = match self.name_ahead() {
-            Some(name) if !self.is_constant_ahead() => {
-                self.advance_past();
-                if self.peek() == Some(Token::OpenParen) {
-                    (self.function(start, &name)?, None)
-                } else {
-                    (self.node(start, Node::Variable(name.as_str().into()))?, Some(name))
-                }
-            }
-            _ => (self.primary()?, None),
-        };
+        let mut target = self.head(start)?;
         loop {
-            if self.eat(Token::Dot) {
-                let Some(name) = self.name_ahead() else {
-                    return Err(self.unexpected(Expectation::Name));
-                };
-                let place = self.ahead_range();
-                self.advance_past();
-                let qualified = path.as_ref().map(|path| format!("{path}.{name}"));
-                if self.peek() == Some(Token::OpenParen) {
-                    let args = self.arguments()?;
-                    let node = self.method(expr, qualified, &name, args, place)?;
-                    (expr, path) = (self.node(start, node)?, None);
-                } else {
-                    let node = self.member(expr, &name);
-                    (expr, path) = (self.node(start, node)?, qualified);
-                }
-            } else if self.eat(Token::OpenBracket) {
-                let index = self.expression()?;
-                self.expect(Token::CloseBracket, Expectation::Token("]"))?;
-                (expr, path) = (self.node(start, Node::Index(Box::new([expr, index])))?, None);
-            } else {
-                return Ok(expr);
-            }
+            target = match self.peek() {
+                Some(Token::Dot) => self.dotted(start, target)?,
+                Some(Token::OpenBracket) => self.indexed(start, target)?,
+                _ => return Ok(target.expr),
+            };
         }
+    }
+
+    /// What selections are made from: a variable, a call, or any primary expression.
+    fn head(&mut self, start: usize) -> Parsed<Target> {
+        let name = match self.name_ahead() {
+            Some(name) if !self.is_constant_ahead() => name,
+            _ => return self.primary().map(Target::value),
+        };
+        self.advance_past();
+        if self.peek() == Some(Token::OpenParen) {
+            return self.function(start, &name).map(Target::value);
+        }
+        let expr = self.node(start, Node::Variable(name.as_str().into()))?;
+        Ok(Target { expr, path: Some(name) })
+    }
+
+    fn dotted(&mut self, start: usize, target: Target) -> Parsed<Target> {
+        self.advance_past();
+        let Some(name) = self.name_ahead() else {
+            return Err(self.unexpected(Expectation::Name));
+        };
+        let place = self.ahead_range();
+        self.advance_past();
+        let path = target.path.map(|path| format!("{path}.{name}"));
+        if self.peek() == Some(Token::OpenParen) {
+            let args = self.arguments()?;
+            let node = self.method(target.expr, path, &name, args, place)?;
+            return self.node(start, node).map(Target::value);
+        }
+        let node = self.member(target.expr, &name);
+        Ok(Target { expr: self.node(start, node)?, path })
+    }
+
+    fn indexed(&mut self, start: usize, target: Target) -> Parsed<Target> {
+        self.advance_past();
+        let index = self.expression()?;
+        self.expect(Token::CloseBracket, Expectation::Token("]"))?;
+        self.node(start, Node::Index(Box::new([target.expr, index]))).map(Target::value)
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
         let start = self.start();
+        match self.peek() {
+            Some(Token::OpenParen) => {
+                self.advance_past();
+                let expr = self.expression()?;
+                self.expect(Token::CloseParen, Expectation::Token(")"))?;
+                Ok(expr)
+            }
+            Some(Token::OpenBracket) => {
+                self.advance_past();
+                let elements = self.separated(Token::CloseBracket, "]")?;
+                self.node(start, Node::List(elements.into()))
+            }
+            Some(Token::Dot) if self.dialect == Dialect::Cel => self.absolute(start),
+            _ => self.constant(start),
+        }
+    }
+
+    fn constant(&mut self, start: usize) -> Parsed<Expr> {
         let text = self.peek_text();
         let constant = match self.peek() {
             Some(Token::Name) if text == "true" => Ok(Literal::Bool(true)),
@@ -204,18 +252,6 @@ impl<'a> Parser<'a> {
                 Ok(constant) => Ok(constant),
                 Err((kind, range)) => return Err(self.error(kind, start + range.start..start + range.end)),
             },
-            Some(Token::OpenParen) => {
-                self.advance_past();
-                let expr = self.expression()?;
-                self.expect(Token::CloseParen, Expectation::Token(")"))?;
-                return Ok(expr);
-            }
-            Some(Token::OpenBracket) => {
-                self.advance_past();
-                let elements = self.separated(Token::CloseBracket, "]")?;
-                return self.node(start, Node::List(elements.into()));
-            }
-            Some(Token::Dot) if self.dialect == Dialect::Cel => return self.absolute(start),
             _ => return Err(self.unexpected(Expectation::Expression)),
         };
         let constant = constant.map_err(|kind| self.error(kind, self.ahead_range()))?;
@@ -323,15 +359,45 @@ impl<'a> Parser<'a> {
         Expr::new(node, self.place(range.clone()))
             .map_err(|TooDeep| self.error(SyntaxErrorKind::TooDeep, range))
     }
+}
 
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.recursion >= MAX_RECURSION {
-            return Err(self.error(SyntaxErrorKind::TooDeep, self.ahead_range()));
+/// What a selection is made from.
+struct Target {
+    expr: Expr,
+    /// The dotted name it is, if it is one: it may turn out to be that of a predicate.
+    path: Option<String>,
+}
+
+impl Target {
+    fn value(expr: Expr) -> Self {
+        Self { expr, path: None }
+    }
+}
+
+/// An operation whose last operand is still to come.
+struct Waiting {
+    start: usize,
+    infix: Infix,
+    level: u8,
+    first: Expr,
+    /// Operands in the middle: of `&&` and `||` only.
+    more: Vec<Expr>,
+}
+
+impl Waiting {
+    /// `&&` after `&&` makes one operation of many operands, in linear time.
+    fn continues(&self, next: (Infix, u8)) -> bool {
+        self.infix == next.0 && matches!(self.infix, Infix::And | Infix::Or)
+    }
+
+    fn complete(self, last: Expr) -> Node {
+        let Self { infix, first, more, .. } = self;
+        let all = |first, last| std::iter::once(first).chain(more).chain(std::iter::once(last)).collect();
+        match infix {
+            Infix::And => Node::And(all(first, last)),
+            Infix::Or => Node::Or(all(first, last)),
+            Infix::Operator(operator) => Node::Binary(operator, Box::new([first, last])),
         }
-        self.recursion += 1;
-        let parsed = parse(self);
-        self.recursion -= 1;
-        parsed
     }
 }
 

@@ -14,9 +14,6 @@ pub(super) enum Infix {
     Operator(Operator),
 }
 
-/// The precedence of the loosest operator of any dialect.
-pub(super) const LOOSEST: u8 = 1;
-
 impl Parser<'_> {
     /// The token ahead as an operator, and how tightly it binds. All operators group to the left.
     pub(super) fn infix(&self) -> Option<(Infix, u8)> {
@@ -65,16 +62,16 @@ impl Parser<'_> {
 
     /// An operator of another language after a complete expression: stopping there would leave the user
     /// with a complaint about what follows the expression.
-    pub(super) fn foreign_operator(&self) -> Option<SyntaxError> {
-        let instead = match (self.peek()?, self.dialect) {
-            (Token::Equal, _) => "==",
-            (Token::LessGreater, _) => "!=",
-            (Token::And, _) => "&&",
-            (Token::Or, _) => "||",
-            _ => return None,
+    pub(super) fn no_foreign_operator(&self) -> Result<(), SyntaxError> {
+        let instead = match self.peek() {
+            Some(Token::Equal) => "==",
+            Some(Token::LessGreater) => "!=",
+            Some(Token::And) => "&&",
+            Some(Token::Or) => "||",
+            _ => return Ok(()),
         };
         let found = self.peek_text().to_owned();
-        Some(self.error(SyntaxErrorKind::ForeignOperator { found, instead }, self.ahead_range()))
+        Err(self.error(SyntaxErrorKind::ForeignOperator { found, instead }, self.ahead_range()))
     }
 
     /// nuScr's negations stand at the start of an expression; `!` is not one of them.
