@@ -8,6 +8,7 @@
 
 pub mod diagnostics;
 pub mod document;
+pub mod expr;
 pub mod language;
 pub mod source;
 
