@@ -25,7 +25,14 @@ pub enum DrawError {
         /// The position of the edge, in the order edges were added.
         edge: usize,
     },
-    /// A chart with more participants or steps than anyone can read.
+    /// A chart with more participants than anyone can read.
+    TooManyParticipants {
+        /// How many there are.
+        participants: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
+    /// A chart with more steps than anyone can read.
     TooManySteps {
         /// How many there are.
         steps: usize,
@@ -61,6 +68,9 @@ impl fmt::Display for DrawError {
                 write!(f, "a graph of {edges} edges is too large to draw (at most {limit})")
             }
             Self::UnknownNode { edge } => write!(f, "edge {edge} names a node that the graph does not have"),
+            Self::TooManyParticipants { participants, limit } => {
+                write!(f, "a chart of {participants} participants is too large to draw (at most {limit})")
+            }
             Self::TooManySteps { steps, limit } => {
                 write!(f, "a chart of {steps} steps is too large to draw (at most {limit})")
             }

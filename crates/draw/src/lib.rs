@@ -20,4 +20,4 @@ mod text;
 
 pub use error::DrawError;
 pub use graph::{Direction, Edge, EdgeStyle, Graph, Node, NodeId, NodeKind};
-//pub use sequence::{Charset, Message, MessageStyle, Participant, ParticipantId, Sequence};
+pub use sequence::{Charset, Message, MessageStyle, Participant, ParticipantId, Sequence};

@@ -1,7 +1,9 @@
 //! Sample graphs and charts, shared by the tests.
 #![allow(dead_code, reason = "each test binary uses some of them")]
 
-use referee_draw::{Direction, Edge, EdgeStyle, Graph, Node, NodeId, NodeKind};
+use referee_draw::{
+    Direction, Edge, EdgeStyle, Graph, Message, MessageStyle, Node, NodeId, NodeKind, Participant, ParticipantId, Sequence,
+};
 
 fn n(index: u32) -> NodeId {
     NodeId(index)
@@ -166,4 +168,78 @@ pub(crate) fn graphs() -> Vec<(&'static str, Graph)> {
     graphs.push(("loops-lr", loops().direction(Direction::LeftToRight)));
     graphs.push(("odd-lr", odd().direction(Direction::LeftToRight)));
     graphs
+}
+
+pub(crate) fn auth_chart() -> Sequence {
+    let mut chart = Sequence::new("Auth");
+    let c = chart.add_participant(Participant::new("client"));
+    let s = chart.add_participant(Participant::new("server"));
+    chart.open_loop("LOGIN");
+    chart.message(Message::new(c, s, "Auth(uname: string, pwd: string)").note("where uname.matches(\"[a-z]+\")"));
+    chart.open_alt("server chooses", "Succ");
+    chart.message(Message::new(s, c, "Succ(tok: Token)"));
+    chart.open_loop("SESSION");
+    chart.open_alt("client chooses", "Get");
+    chart.message(Message::new(c, s, "Get(resource: string, reqTok: Token)"));
+    chart.open_alt("server chooses", "Res");
+    chart.message(Message::new(s, c, "Res(content: string)"));
+    chart.jump("continue SESSION");
+    chart.branch("Timeout");
+    chart.message(Message::new(s, c, "Timeout()"));
+    chart.jump("continue LOGIN");
+    chart.close();
+    chart.branch("Rvk");
+    chart.message(Message::new(c, s, "Rvk(rvkTok: Token)"));
+    chart.close();
+    chart.close();
+    chart.branch("Fail");
+    chart.message(Message::new(s, c, "Fail(code: int)"));
+    chart.jump("continue LOGIN");
+    chart.close();
+    chart.close();
+    chart
+}
+
+pub(crate) fn failing_chart() -> Sequence {
+    let mut chart = Sequence::new("counterexample: eventual reception at k = 1");
+    let c = chart.add_participant(Participant::new("C").footer("waits in q2"));
+    let s = chart.add_participant(Participant::new("S").footer("stuck in q3: expects C?data"));
+    let l = chart.add_participant(Participant::new("Logger").footer("final"));
+    chart.message(Message::new(c, s, "req"));
+    chart.message(Message::new(s, l, "log(line: string)"));
+    chart.message(Message::new(s, c, "ko").style(MessageStyle::Highlight));
+    chart.message(Message::new(s, s, "tick"));
+    chart.message(Message::new(c, l, "audit <x & y>").style(MessageStyle::Dashed).note("dependency only"));
+    chart.note([s], "S has seen both");
+    chart.divider("after 4 steps");
+    chart.note([c, l], "no component can move any more");
+    chart.message(Message::new(c, s, "Put(resource)").style(MessageStyle::Failed).note("expected Get or Rvk"));
+    chart.message(Message::new(l, c, "late").style(MessageStyle::Pending));
+    chart.message(Message::new(l, l, "done").style(MessageStyle::Failed));
+    chart
+}
+
+pub(crate) fn wide_chart() -> Sequence {
+    let mut chart = Sequence::new("多言語");
+    let ids: Vec<ParticipantId> =
+        ["客户端", "Broker", "データベース", "a\u{301}ccents", "E"].iter().map(|name| chart.add_participant(Participant::new(*name))).collect();
+    chart.message(Message::new(ids[0], ids[2], "查询(名前: 文字列)"));
+    chart.message(Message::new(ids[4], ids[0], "a rather long label that has to be wrapped because it would otherwise push everything apart").note("and a note"));
+    chart.open_loop("only one");
+    chart.note([ids[1]], "over one");
+    chart.close();
+    chart.open_alt("", "x > 0 && y < 1");
+    chart.message(Message::new(ids[3], ids[4], "m"));
+    chart.branch("");
+    chart.message(Message::new(ids[4], ids[3], "m").style(MessageStyle::Highlight));
+    chart.open_loop("inner");
+    chart.message(Message::new(ids[4], ids[4], "self"));
+    chart.close();
+    chart.close();
+    chart.jump("end");
+    chart
+}
+
+pub(crate) fn charts() -> Vec<(&'static str, Sequence)> {
+    vec![("auth", auth_chart()), ("failing", failing_chart()), ("wide", wide_chart())]
 }
