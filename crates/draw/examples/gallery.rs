@@ -2,7 +2,7 @@
 
 use referee_draw::Charset;
 
-#[path = "../tests/gallery/mod.rs"]
+#[path = "../tests/gallery/samples.rs"]
 mod gallery;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

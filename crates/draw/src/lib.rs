@@ -8,6 +8,25 @@
 //! screen: text widths come from a table that no common interface font exceeds, so text never overflows
 //! its box.
 //!
+//! ```
+//! use referee_draw::{Charset, Message, MessageStyle, Participant, Sequence};
+//!
+//! let mut chart = Sequence::new("a counterexample");
+//! let client = chart.add_participant(Participant::new("client"));
+//! let server = chart.add_participant(Participant::new("server"));
+//! chart.message(Message::new(client, server, "Get(resource)"));
+//! chart.message(Message::new(server, client, "Timeout()").style(MessageStyle::Pending));
+//! assert_eq!(chart.to_text(Charset::Unicode)?, "\
+//! ┌────────┐           ┌────────┐
+//! │ client │           │ server │
+//! └───┬────┘           └───┬────┘
+//!     ├── Get(resource) ──▶│
+//!     │  ○╌╌╌ Timeout() ╌╌╌┤
+//!     │                    │
+//! ");
+//! # Ok::<(), referee_draw::DrawError>(())
+//! ```
+//!
 //! Reading order: [`graph`], [`graph::layout`], [`sequence`].
 
 mod error;

@@ -70,7 +70,10 @@ const RULES: &str = "\
 /// (librsvg among them) know no variables and skip what they do not know.
 fn style_sheet() -> String {
     let variables = |dark: bool| -> String {
-        PALETTE.iter().map(|(name, light, night)| format!("--rd-{name}:{};", if dark { night } else { light })).collect()
+        PALETTE
+            .iter()
+            .map(|(name, light, night)| format!("--rd-{name}:{};", if dark { night } else { light }))
+            .collect()
     };
     let mut sheet = format!(
         ".rd{{{}font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',Arial,sans-serif;\
@@ -203,6 +206,9 @@ mod tests {
 
     #[test]
     fn everything_is_escaped() {
-        assert_eq!(Escaped("<a&\"b'>\u{0}\u{FFFF}").to_string(), "&lt;a&amp;&quot;b&#39;&gt;\u{FFFD}\u{FFFD}");
+        assert_eq!(
+            Escaped("<a&\"b'>\u{0}\u{FFFF}").to_string(),
+            "&lt;a&amp;&quot;b&#39;&gt;\u{FFFD}\u{FFFD}"
+        );
     }
 }

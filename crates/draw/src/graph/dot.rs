@@ -80,8 +80,7 @@ fn write_dot(out: &mut String, graph: &Graph) -> fmt::Result {
     }
     for bundle in bundles(graph) {
         write!(out, "  n{} -> n{} [label=\"", bundle.from, bundle.to)?;
-        for (line, text) in
-            bundle.members.iter().flat_map(|&member| &graph.edges()[member].lines).enumerate()
+        for (line, text) in bundle.members.iter().flat_map(|&member| &graph.edges()[member].lines).enumerate()
         {
             let separator = if line > 0 { "\\n" } else { "" };
             write!(out, "{separator}{}", Quoted(text))?;

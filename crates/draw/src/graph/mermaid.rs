@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::bundle::bundles;
 use super::{Direction, EdgeStyle, Graph, NodeKind};
-use crate::mermaid::Escaped;
+use crate::mermaid::{Escaped, title};
 
 pub(super) fn flowchart(graph: &Graph) -> String {
     let mut out = String::new();
@@ -14,9 +14,8 @@ pub(super) fn flowchart(graph: &Graph) -> String {
 }
 
 fn write_flowchart(out: &mut String, graph: &Graph) -> std::fmt::Result {
-    if !graph.title.trim().is_empty() {
-        let title: String =
-            graph.title.chars().map(|c| if c.is_control() || c == '"' || c == '\\' { ' ' } else { c }).collect();
+    let title = title(&graph.title);
+    if !title.is_empty() {
         writeln!(out, "---\ntitle: \"{title}\"\n---")?;
     }
     let direction = match graph.direction {

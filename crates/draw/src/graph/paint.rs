@@ -145,7 +145,7 @@ fn paint_node(svg: &mut Svg, graph: &Graph, placed: &PlacedNode) {
     }
     if let Some((tail, tip)) = placed.entry {
         let (dx, dy) = (tip.x - tail.x, tip.y - tail.y);
-        let length = dx.hypot(dy);
+        let length = (dx * dx + dy * dy).sqrt();
         let heading = Point::new(dx / length, dy / length);
         let [tx, ty, x, y] = [tail.x, tail.y, tip.x - 6.0 * heading.x, tip.y - 6.0 * heading.y].map(N);
         svg.raw(format_args!("<circle class=\"rd-dot\" cx=\"{tx}\" cy=\"{ty}\" r=\"3.5\"/>"));

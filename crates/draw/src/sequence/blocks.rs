@@ -6,7 +6,7 @@ use crate::error::DrawError;
 /// A loop or an alternative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// The leftmost and rightmost participants inside; all of them if nobody acts inside.
+    /// The leftmost and rightmost participants inside; if nobody acts inside, those of the block around.
     pub(super) first: usize,
     pub(super) last: usize,
 }
@@ -31,7 +31,7 @@ impl Blocks {
         }
         let mut found = Self { blocks: Vec::new(), opened: vec![None; steps] };
         let mut open: Vec<(usize, bool)> = Vec::new();
-        let everyone = participants.saturating_sub(1);
+        let mut outer: Vec<Option<usize>> = Vec::new();
         for (index, step) in chart.steps().iter().enumerate() {
             match step {
                 Step::OpenLoop { .. } | Step::OpenAlt { .. } => {
@@ -41,6 +41,7 @@ impl Blocks {
                     let block = found.blocks.len();
                     found.blocks.push(Block { first: usize::MAX, last: 0 });
                     found.opened[index] = Some(block);
+                    outer.push(open.last().map(|&(outer, _)| outer));
                     open.push((block, matches!(step, Step::OpenAlt { .. })));
                 }
                 Step::Branch { .. } => {
@@ -51,9 +52,7 @@ impl Blocks {
                 Step::Close => {
                     let (block, _) = open.pop().ok_or(DrawError::Unbalanced { step: index })?;
                     let inner = found.blocks[block];
-                    if inner.first == usize::MAX {
-                        found.blocks[block] = Block { first: 0, last: everyone };
-                    } else if let Some(&(outer, _)) = open.last() {
+                    if let Some(&(outer, _)) = open.last() {
                         found.blocks[outer].include(inner.first, inner.last);
                     }
                 }
@@ -68,7 +67,17 @@ impl Blocks {
                 }
             }
         }
-        if open.is_empty() { Ok(found) } else { Err(DrawError::Unbalanced { step: steps }) }
+        if !open.is_empty() {
+            return Err(DrawError::Unbalanced { step: steps });
+        }
+        // Outer blocks come first, so theirs are known.
+        for (block, outer) in outer.into_iter().enumerate() {
+            if found.blocks[block].first == usize::MAX {
+                let everyone = Block { first: 0, last: participants.saturating_sub(1) };
+                found.blocks[block] = outer.map_or(everyone, |outer| found.blocks[outer]);
+            }
+        }
+        Ok(found)
     }
 
     /// The block that a step opens.

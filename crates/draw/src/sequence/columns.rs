@@ -165,6 +165,10 @@ pub(super) fn columns(chart: &Sequence, blocks: &Blocks, widths: &Widths) -> Col
         }
     }
     let (left, right) = distances.margins;
+    if everyone == 0 {
+        // A single lifeline, or none, leaves only the margins to be widened.
+        distances.margins = (left.max(total / 2.0), right.max(total / 2.0));
+    }
     distances.between(0, everyone, total - left - right);
     solve(distances, reach)
 }
@@ -180,6 +184,6 @@ fn solve(mut distances: Distances, reach: Vec<(f64, f64)>) -> Columns {
             x[right] = x[right].max((x[left] + distance).ceil());
         }
     }
-    let width = x.last().map_or(0.0, |last| last + distances.margins.1);
+    let width = x.last().map_or(distances.margins.0, |&last| last) + distances.margins.1;
     Columns { x, reach, width }
 }

@@ -1,10 +1,15 @@
 //! Where everything in a chart goes.
 
+mod measure;
+
 use super::blocks::{Blocks, range};
 use super::columns::{Columns, Widths, columns};
 use super::{Message, MessageStyle, Sequence, Step};
 use crate::geometry::Rect;
 use crate::text::Face;
+use measure::{height, label_face, message_lines, step_width, tab_width, widest};
+
+pub(super) use measure::bracketed;
 
 pub(super) const NAME: Face = Face::semibold(13.0);
 pub(super) const LABEL: Face = Face::regular(12.0);
@@ -98,61 +103,6 @@ pub struct ChartLayout {
     pub marks: Vec<Mark>,
 }
 
-fn label_face(style: MessageStyle) -> Face {
-    match style {
-        MessageStyle::Highlight | MessageStyle::Failed => BOLD,
-        MessageStyle::Normal | MessageStyle::Dashed | MessageStyle::Pending => LABEL,
-    }
-}
-
-fn widest(face: Face, lines: &[String]) -> f64 {
-    lines.iter().map(|line| face.width(line)).fold(0.0, f64::max).ceil()
-}
-
-fn height(face: Face, lines: &[String]) -> f64 {
-    face.line_height() * lines.len() as f64
-}
-
-fn message_lines(message: &Message) -> (Vec<String>, Vec<String>) {
-    let label = label_face(message.style).wrap(&message.label, LABEL_LIMIT, LINES_LIMIT);
-    let note = message.note.as_ref().map(|note| SMALL.wrap(note, LABEL_LIMIT, LINES_LIMIT));
-    (label, note.unwrap_or_default())
-}
-
-/// What a branch's title says: in brackets, as is the custom.
-pub(super) fn bracketed(title: &str) -> String {
-    if title.trim().is_empty() { String::new() } else { format!("[{}]", title.trim()) }
-}
-
-/// The width of each step, in the sense of [`Widths::steps`].
-fn step_width(step: &Step) -> f64 {
-    match step {
-        Step::Message(message) => {
-            let (label, note) = message_lines(message);
-            let text = widest(label_face(message.style), &label).max(widest(SMALL, &note));
-            // Crosses and open dots stand before the end of the arrow: the label is centred on the rest.
-            let end = match message.style {
-                MessageStyle::Failed | MessageStyle::Pending => 28.0,
-                _ => 0.0,
-            };
-            if message.from == message.to { SELF_REACH + 10.0 + text } else { text + end + 40.0 }
-        }
-        Step::Note { text, .. } => widest(LABEL, &LABEL.wrap(text, NOTE_LIMIT, LINES_LIMIT)) + 24.0,
-        Step::OpenLoop { title } => tab_width("loop") + 24.0 + BOLD.width(&BOLD.fit(title, LABEL_LIMIT)),
-        Step::OpenAlt { title, branch } => {
-            let title = tab_width("alt") + 24.0 + BOLD.width(&BOLD.fit(title, LABEL_LIMIT));
-            title.max(24.0 + LABEL.width(&LABEL.fit(&bracketed(branch), LABEL_LIMIT)))
-        }
-        Step::Branch { title } => 24.0 + LABEL.width(&LABEL.fit(&bracketed(title), LABEL_LIMIT)),
-        Step::Jump { text } | Step::Divider { text } => LABEL.width(&LABEL.fit(text, LABEL_LIMIT)) + 32.0,
-        Step::Close => 0.0,
-    }
-}
-
-fn tab_width(kind: &str) -> f64 {
-    (BOLD.width(kind) + 20.0).ceil()
-}
-
 pub(super) fn layout(chart: &Sequence, blocks: &Blocks) -> ChartLayout {
     let names: Vec<String> = chart.participants().iter().map(|p| NAME.fit(&p.name, NAME_LIMIT)).collect();
     let feet: Vec<Option<Vec<String>>> = chart
@@ -174,11 +124,12 @@ pub(super) fn layout(chart: &Sequence, blocks: &Blocks) -> ChartLayout {
     let mut columns = columns(chart, blocks, &widths);
     columns.x.iter_mut().for_each(|x| *x += MARGIN);
 
-    let mut pen = Pen { chart, blocks, columns, y: MARGIN + HEAD_HEIGHT + 12.0, open: Vec::new(), marks: Vec::new() };
+    let mut pen =
+        Pen { chart, blocks, columns, y: MARGIN + HEAD_HEIGHT + 12.0, open: Vec::new(), marks: Vec::new() };
     for index in 0..chart.steps().len() {
         pen.step(index);
     }
-    let end = pen.y + 10.0;
+    let end = pen.y + 14.0;
     let box_at = |x: f64, y: f64, width: f64, height: f64| Rect { x: x - width / 2.0, y, width, height };
     let mut foot_height = 0.0_f64;
     let lifelines = names
@@ -192,7 +143,8 @@ pub(super) fn layout(chart: &Sequence, blocks: &Blocks) -> ChartLayout {
                 foot_height = foot_height.max(tall);
                 TextBlock { frame: box_at(x, end, foot_widths[index], tall), lines }
             });
-            let head = TextBlock { frame: box_at(x, MARGIN, head_widths[index], HEAD_HEIGHT), lines: vec![name] };
+            let head =
+                TextBlock { frame: box_at(x, MARGIN, head_widths[index], HEAD_HEIGHT), lines: vec![name] };
             Lifeline { x, head, foot }
         })
         .collect();
@@ -248,10 +200,10 @@ impl Pen<'_> {
             Step::Branch { title } => self.branch(title, true),
             Step::Close => {
                 self.y += 10.0;
-                if let Some(open) = self.open.pop() {
-                    if let Some(Mark::Frame { frame, .. }) = self.marks.get_mut(open.mark) {
-                        frame.height = self.y - frame.y;
-                    }
+                if let Some(open) = self.open.pop()
+                    && let Some(Mark::Frame { frame, .. }) = self.marks.get_mut(open.mark)
+                {
+                    frame.height = self.y - frame.y;
                 }
                 self.y += 8.0;
             }
@@ -259,8 +211,12 @@ impl Pen<'_> {
                 let text = LABEL.fit(text, LABEL_LIMIT);
                 let (left, right) = self.edges();
                 let width = LABEL.width(&text).ceil() + 28.0;
-                let frame =
-                    Rect { x: f64::midpoint(left, right) - width / 2.0, y: self.y + 8.0, width, height: 22.0 };
+                let frame = Rect {
+                    x: f64::midpoint(left, right) - width / 2.0,
+                    y: self.y + 8.0,
+                    width,
+                    height: 22.0,
+                };
                 self.y = frame.bottom() + 6.0;
                 self.marks.push(Mark::Jump(TextBlock { frame, lines: vec![text] }));
             }
@@ -268,8 +224,12 @@ impl Pen<'_> {
                 let text = LABEL.fit(text, LABEL_LIMIT);
                 let width = LABEL.width(&text).ceil() + 12.0;
                 let (left, right) = (MARGIN, MARGIN + self.columns.width);
-                let frame =
-                    Rect { x: f64::midpoint(left, right) - width / 2.0, y: self.y + 8.0, width, height: 18.0 };
+                let frame = Rect {
+                    x: f64::midpoint(left, right) - width / 2.0,
+                    y: self.y + 8.0,
+                    width,
+                    height: 18.0,
+                };
                 self.y = frame.bottom() + 8.0;
                 self.marks.push(Mark::Divider(left, right, TextBlock { frame, lines: vec![text] }));
             }
@@ -311,7 +271,8 @@ impl Pen<'_> {
                 height: label_height,
             };
             y = (label_frame.bottom() + 4.0).round();
-            note_frame = Rect { x: middle - note_width / 2.0, y: y + 4.0, width: note_width, height: note_height };
+            note_frame =
+                Rect { x: middle - note_width / 2.0, y: y + 4.0, width: note_width, height: note_height };
             self.y = if note.is_empty() { y + 6.0 } else { note_frame.bottom() + 6.0 };
         }
         self.marks.push(Mark::Message {
@@ -330,7 +291,8 @@ impl Pen<'_> {
         self.y += 10.0;
         let title = BOLD.fit(title, LABEL_LIMIT);
         let tab = Rect { x: left, y: self.y, width: tab_width(kind), height: TAB };
-        let title_frame = Rect { x: tab.right() + 8.0, y: self.y, width: BOLD.width(&title).ceil(), height: TAB };
+        let title_frame =
+            Rect { x: tab.right() + 8.0, y: self.y, width: BOLD.width(&title).ceil(), height: TAB };
         self.open.push(Open { mark: self.marks.len(), left, right });
         self.marks.push(Mark::Frame {
             frame: Rect { x: left, y: self.y, width: right - left, height: TAB },

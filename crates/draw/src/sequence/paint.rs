@@ -1,6 +1,8 @@
 //! A laid-out chart as SVG.
 
-use super::layout::{BOLD, ChartLayout, LABEL, Lifeline, Mark, NAME, SELF_HEIGHT, SELF_REACH, SMALL, TextBlock};
+use super::layout::{
+    BOLD, ChartLayout, LABEL, Lifeline, Mark, NAME, SELF_HEIGHT, SELF_REACH, SMALL, TextBlock,
+};
 use super::{MessageStyle, Sequence};
 use crate::geometry::Rect;
 use crate::svg::{Number as N, Svg};
@@ -54,7 +56,7 @@ fn lines(svg: &mut Svg, classes: &str, face: Face, block: &TextBlock) {
     let height = face.line_height();
     let mut y = centre.y - height * (block.lines.len() as f64 - 1.0) / 2.0;
     for line in &block.lines {
-        svg.text(&format!("rd-middle {classes}").trim_end().to_owned(), face, centre.x, y, line);
+        svg.text(format!("rd-middle {classes}").trim_end(), face, centre.x, y, line);
         y += height;
     }
 }
@@ -117,12 +119,11 @@ fn paint_mark(svg: &mut Svg, mark: &Mark) {
             let (x, y) = (crisp(tab.frame.x), crisp(tab.frame.y));
             let (right, bottom) = (crisp(tab.frame.right()), crisp(tab.frame.bottom()));
             let [nx, ny, nr, nb, cx, cy] = [x, y, right, bottom, right - 8.0, bottom - 8.0].map(N);
-            svg.raw(format_args!(
-                "<path class=\"rd-tab\" d=\"M{nx} {ny}H{nr}V{cy}L{cx} {nb}H{nx}Z\"/>"
-            ));
+            svg.raw(format_args!("<path class=\"rd-tab\" d=\"M{nx} {ny}H{nr}V{cy}L{cx} {nb}H{nx}Z\"/>"));
             let text = Rect { width: tab.frame.width - 4.0, ..tab.frame };
             lines(svg, "rd-hot", BOLD, &TextBlock { frame: text, lines: tab.lines.clone() });
-            halo(svg, title.frame);
+            // Below the upper edge of the frame, which stays whole.
+            halo(svg, Rect { y: title.frame.y + 2.0, height: title.frame.height - 2.0, ..title.frame });
             flush_lines(svg, "rd-hot", BOLD, title);
             svg.end();
         }
@@ -194,8 +195,7 @@ fn paint_tip(svg: &mut Svg, to: f64, end: f64, y: f64, side: f64, style: Message
             svg.raw(format_args!("<circle class=\"rd-head\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"));
         }
         MessageStyle::Normal | MessageStyle::Highlight | MessageStyle::Dashed => {
-            let [tip, back, y, top, bottom] =
-                [to - side * 0.5, to - side * 10.0, y, y - 4.5, y + 4.5].map(N);
+            let [tip, back, y, top, bottom] = [to - side * 0.5, to - side * 10.0, y, y - 4.5, y + 4.5].map(N);
             svg.raw(format_args!("<path class=\"rd-head\" d=\"M{tip} {y}L{back} {top}V{bottom}Z\"/>"));
         }
     }

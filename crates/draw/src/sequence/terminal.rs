@@ -3,6 +3,7 @@
 //! The chart is written row by row. A row begins with the lifelines and the sides of the open frames; what
 //! happens in it is drawn over them, and lines that meet join (`row`).
 
+mod measure;
 mod row;
 
 use unicode_width::UnicodeWidthStr;
@@ -11,66 +12,10 @@ use super::blocks::{Blocks, range};
 use super::columns::{Columns, Widths, columns};
 use super::layout::bracketed;
 use super::{Charset, Message, MessageStyle, Sequence, Step};
-use crate::text::{one_line, wrap_by};
+use measure::{
+    LABEL_LIMIT, NAME_LIMIT, NOTE_LIMIT, fit, heading, jump_text, message_lines, step_width, widest, wrap,
+};
 use row::{Row, Stroke};
-
-const LABEL_LIMIT: usize = 56;
-const NOTE_LIMIT: usize = 40;
-const NAME_LIMIT: usize = 28;
-const LINES_LIMIT: usize = 8;
-
-fn wrap(text: &str, limit: usize) -> Vec<String> {
-    wrap_by(text, LINES_LIMIT, |line| line.width() <= limit)
-}
-
-fn fit(text: &str, limit: usize) -> String {
-    let lines = wrap_by(&one_line(text), 1, |line| line.width() <= limit);
-    lines.into_iter().next().unwrap_or_default()
-}
-
-fn widest(lines: &[String]) -> usize {
-    lines.iter().map(|line| line.width()).max().unwrap_or(0)
-}
-
-/// What a step is called on the frame that it opens.
-fn heading(kind: &str, title: &str) -> String {
-    fit(format!("{kind} {}", title.trim()).trim(), LABEL_LIMIT)
-}
-
-/// What a jump says.
-fn jump_text(text: &str) -> String {
-    format!("( {} )", fit(text, LABEL_LIMIT))
-}
-
-fn message_lines(message: &Message) -> (Vec<String>, Vec<String>) {
-    let note = message.note.as_ref().map(|note| wrap(note, LABEL_LIMIT)).unwrap_or_default();
-    (wrap(&message.label, LABEL_LIMIT), note)
-}
-
-/// The width of each step, in the sense of [`Widths::steps`].
-fn step_width(step: &Step) -> usize {
-    match step {
-        Step::Message(message) => {
-            let (label, note) = message_lines(message);
-            let text = widest(&label).max(widest(&note));
-            let end = match message.style {
-                MessageStyle::Failed | MessageStyle::Pending => 2,
-                _ => 0,
-            };
-            // A line of at least two on either side of the label, blanks around it, and the arrowhead.
-            if message.from == message.to { text + 6 } else { text + end + 8 }
-        }
-        Step::Note { text, .. } => widest(&wrap(text, NOTE_LIMIT)) + 4,
-        Step::OpenLoop { title } => heading("loop", title).width() + 6,
-        Step::OpenAlt { title, branch } => {
-            heading("alt", title).width().max(fit(&bracketed(branch), LABEL_LIMIT).width()) + 6
-        }
-        Step::Branch { title } => fit(&bracketed(title), LABEL_LIMIT).width() + 6,
-        Step::Jump { text } => jump_text(text).width() + 4,
-        Step::Divider { text } => fit(text, LABEL_LIMIT).width() + 8,
-        Step::Close => 0,
-    }
-}
 
 pub(super) fn text(chart: &Sequence, blocks: &Blocks, charset: Charset) -> String {
     let names: Vec<String> = chart.participants().iter().map(|p| fit(&p.name, NAME_LIMIT)).collect();
@@ -91,8 +36,16 @@ pub(super) fn text(chart: &Sequence, blocks: &Blocks, charset: Charset) -> Strin
     };
     let columns = columns(chart, blocks, &widths);
     let x = columns.x.iter().map(|&x| cell(x)).collect();
-    let mut pen =
-        Pen { chart, blocks, x, width: cell(columns.width) + 1, columns, charset, open: Vec::new(), out: String::new() };
+    let mut pen = Pen {
+        chart,
+        blocks,
+        x,
+        width: cell(columns.width) + 1,
+        columns,
+        charset,
+        open: Vec::new(),
+        out: String::new(),
+    };
     pen.ends(&names.into_iter().map(|name| Some(vec![name])).collect::<Vec<_>>(), true);
     for index in 0..chart.steps().len() {
         pen.step(index);
@@ -102,7 +55,14 @@ pub(super) fn text(chart: &Sequence, blocks: &Blocks, charset: Charset) -> Strin
     } else {
         pen.blank();
     }
-    pen.out
+    flush_left(&pen.out)
+}
+
+/// Takes away the blanks that all lines begin with.
+fn flush_left(text: &str) -> String {
+    let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let common = text.lines().filter(|line| !line.is_empty()).map(blanks).min().unwrap_or(0);
+    text.lines().flat_map(|line| [line.get(common..).unwrap_or_default(), "\n"]).collect()
 }
 
 /// Positions are whole and not negative by construction.
@@ -152,7 +112,7 @@ impl Pen<'_> {
             for (&x, text) in self.x.iter().zip(texts) {
                 let Some(lines) = text else { continue };
                 let width = widest(lines) + 4;
-                let left = x.saturating_sub(width / 2);
+                let left = x.saturating_sub((width - 1) / 2);
                 boxed(&mut row, left, width, lines, line);
                 if beginning && line == lines.len() + 1 {
                     row.join_below(x);
@@ -289,7 +249,7 @@ impl Pen<'_> {
         let (from, to) = (self.x[first], self.x[last]);
         let least = widest(lines) + 4;
         let width = if first == last { least } else { (to - from + 7).max(least) };
-        let left = ((from + to + 1) / 2).saturating_sub(width / 2);
+        let left = usize::midpoint(from, to).saturating_sub((width - 1) / 2);
         for line in 0..lines.len() + 2 {
             let mut row = self.row();
             let covered: Vec<usize> =

@@ -5,8 +5,8 @@ use super::{ENTRY, LOOP, Layout, PORT_GAP, PORT_INSET, Plan, acyclic, order, pos
 
 /// Cells for edges that pass through layers, in all: bounds time and keeps large pictures readable. The
 /// longest edges beyond it end in a mention of their target instead.
-const BENDS_LEAST: usize = 1_500;
-const BENDS_PER_NODE: usize = 12;
+const BENDS_LEAST: usize = 400;
+const BENDS_PER_NODE: usize = 6;
 const BENDS_MOST: usize = 24_000;
 
 /// Nodes are not widened beyond this for the sake of their edges.
@@ -53,9 +53,8 @@ pub(super) fn layout(plan: &Plan<'_>, nodes: &[usize], bundles: &[usize]) -> Lay
         }
     }
 
-    let roots: Vec<usize> = (0..nodes.len())
-        .filter(|&index| plan.graph.nodes()[nodes[index]].kind.is_initial())
-        .collect();
+    let roots: Vec<usize> =
+        (0..nodes.len()).filter(|&index| plan.graph.nodes()[nodes[index]].kind.is_initial()).collect();
     let reversed = acyclic::reversed(nodes.len(), &edges, &roots);
     for (edge, &reversed) in edges.iter_mut().zip(&reversed) {
         if reversed {
@@ -152,7 +151,9 @@ impl Component<'_> {
             let middle = usize::midpoint(top, bottom);
             let layer = (top + 1..bottom)
                 .step_by(2)
-                .min_by(|&a, &b| load[a].total_cmp(&load[b]).then(a.abs_diff(middle).cmp(&b.abs_diff(middle))))
+                .min_by(|&a, &b| {
+                    load[a].total_cmp(&load[b]).then(a.abs_diff(middle).cmp(&b.abs_diff(middle)))
+                })
                 .unwrap_or(top + 1);
             load[layer] += width;
             label_layers[edge] = layer;
@@ -171,7 +172,7 @@ impl Component<'_> {
                 Chain { bundle, cells, reversed: reversed[edge] }
             };
             for pair in chain.cells.windows(2) {
-                self.layers.add_segment(pair[0], pair[1]);
+                self.layers.add_segment(pair[0], pair[1], !reversed[edge] && !stubbed[edge]);
             }
             self.chains.push(chain);
         }
@@ -206,13 +207,9 @@ impl Component<'_> {
 
     fn label_cell(&mut self, bundle: usize, layer: usize) -> usize {
         match self.plan.labels[bundle] {
-            Some((across, along)) => self.layers.add_cell(
-                Content::Label(bundle),
-                layer,
-                across / 2.0,
-                across / 2.0,
-                along / 2.0,
-            ),
+            Some((across, along)) => {
+                self.layers.add_cell(Content::Label(bundle), layer, across / 2.0, across / 2.0, along / 2.0)
+            }
             None => self.layers.add_cell(Content::Bend, layer, 0.0, 0.0, 0.0),
         }
     }

@@ -51,6 +51,9 @@ pub(super) struct Layers {
     /// The cells of each layer, in order across it.
     pub(super) rows: Vec<Vec<usize>>,
     pub(super) segments: Vec<(usize, usize)>,
+    /// For each segment, whether it belongs to an edge that leads forward to a node: these are kept straight
+    /// at the expense of the others, so that the main path through the graph can be seen.
+    pub(super) forward: Vec<bool>,
     /// For each cell, the segments that come from the layer above.
     pub(super) above: Vec<Vec<usize>>,
     /// For each cell, the segments that lead to the layer below.
@@ -70,9 +73,10 @@ impl Layers {
         index
     }
 
-    pub(super) fn add_segment(&mut self, upper: usize, lower: usize) {
+    pub(super) fn add_segment(&mut self, upper: usize, lower: usize, forward: bool) {
         let segment = self.segments.len();
         self.segments.push((upper, lower));
+        self.forward.push(forward);
         self.below[upper].push(segment);
         self.above[lower].push(segment);
     }

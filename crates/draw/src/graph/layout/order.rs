@@ -232,8 +232,8 @@ mod tests {
         let mut layers = Layers::default();
         let top = [0, 1].map(|n| layers.add_cell(Content::Node(n), 0, 1.0, 1.0, 1.0));
         let bottom = [2, 3].map(|n| layers.add_cell(Content::Node(n), 1, 1.0, 1.0, 1.0));
-        layers.add_segment(top[0], bottom[1]);
-        layers.add_segment(top[1], bottom[0]);
+        layers.add_segment(top[0], bottom[1], true);
+        layers.add_segment(top[1], bottom[0], true);
         assert_eq!(crossings(&layers, &layers.positions()), 1);
         reduce_crossings(&mut layers);
         assert_eq!(crossings(&layers, &layers.positions()), 0);

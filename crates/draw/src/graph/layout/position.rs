@@ -99,13 +99,15 @@ impl<'a> View<'a> {
             let mut free = 0;
             for &cell in row {
                 neighbours.clear();
-                let segments =
-                    if self.upwards { &self.layers.below[cell] } else { &self.layers.above[cell] };
+                let segments = if self.upwards { &self.layers.below[cell] } else { &self.layers.above[cell] };
                 neighbours.extend(segments.iter().map(|&segment| {
                     let (upper, lower) = self.layers.segments[segment];
                     let other = if self.upwards { lower } else { upper };
                     (self.positions[other], other, segment)
                 }));
+                if neighbours.iter().any(|&(_, _, segment)| self.layers.forward[segment]) {
+                    neighbours.retain(|&(_, _, segment)| self.layers.forward[segment]);
+                }
                 neighbours.sort_unstable();
                 let count = neighbours.len();
                 if count == 0 {
@@ -153,8 +155,10 @@ impl<'a> View<'a> {
             }
         }
         for &block in sorted.iter().rev() {
-            let room =
-                right[block].iter().map(|&(next, distance)| at[next] - distance).fold(f64::INFINITY, f64::min);
+            let room = right[block]
+                .iter()
+                .map(|&(next, distance)| at[next] - distance)
+                .fold(f64::INFINITY, f64::min);
             if room.is_finite() {
                 at[block] = at[block].max(room);
             }
@@ -169,9 +173,12 @@ fn balance(layers: &Layers, mut candidates: Vec<Vec<f64>>) -> Vec<f64> {
     let extents: Vec<(f64, f64)> = candidates
         .iter()
         .map(|candidate| {
-            candidate.iter().zip(&layers.cells).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (&at, cell)| {
-                (lo.min(at - cell.lo), hi.max(at + cell.hi))
-            })
+            candidate
+                .iter()
+                .zip(&layers.cells)
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (&at, cell)| {
+                    (lo.min(at - cell.lo), hi.max(at + cell.hi))
+                })
         })
         .collect();
     let narrowest =

@@ -28,10 +28,10 @@ pub(super) fn ranks(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     }
 
     for &node in sorted.iter().rev() {
-        if outgoing[node].len() > incoming[node].len() {
-            if let Some(nearest) = outgoing[node].iter().map(|&next| ranks[next]).min() {
-                ranks[node] = nearest - 1;
-            }
+        if outgoing[node].len() > incoming[node].len()
+            && let Some(nearest) = outgoing[node].iter().map(|&next| ranks[next]).min()
+        {
+            ranks[node] = nearest - 1;
         }
     }
     let least = ranks.iter().copied().min().unwrap_or(0);

@@ -175,7 +175,9 @@ impl Router<'_> {
                 let centre = Point::new(axis, self.bands[cell.layer].middle());
                 let target = nodes[target];
                 let (across, along) = plan.stubs[target];
-                layout.stubs.push(PlacedStub { target: id(target), frame: Rect::around(centre, across, along) });
+                layout
+                    .stubs
+                    .push(PlacedStub { target: id(target), frame: Rect::around(centre, across, along) });
             }
         }
     }
@@ -211,7 +213,7 @@ impl Router<'_> {
         let end = Point::new(edge_x, centre.y + spread);
         let controls = [Point::new(out_x, centre.y - 20.0), Point::new(out_x, centre.y + 20.0)];
         let (dx, dy) = (end.x - controls[1].x, end.y - controls[1].y);
-        let length = dx.hypot(dy);
+        let length = (dx * dx + dy * dy).sqrt();
         let heading = Point::new(dx / length, dy / length);
         let stop = Point::new(end.x - TIP * heading.x, end.y - TIP * heading.y);
         let label = self.component.plan.labels[bundle].map(|(across, along)| {
@@ -286,11 +288,11 @@ fn id(node: usize) -> NodeId {
 
 /// A straight line as a curve, unless it has no length.
 fn line_to(pen: &mut Vec<Point>, to: Point) {
-    if let Some(&from) = pen.last() {
-        if (from.y - to.y).abs() > 0.005 || (from.x - to.x).abs() > 0.005 {
-            let third = |t: f64| Point::new(from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t);
-            pen.extend([third(1.0 / 3.0), third(2.0 / 3.0), to]);
-        }
+    if let Some(&from) = pen.last()
+        && ((from.y - to.y).abs() > 0.005 || (from.x - to.x).abs() > 0.005)
+    {
+        let third = |t: f64| Point::new(from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t);
+        pen.extend([third(1.0 / 3.0), third(2.0 / 3.0), to]);
     }
 }
 

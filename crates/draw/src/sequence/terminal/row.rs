@@ -103,7 +103,8 @@ impl Row {
         for c in text.chars() {
             let width = c.width().unwrap_or(0);
             if width == 0 {
-                if let Some(Cell::Glyph(glyph)) = at.checked_sub(1).and_then(|last| self.cells.get_mut(last)) {
+                if let Some(Cell::Glyph(glyph)) = at.checked_sub(1).and_then(|last| self.cells.get_mut(last))
+                {
                     glyph.push(c);
                 }
                 continue;
@@ -129,6 +130,7 @@ impl Row {
                     Charset::Unicode => joint.unicode(),
                     Charset::Ascii => joint.ascii(),
                 }),
+                Cell::Glyph(glyph) if charset == Charset::Ascii && glyph == "…" => out.push('~'),
                 Cell::Glyph(glyph) => out.push_str(glyph),
                 Cell::Covered => {}
             }

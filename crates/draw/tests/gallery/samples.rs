@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses some of them")]
 
 use referee_draw::{
-    Direction, Edge, EdgeStyle, Graph, Message, MessageStyle, Node, NodeId, NodeKind, Participant, ParticipantId, Sequence,
+    Direction, Edge, EdgeStyle, Graph, Message, MessageStyle, Node, NodeId, NodeKind, Participant,
+    ParticipantId, Sequence,
 };
 
 fn n(index: u32) -> NodeId {
@@ -40,7 +41,11 @@ pub(crate) fn three() -> Graph {
     machine(
         "three states",
         &["q0", "q1", "q2"],
-        &[(0, 1, "server!Auth(uname: string, pwd: string)"), (1, 0, "server?Fail(code: int)"), (1, 2, "server?Succ(tok: Token)")],
+        &[
+            (0, 1, "server!Auth(uname: string, pwd: string)"),
+            (1, 0, "server?Fail(code: int)"),
+            (1, 2, "server?Succ(tok: Token)"),
+        ],
     )
 }
 
@@ -95,9 +100,17 @@ pub(crate) fn smtp() -> Graph {
 }
 
 pub(crate) fn loops() -> Graph {
-    let mut graph = machine("loops and parallels", &["idle", "busy", "done"], &[(0, 0, "B!ping"), (0, 0, "B?pong"), (1, 1, "A!tick"), (1, 2, "A!stop"), (1, 0, "A?reset")]);
+    let mut graph = machine(
+        "loops and parallels",
+        &["idle", "busy", "done"],
+        &[(0, 0, "B!ping"), (0, 0, "B?pong"), (1, 1, "A!tick"), (1, 2, "A!stop"), (1, 0, "A?reset")],
+    );
     for code in 0..8 {
-        let label = if code % 2 == 0 { format!("B!request{code}(x: int)") } else { format!("B?reply{code}(y: string)") };
+        let label = if code % 2 == 0 {
+            format!("B!request{code}(x: int)")
+        } else {
+            format!("B?reply{code}(y: string)")
+        };
         let style = style(&label);
         graph.add_edge(Edge::new(n(0), n(1)).line(label).style(style));
     }
@@ -110,7 +123,9 @@ pub(crate) fn loops() -> Graph {
 pub(crate) fn wide() -> Graph {
     let names: Vec<String> = (0..20).map(|index| format!("q{index}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let labels: Vec<String> = (0..32).map(|index| format!("{}{}opt{index}", ["A", "B", "C"][index % 3], ["!", "?"][index % 2])).collect();
+    let labels: Vec<String> = (0..32)
+        .map(|index| format!("{}{}opt{index}", ["A", "B", "C"][index % 3], ["!", "?"][index % 2]))
+        .collect();
     let mut edges: Vec<(u32, u32, &str)> = Vec::new();
     for child in 1..9 {
         edges.push((0, child, &labels[child as usize]));
@@ -130,8 +145,9 @@ pub(crate) fn wide() -> Graph {
 pub(crate) fn chain() -> Graph {
     let names: Vec<String> = (0..14).map(|index| format!("state {index}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let edges: Vec<(u32, u32, &str)> =
-        (0..13).map(|index| (index, index + 1, if index % 2 == 0 { "peer!next" } else { "peer?ack" })).collect();
+    let edges: Vec<(u32, u32, &str)> = (0..13)
+        .map(|index| (index, index + 1, if index % 2 == 0 { "peer!next" } else { "peer?ack" }))
+        .collect();
     let mut graph = machine("chain", &names, &edges);
     graph.direction = Direction::LeftToRight;
     graph
@@ -145,11 +161,32 @@ pub(crate) fn odd() -> Graph {
     let d = graph.add_node(Node::new("both").kind(NodeKind::InitialFinal));
     let e = graph.add_node(Node::new("x".repeat(90)).kind(NodeKind::Final));
     graph.add_edge(Edge::new(a, b).line("srv!Get(a < b && c > \"d\")").style(EdgeStyle::Send).highlighted());
-    graph.add_edge(Edge::new(b, c).line("srv?Put").line("where x == 'y'").style(EdgeStyle::Receive).highlighted());
+    graph.add_edge(
+        Edge::new(b, c).line("srv?Put").line("where x == 'y'").style(EdgeStyle::Receive).highlighted(),
+    );
     graph.add_edge(Edge::new(b, a).line("⇝ learns Get").style(EdgeStyle::Dependency));
     graph.add_edge(Edge::new(b, e));
     graph.add_edge(Edge::new(a, e).line("a very long label ".repeat(12)));
     graph.add_edge(Edge::new(d, d).line("S!again").style(EdgeStyle::Send));
+    graph
+}
+
+/// Whatever Mermaid's Markdown, DOT or XML could trip over.
+pub(crate) fn nasty() -> Graph {
+    let mut graph = Graph::new("nasty: 'title' <b> & \\ \"x\"");
+    let a = graph.add_node(Node::new("1. `a` *b* _c_").detail("- item").kind(NodeKind::Initial));
+    let b = graph.add_node(Node::new("# [d](e) ![i](j)").detail("> quote").kind(NodeKind::Final));
+    let c = graph.add_node(Node::new("end").detail("---"));
+    let lines = [
+        "\\*f\\N",
+        "~~g~~ **h**",
+        "http://h www.i j@k.l",
+        "&lt;b&gt; #35; %% ;",
+        "<script>alert(1)</script>",
+        "3) x",
+    ];
+    graph.add_edge(lines.iter().fold(Edge::new(a, b), |edge, line| edge.line(*line)));
+    graph.add_edge(Edge::new(a, c).line("fa:fa-car {x} |y|").style(EdgeStyle::Send));
     graph
 }
 
@@ -162,6 +199,7 @@ pub(crate) fn graphs() -> Vec<(&'static str, Graph)> {
         ("wide", wide()),
         ("chain", chain()),
         ("odd", odd()),
+        ("nasty", nasty()),
     ];
     graphs.push(("auth-lr", auth().direction(Direction::LeftToRight)));
     graphs.push(("smtp-lr", smtp().direction(Direction::LeftToRight)));
@@ -175,7 +213,9 @@ pub(crate) fn auth_chart() -> Sequence {
     let c = chart.add_participant(Participant::new("client"));
     let s = chart.add_participant(Participant::new("server"));
     chart.open_loop("LOGIN");
-    chart.message(Message::new(c, s, "Auth(uname: string, pwd: string)").note("where uname.matches(\"[a-z]+\")"));
+    chart.message(
+        Message::new(c, s, "Auth(uname: string, pwd: string)").note("where uname.matches(\"[a-z]+\")"),
+    );
     chart.open_alt("server chooses", "Succ");
     chart.message(Message::new(s, c, "Succ(tok: Token)"));
     chart.open_loop("SESSION");
@@ -213,7 +253,8 @@ pub(crate) fn failing_chart() -> Sequence {
     chart.note([s], "S has seen both");
     chart.divider("after 4 steps");
     chart.note([c, l], "no component can move any more");
-    chart.message(Message::new(c, s, "Put(resource)").style(MessageStyle::Failed).note("expected Get or Rvk"));
+    chart
+        .message(Message::new(c, s, "Put(resource)").style(MessageStyle::Failed).note("expected Get or Rvk"));
     chart.message(Message::new(l, c, "late").style(MessageStyle::Pending));
     chart.message(Message::new(l, l, "done").style(MessageStyle::Failed));
     chart
@@ -221,10 +262,19 @@ pub(crate) fn failing_chart() -> Sequence {
 
 pub(crate) fn wide_chart() -> Sequence {
     let mut chart = Sequence::new("多言語");
-    let ids: Vec<ParticipantId> =
-        ["客户端", "Broker", "データベース", "a\u{301}ccents", "E"].iter().map(|name| chart.add_participant(Participant::new(*name))).collect();
+    let ids: Vec<ParticipantId> = ["客户端", "Broker", "データベース", "a\u{301}ccents", "E"]
+        .iter()
+        .map(|name| chart.add_participant(Participant::new(*name)))
+        .collect();
     chart.message(Message::new(ids[0], ids[2], "查询(名前: 文字列)"));
-    chart.message(Message::new(ids[4], ids[0], "a rather long label that has to be wrapped because it would otherwise push everything apart").note("and a note"));
+    chart.message(
+        Message::new(
+            ids[4],
+            ids[0],
+            "a rather long label that has to be wrapped because it would otherwise push everything apart",
+        )
+        .note("and a note"),
+    );
     chart.open_loop("only one");
     chart.note([ids[1]], "over one");
     chart.close();
