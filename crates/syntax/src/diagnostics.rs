@@ -140,6 +140,17 @@ codes! {
     rf0201_self_message
     rf0202_duplicate_label
     rf0203_unguarded_recursion
+    rf0501_role_declared_twice
+    rf0502_unknown_peer
+    rf0503_branch_without_action
+    rf0504_unknown_initial_state
+    rf0505_missing_marking
+    rf0506_silent_action
+    rf0507_mixed_choice
+    rf0508_nondeterministic_choice
+    rf0509_no_blank_after_rec
+    rf0510_no_transitions
+    rf0511_unreachable_state
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

@@ -8,8 +8,12 @@
 
 pub mod diagnostics;
 pub mod document;
+pub mod fsm;
+pub mod kmc;
 pub mod language;
+mod scope;
 pub mod source;
+mod tokens;
 
 pub use diagnostics::{Code, Diagnostic, Severity};
 pub use document::{BinaryProtocol, Content, Document, External, GlobalProtocol, LocalSystem};
