@@ -1,8 +1,365 @@
-//! Assertion expressions over payload variables (a subset of CEL).
+//! Assertion expressions over payload variables: a subset of CEL.
+//!
+//! What is here: the tree ([`Expr`], [`Node`]), its printer, the type checker ([`check`]), run-time values
+//! ([`Value`]) and a tree-walking evaluator ([`eval`]) that is the slow, obviously right meaning every
+//! other engine is tested against. What is not here: text. `referee-syntax` parses the three dialects.
+//!
+//! A tree is never deeper than [`MAX_DEPTH`]: [`Expr::new`] refuses to build one. Recursion over
+//! expressions is therefore safe everywhere, in drop and derived code too. Conjunctions and disjunctions
+//! are n-ary, so that a long one, as generated protocols have, is wide and not deep.
+//!
+//! Read next: `environment` and `check` for the typing rules, `eval` for the meaning, `print` for the text.
 
-/// An expression.
+mod check;
+mod environment;
+mod error;
+mod eval;
+mod function;
+mod pattern;
+mod print;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+pub use check::{Checked, check, check_assertion};
+pub use environment::{Environment, InferredExternal, Lookup, Scope, Signature};
+pub use error::{Expected, Fix, Position, TypeError, TypeErrorKind};
+pub use eval::{Bindings, EvalError, EvalErrorKind, Externals, NoExternals, eval};
+pub use function::{Arity, Function};
+pub use pattern::{BadPattern, Pattern};
+pub use value::Value;
+
+/// How deep an expression may be nested.
+pub const MAX_DEPTH: usize = 128;
+
+/// Where an expression stands: a byte range of the file it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The first byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Place {
+    /// For what no text stands behind: generated expressions, tests.
+    pub const NONE: Self = Self { start: u32::MAX, end: u32::MAX };
+
+    /// The bytes from `start` up to `end`.
+    #[must_use]
+    pub fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+}
+
+/// An expression and where it stands.
+///
+/// Equality and hashing ignore the places: two assertions are equal if they read the same.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    // INVARIANT: canonical (see `Expr::new`) and at most `MAX_DEPTH` deep.
+    node: Node,
+    place: Place,
+    /// 1 for a leaf.
+    depth: u8,
+}
+
+/// What an [`Expr`] is made of.
+///
+/// Trees are built bottom-up by [`Expr::new`]; the boxes below hold expressions that already passed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Expr {
+pub enum Node {
+    /// A constant.
+    Literal(Literal),
     /// A payload variable.
-    Variable(std::sync::Arc<str>),
+    Variable(Arc<str>),
+    /// `[a, b, c]`.
+    List(Box<[Expr]>),
+    /// `!a` or `-a`.
+    Unary(UnaryOperator, Box<Expr>),
+    /// `a == b`, `a + b`, `a in b`, …
+    Binary(Operator, Box<[Expr; 2]>),
+    /// `a && b && …`: two or more operands, none of them a conjunction.
+    And(Box<[Expr]>),
+    /// `a || b || …`: two or more operands, none of them a disjunction.
+    Or(Box<[Expr]>),
+    /// `c ? a : b`, in this order.
+    Conditional(Box<[Expr; 3]>),
+    /// `r.field`.
+    Member(Box<Expr>, Arc<str>),
+    /// `xs[i]`, `tuple[0]`, `record["field"]`: the container, then the index.
+    Index(Box<[Expr; 2]>),
+    /// A built-in. The receiver of a method call is the first argument.
+    Call(Function, Box<[Expr]>),
+    /// A call to a predicate declared outside the protocol.
+    External {
+        /// Its name, possibly dotted: `util.validTok`.
+        name: Arc<str>,
+        /// What it is applied to.
+        args: Box<[Expr]>,
+    },
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Literal {
+    /// `true`, `false`.
+    Bool(bool),
+    /// `42`, `-1`, `0xff`.
+    Int(i64),
+    /// `1.5`, `1e9`.
+    Float(Float),
+    /// `"text"`.
+    String(Arc<str>),
+    /// `b"bytes"`.
+    Bytes(Arc<[u8]>),
+}
+
+/// A finite float constant, compared by its bits so that expressions can be compared and hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Float(u64);
+
+impl Float {
+    /// `value` as a constant; `None` for infinities and NaN, which no dialect can write down.
+    #[must_use]
+    pub fn new(value: f64) -> Option<Self> {
+        value.is_finite().then_some(Self(value.to_bits()))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.get(), f)
+    }
+}
+
+/// An operator before its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnaryOperator {
+    /// `!`
+    Not,
+    /// `-`
+    Negate,
+}
+
+impl UnaryOperator {
+    /// The operator in CEL.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Not => "!",
+            Self::Negate => "-",
+        }
+    }
+}
+
+/// An operator between two operands, `&&` and `||` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operator {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `in`
+    In,
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+}
+
+impl Operator {
+    /// Every operator.
+    pub const ALL: [Self; 12] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::Less,
+        Self::LessEqual,
+        Self::Greater,
+        Self::GreaterEqual,
+        Self::In,
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Divide,
+        Self::Remainder,
+    ];
+
+    /// The operator in CEL.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::In => "in",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+}
+
+/// An expression would be nested deeper than [`MAX_DEPTH`] levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooDeep;
+
+impl fmt::Display for TooDeep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expression nested deeper than {MAX_DEPTH} levels")
+    }
+}
+
+impl std::error::Error for TooDeep {}
+
+impl Expr {
+    /// The expression `node` standing at `place`, in canonical form: a conjunction directly inside a
+    /// conjunction is spliced into it (and so for `||`), a conjunction of one is that one, of none `true`
+    /// (`false` for `||`). Neither changes the meaning, not even which error is reported.
+    ///
+    /// # Errors
+    /// [`TooDeep`] if the tree would be deeper than [`MAX_DEPTH`].
+    pub fn new(node: Node, place: Place) -> Result<Self, TooDeep> {
+        let conjunction = matches!(node, Node::And(_));
+        let node = match node {
+            Node::And(operands) | Node::Or(operands) => {
+                let mut operands = splice(operands, conjunction);
+                match (operands.pop(), conjunction) {
+                    (None, neutral) => Node::Literal(Literal::Bool(neutral)),
+                    (Some(only), _) if operands.is_empty() => return Ok(only),
+                    (Some(last), _) => {
+                        operands.push(last);
+                        if conjunction { Node::And(operands.into()) } else { Node::Or(operands.into()) }
+                    }
+                }
+            }
+            other => other,
+        };
+        let below = node.children().iter().map(|child| child.depth).max().unwrap_or(0);
+        if usize::from(below) >= MAX_DEPTH {
+            return Err(TooDeep);
+        }
+        Ok(Self { node, place, depth: below + 1 })
+    }
+
+    /// A constant without a place.
+    #[must_use]
+    pub fn literal(literal: Literal) -> Self {
+        Self { node: Node::Literal(literal), place: Place::NONE, depth: 1 }
+    }
+
+    /// A variable without a place.
+    #[must_use]
+    pub fn variable(name: &str) -> Self {
+        Self { node: Node::Variable(name.into()), place: Place::NONE, depth: 1 }
+    }
+
+    /// What this expression is made of.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// How deep it is nested: 1 for a constant or a variable.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth.into()
+    }
+
+    /// The names of the variables it mentions, sorted.
+    #[must_use]
+    pub fn free_variables(&self) -> BTreeSet<Arc<str>> {
+        let mut names = BTreeSet::new();
+        let mut pending = vec![self];
+        while let Some(expr) = pending.pop() {
+            if let Node::Variable(name) = &expr.node {
+                names.insert(Arc::clone(name));
+            }
+            pending.extend(expr.node.children());
+        }
+        names
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl Eq for Expr {}
+
+impl Hash for Expr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.node.hash(state);
+    }
+}
+
+impl Node {
+    /// The expressions directly below, from left to right.
+    #[must_use]
+    pub fn children(&self) -> &[Expr] {
+        match self {
+            Self::Literal(_) | Self::Variable(_) => &[],
+            Self::List(parts)
+            | Self::And(parts)
+            | Self::Or(parts)
+            | Self::Call(_, parts)
+            | Self::External { args: parts, .. } => parts,
+            Self::Unary(_, operand) => std::slice::from_ref(operand),
+            Self::Member(record, _) => std::slice::from_ref(record),
+            Self::Binary(_, pair) | Self::Index(pair) => pair.as_slice(),
+            Self::Conditional(parts) => parts.as_slice(),
+        }
+    }
+}
+
+/// The operands of a conjunction (or disjunction), nested ones spliced in.
+fn splice(operands: Box<[Expr]>, conjunction: bool) -> Vec<Expr> {
+    let mut flat = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match operand.node {
+            // The inner node is canonical, so one level of splicing is enough.
+            Node::And(inner) if conjunction => flat.extend(inner),
+            Node::Or(inner) if !conjunction => flat.extend(inner),
+            _ => flat.push(operand),
+        }
+    }
+    flat
 }

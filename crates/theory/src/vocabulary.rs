@@ -79,6 +79,9 @@ pub struct MessageSpec {
 
 type Set<T> = IndexSet<T, FxBuildHasher>;
 
+/// What two messages share that differ in field names only.
+type SignatureKey = (Label, Vec<Type>, Option<Arc<Expr>>);
+
 /// The tables behind [`Role`], [`Label`] and [`Message`].
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
@@ -88,7 +91,7 @@ pub struct Vocabulary {
     /// For each message, the first message with the same label, types and assertion (field names apart).
     signatures: Vec<Message>,
     first_by_label: rustc_hash::FxHashMap<Label, Message>,
-    by_signature: rustc_hash::FxHashMap<(Label, Vec<Type>, Option<Arc<Expr>>), Message>,
+    by_signature: rustc_hash::FxHashMap<SignatureKey, Message>,
 }
 
 impl Vocabulary {

@@ -1,0 +1,128 @@
+//! The built-in functions: their names, how many arguments they take, and how they may be called.
+//!
+//! What they accept is in `check`, what they compute in `eval`.
+
+use std::fmt;
+
+/// A built-in function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Function {
+    /// `size(x)`: characters (Unicode code points) of a string, bytes, elements of a list.
+    Size,
+    /// `s.startsWith(prefix)`.
+    StartsWith,
+    /// `s.endsWith(suffix)`.
+    EndsWith,
+    /// `s.contains(part)`.
+    Contains,
+    /// `s.matches("regex")`: whether the pattern occurs anywhere in `s` (CEL: anchor it yourself).
+    Matches,
+    /// `int(x)`: of an int, a float (towards zero) or a string (decimal).
+    Int,
+    /// `double(x)` or `float(x)`: of an int, a float or a string.
+    Float,
+    /// `string(x)`: of a bool, an int, a float, a string or bytes in UTF-8.
+    String,
+    /// `abs(x)`.
+    Abs,
+    /// `min(x, y, …)`.
+    Min,
+    /// `max(x, y, …)`.
+    Max,
+}
+
+/// How many arguments a function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arity {
+    /// This many.
+    Exactly(usize),
+    /// This many or more.
+    AtLeast(usize),
+}
+
+impl Arity {
+    /// Whether `count` arguments are right.
+    #[must_use]
+    pub fn admits(self, count: usize) -> bool {
+        match self {
+            Self::Exactly(expected) => count == expected,
+            Self::AtLeast(least) => count >= least,
+        }
+    }
+}
+
+impl fmt::Display for Arity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Exactly(count) | Self::AtLeast(count)) = *self;
+        let least = if matches!(self, Self::AtLeast(_)) { "at least " } else { "" };
+        write!(f, "{least}{count} argument{}", if count == 1 { "" } else { "s" })
+    }
+}
+
+impl Function {
+    /// Every built-in.
+    pub const ALL: [Self; 11] = [
+        Self::Size,
+        Self::StartsWith,
+        Self::EndsWith,
+        Self::Contains,
+        Self::Matches,
+        Self::Int,
+        Self::Float,
+        Self::String,
+        Self::Abs,
+        Self::Min,
+        Self::Max,
+    ];
+
+    /// The name in CEL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::StartsWith => "startsWith",
+            Self::EndsWith => "endsWith",
+            Self::Contains => "contains",
+            Self::Matches => "matches",
+            Self::Int => "int",
+            Self::Float => "double",
+            Self::String => "string",
+            Self::Abs => "abs",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    /// The built-in called `name`, under its CEL name or as `float`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name == "float" {
+            return Some(Self::Float);
+        }
+        Self::ALL.into_iter().find(|function| function.name() == name)
+    }
+
+    /// The built-in that may be called as `receiver.name(…)`.
+    ///
+    /// These names are reserved as the last part of a dotted call; `util.min(x)` is an external predicate.
+    #[must_use]
+    pub fn from_method_name(name: &str) -> Option<Self> {
+        Self::from_name(name).filter(|function| function.is_method())
+    }
+
+    /// Whether it may be called as a method.
+    #[must_use]
+    pub fn is_method(self) -> bool {
+        matches!(self, Self::Size | Self::StartsWith | Self::EndsWith | Self::Contains | Self::Matches)
+    }
+
+    /// How many arguments it takes, the receiver included.
+    #[must_use]
+    pub fn arity(self) -> Arity {
+        match self {
+            Self::Size | Self::Int | Self::Float | Self::String | Self::Abs => Arity::Exactly(1),
+            Self::StartsWith | Self::EndsWith | Self::Contains | Self::Matches => Arity::Exactly(2),
+            Self::Min | Self::Max => Arity::AtLeast(2),
+        }
+    }
+}
