@@ -151,6 +151,20 @@ codes! {
     rf0509_no_blank_after_rec
     rf0510_no_transitions
     rf0511_unreachable_state
+    rf0601_branch_direction
+    rf0602_branch_without_message
+    rf0603_duplicate_field
+    rf0604_unclosed_assertion
+    rf0605_many_fields
+    rf0701_missing_continuation
+    rf0702_value_of_other_roles
+    rf0710_malformed_json
+    rf0711_missing_key
+    rf0712_wrong_value
+    rf0713_unknown_node_type
+    rf0714_duplicate_key
+    rf0715_no_branches
+    rf0716_unknown_party
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

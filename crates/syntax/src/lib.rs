@@ -9,10 +9,13 @@
 pub mod diagnostics;
 pub mod document;
 pub mod fsm;
+pub mod gt;
 pub mod kmc;
 pub mod language;
+mod reasons;
 mod scope;
 pub mod source;
+pub mod st;
 mod tokens;
 
 pub use diagnostics::{Code, Diagnostic, Severity};

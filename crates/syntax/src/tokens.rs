@@ -136,7 +136,12 @@ impl<'a, T: Token> Cursor<'a, T> {
 
     /// Where the next token is; the end of the text if there is none.
     pub(crate) fn span(&self) -> Span {
-        self.tokens.get(self.at).map_or(Span::at(self.text.len()), |&(_, span)| span)
+        self.span_nth(0)
+    }
+
+    /// Where the token after `n` others is; the end of the text if there is none.
+    pub(crate) fn span_nth(&self, n: usize) -> Span {
+        self.tokens.get(self.at + n).map_or(Span::at(self.text.len()), |&(_, span)| span)
     }
 
     /// Where the last token taken is; the start of the text if there is none.
@@ -156,7 +161,7 @@ impl<'a, T: Token> Cursor<'a, T> {
 
     /// The text of the token after `n` others; empty at the end.
     pub(crate) fn text_nth(&self, n: usize) -> &'a str {
-        self.tokens.get(self.at + n).map_or("", |&(_, span)| self.text_of(span))
+        self.text_of(self.span_nth(n))
     }
 
     /// The whole text.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::session::{Session, SessionBranch, SessionError, SessionTypeBuilder, TermId};
+use referee_theory::session::{Session, SessionBranch, SessionTypeBuilder, TermId};
 use referee_theory::{Action, Role, System, Vocabulary};
 use rustc_hash::FxHashMap;
 
@@ -10,11 +10,11 @@ use super::lexer::KmcToken;
 use super::{payload, warnings};
 use crate::diagnostics::{
     Diagnostic, rf0004_unexpected_token, rf0105_unknown_recursion_variable, rf0201_self_message,
-    rf0203_unguarded_recursion, rf0501_role_declared_twice, rf0502_unknown_peer,
-    rf0503_branch_without_action, rf0509_no_blank_after_rec,
+    rf0501_role_declared_twice, rf0502_unknown_peer, rf0503_branch_without_action, rf0509_no_blank_after_rec,
 };
 use crate::document::{Content, Document, LocalSystem, in_order};
 use crate::language::Language;
+use crate::reasons;
 use crate::scope::{MOST_SUGGESTIONS, Scope};
 use crate::source::{Origins, Span};
 use crate::tokens::Cursor;
@@ -324,7 +324,9 @@ impl<'a> Parser<'a> {
             match builder.finish(Arc::clone(&vocabulary), role, root) {
                 Ok(session) => sessions.push(session),
                 Err(errors) => {
-                    diagnostics.extend(errors.into_iter().map(|error| describe(error, &self.origins)));
+                    diagnostics.extend(
+                        errors.into_iter().map(|error| reasons::session_error(&error, &self.origins)),
+                    );
                 }
             }
         }
@@ -351,13 +353,4 @@ fn at_header(cursor: &Tokens<'_>) -> bool {
 
 fn at_branch_end(cursor: &Tokens<'_>) -> bool {
     matches!(cursor.peek(), Some(KmcToken::Comma | KmcToken::CloseBrace))
-}
-
-/// What is wrong with a session type, in the user's words.
-pub(crate) fn describe(error: SessionError, origins: &Origins) -> Diagnostic {
-    match error {
-        SessionError::Unguarded { definition, call } => {
-            rf0203_unguarded_recursion::unguarded_recursion(origins.span(call), origins.span(definition))
-        }
-    }
 }
