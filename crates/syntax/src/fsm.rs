@@ -47,6 +47,8 @@ struct Automaton<'a> {
     edges: Vec<Edge<'a>>,
     initial: Option<(&'a str, Span)>,
     header: Span,
+    /// Whether some transition could not be read, so that its states are not known.
+    incomplete: bool,
 }
 
 struct Edge<'a> {
@@ -91,12 +93,16 @@ impl<'a> Parser<'a> {
         }
         let header = header.to(self.cursor.previous());
         let mut edges = Vec::new();
+        let mut incomplete = false;
         loop {
             if self.cursor.is_at(KmcToken::Name) {
-                edges.extend(self.edge());
+                let edge = self.edge();
+                incomplete |= edge.is_none();
+                edges.extend(edge);
             } else if self.cursor.is_at_end() || at_any_directive(&self.cursor) {
                 break;
             } else {
+                incomplete = true;
                 self.cursor.unexpected(&["a state", "`.marking`"]);
                 self.cursor.bump();
                 self.skip_line();
@@ -104,7 +110,7 @@ impl<'a> Parser<'a> {
         }
         let initial = self.marking(&edges);
         self.directive("end", "`.end`");
-        Automaton { edges, initial, header }
+        Automaton { edges, initial, header, incomplete }
     }
 
     /// Takes a directive; if it is missing, skips to it unless another one comes first.
@@ -220,21 +226,21 @@ impl<'a> Parser<'a> {
                 Some(peer) => peer,
                 None => {
                     self.cursor.report(rf0502_unknown_peer::unknown_machine(span, name, count));
-                    continue;
+                    role
                 }
             };
-            if peer == role {
+            if self.vocabulary.find_role(name) == Some(role) {
                 self.cursor.report(rf0201_self_message::self_peer(span, name, edge.action));
             }
             let origin = origins.add(edge.source.1.to(edge.target.1));
             let Edge { action, message, .. } = *edge;
             builder.add_transition(source, Transition { action, peer, message, target, origin });
         }
-        let Some((name, span)) = automaton.initial else { return builder.finish() };
+        let Some((name, span)) = automaton.initial.filter(|_| !automaton.incomplete) else {
+            return builder.finish();
+        };
         if mentions.is_empty() {
-            if automaton.edges.is_empty() {
-                self.cursor.report(rf0510_no_transitions::no_transitions(automaton.header, role.index()));
-            }
+            self.cursor.report(rf0510_no_transitions::no_transitions(automaton.header, role.index()));
             builder.add_named_state(name);
             return builder.finish();
         }

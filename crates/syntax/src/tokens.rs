@@ -267,18 +267,28 @@ pub(crate) fn nested_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexE
 where
     T: Logos<'a, Source = str>,
 {
-    let rest = lexer.remainder().as_bytes();
+    match end_of_nested_comment(lexer.remainder()) {
+        Some(end) => {
+            lexer.bump(end);
+            Ok(())
+        }
+        None => {
+            lexer.bump(lexer.remainder().len());
+            Err(LexError::Comment { closing: "*/" })
+        }
+    }
+}
+
+/// Where the comment ends that was opened before `text`, if comments within it nest.
+pub(crate) fn end_of_nested_comment(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
     let mut depth = 1;
     let mut at = 0;
-    while let Some(pair) = rest.get(at..at + 2) {
-        match pair {
+    while depth > 0 {
+        match bytes.get(at..at + 2)? {
             b"*/" => {
                 depth -= 1;
                 at += 2;
-                if depth == 0 {
-                    lexer.bump(at);
-                    return Ok(());
-                }
             }
             b"/*" => {
                 depth += 1;
@@ -287,8 +297,7 @@ where
             _ => at += 1,
         }
     }
-    lexer.bump(rest.len());
-    Err(LexError::Comment { closing: "*/" })
+    Some(at)
 }
 
 /// For a lexer that has just read `/*`: skips to the first `*/`.
