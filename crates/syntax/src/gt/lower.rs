@@ -21,8 +21,8 @@ use crate::diagnostics::{
     rf0714_duplicate_key, rf0715_no_branches, rf0716_unknown_party,
 };
 use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::ill_formed;
 use crate::language::Language;
-use crate::reasons;
 use crate::scope::{MOST_SUGGESTIONS, Scope};
 use crate::source::{Origins, Span};
 
@@ -63,7 +63,7 @@ pub(super) fn finish(
             // Both readers have said this once per exchange.
             let said = |error: &GlobalError| matches!(error, GlobalError::SelfMessage { .. });
             let errors = errors.iter().filter(|error| !said(error));
-            diagnostics.extend(errors.map(|error| reasons::global_error(error, &vocabulary, &origins)));
+            diagnostics.extend(errors.map(|error| ill_formed::global(error, &vocabulary, &origins)));
             None
         }
     };

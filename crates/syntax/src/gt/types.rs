@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use referee_theory::{Field, Type};
 
+use crate::payload;
+
 /// How deep `array[…]` may be nested.
 pub(crate) const MAX_DEPTH: usize = 128;
 
@@ -62,15 +64,7 @@ fn from_text(mut text: &str) -> Result<Type, BadType> {
             return Err(BadType::TooDeep);
         }
     }
-    let scalar = match text {
-        "str" | "string" => Type::String,
-        "int" | "long" | "nat" => Type::Int,
-        "bool" => Type::Bool,
-        "real" | "float" | "double" => Type::Float,
-        "bytes" => Type::Bytes,
-        "unit" => Type::Unit,
-        _ => Type::opaque(text),
-    };
+    let scalar = payload::builtin(text).unwrap_or_else(|| Type::opaque(text));
     Ok((0..arrays).fold(scalar, |element, _| Type::list(element)))
 }
 

@@ -13,8 +13,8 @@ use crate::diagnostics::{
     rf0501_role_declared_twice, rf0502_unknown_peer, rf0503_branch_without_action, rf0509_no_blank_after_rec,
 };
 use crate::document::{Content, Document, LocalSystem, in_order};
+use crate::ill_formed;
 use crate::language::Language;
-use crate::reasons;
 use crate::scope::{MOST_SUGGESTIONS, Scope};
 use crate::source::{Origins, Span};
 use crate::tokens::Cursor;
@@ -324,9 +324,8 @@ impl<'a> Parser<'a> {
             match builder.finish(Arc::clone(&vocabulary), role, root) {
                 Ok(session) => sessions.push(session),
                 Err(errors) => {
-                    diagnostics.extend(
-                        errors.into_iter().map(|error| reasons::session_error(&error, &self.origins)),
-                    );
+                    diagnostics
+                        .extend(errors.into_iter().map(|error| ill_formed::session(&error, &self.origins)));
                 }
             }
         }

@@ -10,12 +10,14 @@ use rustc_hash::FxHashMap;
 use super::lexer::{Closed, StToken};
 use super::types;
 use crate::diagnostics::{
-    Diagnostic, rf0105_unknown_recursion_variable, rf0202_duplicate_label, rf0601_branch_direction,
-    rf0602_branch_without_message, rf0603_duplicate_field, rf0604_unclosed_assertion, rf0605_many_fields,
+    Diagnostic, rf0105_unknown_recursion_variable, rf0202_duplicate_label, rf0313_duplicate_field,
+    rf0315_assertion_syntax, rf0601_branch_direction, rf0602_branch_without_message,
+    rf0603_unclosed_assertion, rf0604_many_fields,
 };
 use crate::document::{BinaryProtocol, Content, Document, in_order};
+use crate::expr::{self, Dialect, Expr};
+use crate::ill_formed;
 use crate::language::Language;
-use crate::reasons;
 use crate::scope::Scope;
 use crate::source::{Origins, Span};
 use crate::tokens::Cursor;
@@ -47,7 +49,7 @@ pub(super) fn parse(text: &str) -> Document {
     let session = match builder.finish(Arc::clone(&vocabulary), process, root) {
         Ok(session) => Some(session),
         Err(errors) => {
-            diagnostics.extend(errors.into_iter().map(|error| reasons::session_error(&error, &origins)));
+            diagnostics.extend(errors.into_iter().map(|error| ill_formed::session(&error, &origins)));
             None
         }
     };
@@ -275,7 +277,7 @@ impl<'a> Parser<'a> {
         }
         if fields.len() > 4 {
             let whole = open.to(self.cursor.previous());
-            self.cursor.report(rf0605_many_fields::many_fields(whole, label, fields.len()));
+            self.cursor.report(rf0604_many_fields::many_fields(whole, label, fields.len()));
         }
         fields.into()
     }
@@ -295,13 +297,13 @@ impl<'a> Parser<'a> {
         let ty = types::from_name(self.cursor.text());
         self.cursor.bump();
         if let Some(first) = names.insert(name, span) {
-            self.cursor.report(rf0603_duplicate_field::duplicate_field(span, first, name));
+            self.cursor.report(rf0313_duplicate_field::duplicate_field(span, first, name));
         }
         Some(Field { name: Some(name.into()), ty })
     }
 
     /// `[x > 0]`, if there is one.
-    fn assertion(&mut self) -> Option<Arc<referee_theory::expr::Expr>> {
+    fn assertion(&mut self) -> Option<Arc<Expr>> {
         match self.cursor.peek() {
             Some(StToken::Assertion(Closed::Yes)) => {
                 let span = self.cursor.bump();
@@ -310,15 +312,21 @@ impl<'a> Parser<'a> {
             }
             Some(StToken::Assertion(Closed::No)) => {
                 let span = self.cursor.bump();
-                self.cursor.report(rf0604_unclosed_assertion::unclosed_assertion(span));
+                self.cursor.report(rf0603_unclosed_assertion::unclosed_assertion(span));
                 None
             }
             _ => None,
         }
     }
 
-    fn expression(&mut self, _inside: Span) -> Option<Arc<referee_theory::expr::Expr>> {
-        None
+    fn expression(&mut self, inside: Span) -> Option<Arc<Expr>> {
+        match expr::parse(self.cursor.text_of(inside), inside.start, Dialect::Scala) {
+            Ok(assertion) => Some(Arc::new(assertion)),
+            Err(error) => {
+                self.cursor.report(rf0315_assertion_syntax::assertion_syntax(&error));
+                None
+            }
+        }
     }
 
     /// After a complete type: closes what ends here; `true` when another branch begins.

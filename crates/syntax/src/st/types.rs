@@ -2,17 +2,11 @@
 
 use referee_theory::Type;
 
+use crate::payload;
+
 /// The type that STMonitor's files call `name`; names nobody knows are opaque.
 pub(crate) fn from_name(name: &str) -> Type {
-    match name {
-        "Int" | "Integer" | "Long" | "Short" | "Byte" | "BigInt" | "int" => Type::Int,
-        "Double" | "Float" | "float" => Type::Float,
-        "Boolean" | "Bool" | "bool" => Type::Bool,
-        "String" | "string" => Type::String,
-        "Unit" | "unit" => Type::Unit,
-        "bytes" => Type::Bytes,
-        _ => Type::opaque(name),
-    }
+    payload::builtin(name).unwrap_or_else(|| Type::opaque(name))
 }
 
 /// What STMonitor's files call `ty`, if they have a name for it.

@@ -2,18 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use referee_syntax::{Document, Language, fsm, gt, kmc, st};
+use referee_syntax::{Document, Language};
 
-/// Reads `text` as `language`; `None` for languages that are tested elsewhere.
+/// Reads `text` as `language`; `None` for the language that is tested elsewhere.
 pub(crate) fn parse(language: Language, text: &str) -> Option<Document> {
-    match language {
-        Language::Scr => None,
-        Language::St => Some(st::parse(text)),
-        Language::Gt => Some(gt::parse(text)),
-        Language::GtJson => Some(gt::parse_json(text)),
-        Language::Kmc => Some(kmc::parse(text)),
-        Language::Fsm => Some(fsm::parse(text)),
-    }
+    (language != Language::Scr).then(|| referee_syntax::parse(text, language))
 }
 
 /// The codes of the errors, in the order of the text.

@@ -1,4 +1,4 @@
-//! RF0604: an assertion without its `]`.
+//! RF0603: an assertion without its `]`.
 
 use super::{Code, Diagnostic, Example, Severity};
 use crate::language::Language;
@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// Unclosed assertion.
 pub static CODE: Code = Code {
-    id: "RF0604",
+    id: "RF0603",
     severity: Severity::Error,
     title: "unclosed assertion",
     explanation: r#"

@@ -1,4 +1,4 @@
-//! RF0605: a message with more fields than STMonitor keeps in order.
+//! RF0604: a message with more fields than STMonitor keeps in order.
 
 use super::{Code, Diagnostic, Example, Severity};
 use crate::language::Language;
@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// More than four fields.
 pub static CODE: Code = Code {
-    id: "RF0605",
+    id: "RF0604",
     severity: Severity::Note,
     title: "more than four fields",
     explanation: r#"

@@ -1,0 +1,151 @@
+//! Parsing what is printed gives the same expression; parsing anything gives an answer.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use referee_theory::expr::{Expr, Float, Function, Literal, Node, Operator, Place, UnaryOperator};
+
+use super::super::{Dialect, parse, parse_prefix};
+
+fn name() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof![
+        "[a-c]'?",
+        Just("in".to_owned()),
+        Just("true".to_owned()),
+        Just("2nd".to_owned()),
+        Just("size".to_owned()),
+        Just("r".to_owned()),
+        Just("b".to_owned()),
+        Just("_".to_owned()),
+    ]
+    .prop_map(Arc::from)
+}
+
+fn external() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof!["[a-c]", "[a-c]\\.[a-c]", "util\\.(size|min|in|matches)", "size|max|double|float|f\\.true"]
+        .prop_map(Arc::from)
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    prop_oneof![
+        any::<bool>().prop_map(Literal::Bool),
+        (-3_i64..3).prop_map(Literal::Int),
+        any::<i64>().prop_map(Literal::Int),
+        any::<f64>().prop_filter_map("finite", Float::new).prop_map(Literal::Float),
+        prop_oneof![Just(0.0), Just(-0.0), Just(1.0), Just(-1e300)]
+            .prop_filter_map("finite", Float::new)
+            .prop_map(Literal::Float),
+        any::<String>().prop_map(|text| Literal::String(text.into())),
+        "[\"'\\\\nrb\n]{0,4}".prop_map(|text| Literal::String(text.into())),
+        any::<Vec<u8>>().prop_map(|bytes| Literal::Bytes(bytes.into())),
+    ]
+}
+
+/// Shrinks to its leaves: `Expr::new` makes every node canonical.
+fn expr() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![literal().prop_map(Expr::literal), name().prop_map(|name| Expr::variable(&name)),];
+    leaf.prop_recursive(6, 64, 3, |inner| {
+        let many = prop::collection::vec(inner.clone(), 0..4).prop_map(Vec::into_boxed_slice);
+        let two = [inner.clone(), inner.clone()].prop_map(Box::new);
+        let unary = prop_oneof![Just(UnaryOperator::Not), Just(UnaryOperator::Negate)];
+        prop_oneof![
+            many.clone().prop_map(Node::List),
+            (unary, inner.clone()).prop_map(|(operator, operand)| Node::Unary(operator, Box::new(operand))),
+            (prop::sample::select(&Operator::ALL[..]), two.clone())
+                .prop_map(|(operator, operands)| Node::Binary(operator, operands)),
+            many.clone().prop_map(Node::And),
+            many.clone().prop_map(Node::Or),
+            [inner.clone(), inner.clone(), inner.clone()]
+                .prop_map(|parts| Node::Conditional(Box::new(parts))),
+            (inner.clone(), name()).prop_map(|(record, field)| Node::Member(Box::new(record), field)),
+            two.prop_map(Node::Index),
+            (prop::sample::select(&Function::ALL[..]), many.clone())
+                .prop_map(|(function, args)| Node::Call(function, args)),
+            (external(), many).prop_map(|(name, args)| Node::External { name, args }),
+        ]
+        .prop_map(|node| Expr::new(node, Place::NONE).expect("six levels are not too deep"))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn parsing_what_is_printed_gives_the_same(expr in expr()) {
+        let text = expr.to_string();
+        let read = parse(&text, 0, Dialect::Cel);
+        prop_assert_eq!(read.as_ref(), Ok(&expr), "{}", text);
+    }
+
+    #[test]
+    fn parentheses_are_needed(expr in expr()) {
+        let text = expr.to_string();
+        // Without any one pair of parentheses that is not a call's, the text means something else.
+        for (open, close) in grouping_pairs(&text) {
+            let mut without = text.clone();
+            without.replace_range(close..=close, " ");
+            without.replace_range(open..=open, " ");
+            prop_assert_ne!(parse(&without, 0, Dialect::Cel), Ok(expr.clone()), "{}", text);
+        }
+    }
+
+    #[test]
+    fn every_text_has_an_answer(text in any::<String>()) {
+        answers(&text);
+    }
+
+    #[test]
+    fn every_sequence_of_tokens_has_an_answer(
+        tokens in prop::collection::vec(prop::sample::select(&TOKENS[..]), 0..12),
+        separator in prop::sample::select(&["", " "][..]),
+    ) {
+        answers(&tokens.join(separator));
+    }
+}
+
+const TOKENS: [&str; 44] = [
+    "a", "b'", "in", "not", "true", "size", "util", "len", "r", "1", "-", "0x", "1.5", "5L", "\"", "'",
+    "\"\"\"", "r\"", "b\"", "\\", "`", "(", ")", "[", "]", ".", ",", "?", ":", "&&", "||", "=", "==", "<>",
+    "!", "+", "*", "/", "//", "/*", "(*", "*)", "é", "\n",
+];
+
+/// All dialects agree between whole texts and prefixes, and what they read prints and reads back.
+fn answers(text: &str) {
+    for dialect in [Dialect::Cel, Dialect::NuScr, Dialect::Scala] {
+        let prefix = parse_prefix(text, 5, dialect);
+        if let Ok(expr) = parse(text, 5, dialect) {
+            assert_eq!(prefix.as_ref().map(|(prefix, _)| prefix), Ok(&expr));
+            assert_eq!(parse(&expr.to_string(), 0, Dialect::Cel).as_ref(), Ok(&expr), "{text}");
+        }
+        if let Ok((expr, consumed)) = prefix {
+            assert_eq!(parse(&text[..consumed], 5, dialect), Ok(expr), "{text}");
+        }
+    }
+}
+
+/// The pairs of parentheses in printed text that group, strings and quoted names skipped.
+fn grouping_pairs(text: &str) -> Vec<(usize, usize)> {
+    let (mut pairs, mut open, mut quote, mut escaped) = (Vec::new(), Vec::new(), None, false);
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some('"') if c == '\\' => escaped = true,
+            Some(closing) if c == closing => quote = None,
+            Some(_) => {}
+            None => match c {
+                '"' | '`' => quote = Some(c),
+                // A call's parentheses follow a name.
+                '(' => open.push((at, before.is_alphanumeric() || matches!(before, '_' | '\'' | '`'))),
+                ')' => {
+                    if let Some((start, false)) = open.pop() {
+                        pairs.push((start, at));
+                    }
+                }
+                _ => {}
+            },
+        }
+        before = c;
+    }
+    pairs
+}
