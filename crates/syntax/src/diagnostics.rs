@@ -184,6 +184,30 @@ codes! {
     rf0410_hidden_dependency
     rf0411_relative_only
     rf0412_projection_only
+    rf0501_role_declared_twice
+    rf0502_unknown_peer
+    rf0503_branch_without_action
+    rf0504_unknown_initial_state
+    rf0505_missing_marking
+    rf0506_silent_action
+    rf0507_mixed_choice
+    rf0508_nondeterministic_choice
+    rf0509_no_blank_after_rec
+    rf0510_no_transitions
+    rf0511_unreachable_state
+    rf0601_branch_direction
+    rf0602_branch_without_message
+    rf0603_unclosed_assertion
+    rf0604_many_fields
+    rf0701_missing_continuation
+    rf0702_value_of_other_roles
+    rf0710_malformed_json
+    rf0711_missing_key
+    rf0712_wrong_value
+    rf0713_unknown_node_type
+    rf0714_duplicate_key
+    rf0715_no_branches
+    rf0716_unknown_party
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

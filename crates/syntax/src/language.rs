@@ -63,7 +63,11 @@ impl Language {
 
     /// Guesses from the first words of `text` that are not comments.
     fn sniff(text: &str) -> Option<Self> {
-        let text = skip_comments(text);
+        Self::sniff_where(text, Nesting::No).or_else(|| Self::sniff_where(text, Nesting::Yes))
+    }
+
+    fn sniff_where(text: &str, nesting: Nesting) -> Option<Self> {
+        let text = skip_comments(text, nesting);
         if text.starts_with(".outputs") || text.starts_with(".state") {
             return Some(Self::Fsm);
         }
@@ -71,7 +75,7 @@ impl Language {
             return Some(Self::GtJson);
         }
         let word_end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-        let (word, rest) = (&text[..word_end], skip_comments(&text[word_end..]));
+        let (word, rest) = (&text[..word_end], skip_comments(&text[word_end..], nesting));
         match word {
             "module" | "import" | "type" | "sig" | "global" | "protocol" | "aux" | "nested" | "explicit"
             | "external" => Some(Self::Scr),
@@ -92,12 +96,21 @@ impl fmt::Display for Language {
     }
 }
 
+/// Whether a `/*` within `/* … */` needs its own `*/`: KMC says yes, the others no.
+#[derive(Clone, Copy, PartialEq)]
+enum Nesting {
+    No,
+    Yes,
+}
+
 /// `text` without leading blanks and comments of any of the languages (pragmas stay).
-fn skip_comments(mut text: &str) -> &str {
+fn skip_comments(mut text: &str, nesting: Nesting) -> &str {
     loop {
         text = text.trim_start();
         let rest = if text.starts_with("//") || text.starts_with("--") || text.starts_with("(*)") {
             text.find('\n').map(|end| &text[end..])
+        } else if text.starts_with("/*") && nesting == Nesting::Yes {
+            crate::tokens::end_of_nested_comment(&text[2..]).map(|end| &text[2 + end..])
         } else if text.starts_with("/*") {
             text.find("*/").map(|end| &text[end + 2..])
         } else if text.starts_with("(*") && !text.starts_with("(*#") {

@@ -10,11 +10,17 @@ pub mod analysis;
 pub mod diagnostics;
 pub mod document;
 pub mod expr;
+pub mod fsm;
+pub mod gt;
 pub mod ill_formed;
+pub mod kmc;
 pub mod language;
 pub mod payload;
+mod scope;
 pub mod scr;
 pub mod source;
+pub mod st;
+mod tokens;
 
 pub use analysis::{Analysis, ProjectedProtocol};
 pub use diagnostics::{Code, Diagnostic, Severity};
@@ -27,6 +33,10 @@ pub use source::{Lines, Origins, Position, Span};
 pub fn parse(text: &str, language: Language) -> Document {
     match language {
         Language::Scr => scr::parse(text),
-        _ => scr::parse(text),
+        Language::St => st::parse(text),
+        Language::Gt => gt::parse(text),
+        Language::GtJson => gt::parse_json(text),
+        Language::Kmc => kmc::parse(text),
+        Language::Fsm => fsm::parse(text),
     }
 }

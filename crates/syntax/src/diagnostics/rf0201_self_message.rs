@@ -1,5 +1,7 @@
 //! RF0201: a role that sends to itself.
 
+use referee_theory::Action;
+
 use super::{Code, Diagnostic, Example, Severity};
 use crate::language::Language;
 use crate::source::Span;
@@ -31,4 +33,14 @@ roles; what a role does on its own is no part of it.
 pub fn self_message(span: Span, role: &str) -> Diagnostic {
     CODE.at(span, format!("`{role}` sends this message to itself"))
         .help("name another role as the receiver, or leave the message out")
+}
+
+/// The action of `role` at `span` names `role` itself as the other side.
+#[must_use]
+pub fn self_peer(span: Span, role: &str, action: Action) -> Diagnostic {
+    let what = match action {
+        Action::Send => "sends to itself",
+        Action::Receive => "receives from itself",
+    };
+    CODE.at(span, format!("`{role}` {what}")).help("name another role here, or leave the action out")
 }

@@ -12,7 +12,8 @@ pub static CODE: Code = Code {
     title: "assertion cannot be read",
     explanation: r#"
 After `where` comes an expression in CEL syntax, up to the `;`: `x > 0 && name.startsWith("a")`. In nuScr's
-`{…}` and `@"…"` equality is `=`, inequality `<>`, and `&&` and `||` have the same precedence.
+`{…}` and `@"…"` equality is `=`, inequality `<>`, and `&&` and `||` have the same precedence. In STMonitor's `[…]` it is Scala:
+comparisons, arithmetic, `&&`, `||`, `!`, methods of strings and numbers, and calls such as `util.f(x, y)`.
 "#,
     example: Example {
         language: Language::Scr,

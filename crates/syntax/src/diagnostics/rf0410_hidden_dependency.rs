@@ -14,15 +14,17 @@ What two roles do with each other depends on an exchange between other roles. No
 of them could help: monitors pass on the outcome of exchanges their own role takes part in (dependency
 messages), and neither role does. The protocol is not well formed in the sense of relative types.
 
-Add a message that tells one of the two roles about the outcome, from a role that knows it.
+Let one of the two roles take part in the choice itself: let the sender first tell *it* what was chosen, and
+the original receiver after that. A message with the outcome that comes only after the choice is not enough:
+where it has a single label, it decides nothing between the two roles.
 "#,
     example: Example {
         language: Language::Gt,
         wrong: r#"p -> q (yes . r -> s <int> . end,
         no . end)
 "#,
-        right: r#"p -> q (yes . q -> r (yes . r -> s <int> . end),
-        no . q -> r (no . end))
+        right: r#"p -> r (yes . p -> q (yes . r -> s <int> . end),
+        no . p -> q (no . end))
 "#,
     },
 };
@@ -54,9 +56,9 @@ pub(crate) fn hidden_dependency(found: &HiddenDependency<'_>) -> Diagnostic {
     .related(found.left.1, format!("after `{}` {}", found.left.0, say(found.left.2)))
     .related(found.right.1, format!("after `{}` {}", found.right.0, say(found.right.2)))
     .help(format!(
-        "after each of these, add a message with the outcome from `{}` or `{}` to `{p}` or `{q}`, for example \
-         `{}() from {} to {p}`",
-        found.sender, found.receiver, found.left.0, found.receiver
+        "let one of them take part in the choice: let `{}` tell `{p}` or `{q}` first which way it goes, and `{}` \
+         after that",
+        found.sender, found.receiver
     ))
 }
 

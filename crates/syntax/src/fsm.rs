@@ -1,0 +1,270 @@
+//! KMC's communicating automata: `.outputs`, `.state graph`, `q0 1 ! hello q1`, `.marking q0`, `.end`.
+//!
+//! ```text
+//! file    ::= MACHINE+
+//! MACHINE ::= ".outputs" ".state graph" (STATE PEER ("!"|"?") LABEL ["<" TYPE ">"] STATE)*
+//!             ".marking" STATE ".end"
+//! ```
+//!
+//! The i-th machine is the role called `i`, from 0. Ends of lines mean nothing to the grammar, only to
+//! recovery: after an error reading goes on at the next line.
+
+use std::sync::Arc;
+
+use referee_theory::{Action, MachineBuilder, Message, Role, State, System, Transition, Vocabulary};
+use rustc_hash::FxHashMap;
+
+use crate::diagnostics::{
+    Diagnostic, rf0004_unexpected_token, rf0201_self_message, rf0502_unknown_peer,
+    rf0504_unknown_initial_state, rf0505_missing_marking, rf0506_silent_action, rf0510_no_transitions,
+    rf0511_unreachable_state,
+};
+use crate::document::{Content, Document, LocalSystem, in_order};
+use crate::kmc::lexer::KmcToken;
+use crate::kmc::{payload, warnings};
+use crate::language::Language;
+use crate::scope::MOST_SUGGESTIONS;
+use crate::source::{Origins, Span};
+use crate::tokens::Cursor;
+
+type Tokens<'a> = Cursor<'a, KmcToken>;
+
+/// Reads a `.fsm` text.
+#[must_use]
+pub fn parse(text: &str) -> Document {
+    let mut parser = Parser { cursor: Tokens::new(text), vocabulary: Vocabulary::new() };
+    let automata = parser.file();
+    parser.finish(&automata)
+}
+
+struct Parser<'a> {
+    cursor: Tokens<'a>,
+    vocabulary: Vocabulary,
+}
+
+/// A machine as written: peers are not known before the last machine was read.
+struct Automaton<'a> {
+    edges: Vec<Edge<'a>>,
+    initial: Option<(&'a str, Span)>,
+    header: Span,
+    /// Whether some transition could not be read, so that its states are not known.
+    incomplete: bool,
+}
+
+struct Edge<'a> {
+    source: (&'a str, Span),
+    peer: (&'a str, Span),
+    action: Action,
+    message: Message,
+    target: (&'a str, Span),
+}
+
+impl<'a> Parser<'a> {
+    fn file(&mut self) -> Vec<Automaton<'a>> {
+        let mut automata: Vec<Automaton<'a>> = Vec::new();
+        if self.cursor.is_at_end() {
+            self.cursor.unexpected(&["`.outputs`"]);
+        }
+        while !self.cursor.is_at_end() {
+            if !at_directive(&self.cursor, "outputs") && !at_directive(&self.cursor, "state") {
+                self.cursor.unexpected(&["`.outputs`"]);
+                self.cursor.recover(|c, _| at_directive(c, "outputs") || at_directive(c, "state"));
+                continue;
+            }
+            if automata.len() == usize::from(u16::MAX) {
+                let message = "a protocol has at most 65,535 roles";
+                self.cursor.report(rf0004_unexpected_token::CODE.at(self.cursor.span(), message));
+                break;
+            }
+            let automaton = self.automaton();
+            automata.push(automaton);
+        }
+        automata
+    }
+
+    fn automaton(&mut self) -> Automaton<'a> {
+        let header = self.cursor.span();
+        self.directive("outputs", "`.outputs`");
+        self.directive("state", "`.state graph`");
+        if self.cursor.is_at(KmcToken::Name) && self.cursor.text() == "graph" {
+            self.cursor.bump();
+        } else {
+            self.cursor.unexpected(&["`graph`"]);
+        }
+        let header = header.to(self.cursor.previous());
+        let mut edges = Vec::new();
+        let mut incomplete = false;
+        loop {
+            if self.cursor.is_at(KmcToken::Name) {
+                let edge = self.edge();
+                incomplete |= edge.is_none();
+                edges.extend(edge);
+            } else if self.cursor.is_at_end() || at_any_directive(&self.cursor) {
+                break;
+            } else {
+                incomplete = true;
+                self.cursor.unexpected(&["a state", "`.marking`"]);
+                self.cursor.bump();
+                self.skip_line();
+            }
+        }
+        let initial = self.marking(&edges);
+        self.directive("end", "`.end`");
+        Automaton { edges, initial, header, incomplete }
+    }
+
+    /// Takes a directive; if it is missing, skips to it unless another one comes first.
+    fn directive(&mut self, name: &str, description: &str) -> Option<Span> {
+        if !at_directive(&self.cursor, name) {
+            self.cursor.unexpected(&[description]);
+            self.cursor.recover(|c, _| at_any_directive(c));
+        }
+        at_directive(&self.cursor, name).then(|| self.cursor.bump().to(self.cursor.bump()))
+    }
+
+    fn marking(&mut self, edges: &[Edge<'a>]) -> Option<(&'a str, Span)> {
+        if at_directive(&self.cursor, "end") {
+            let first = edges.first().map(|edge| edge.source.0);
+            let span = self.cursor.span().to(Span::at(self.cursor.span().end as usize + "end".len()));
+            self.cursor.report_here(rf0505_missing_marking::missing_marking(span, first));
+            return None;
+        }
+        self.directive("marking", "`.marking`")?;
+        self.name("a state")
+    }
+
+    fn edge(&mut self) -> Option<Edge<'a>> {
+        let start = self.cursor.span();
+        let source = self.name("a state")?;
+        let Some(peer) = self.name("the number of a machine") else {
+            self.skip_line();
+            return None;
+        };
+        let action = match self.cursor.peek() {
+            Some(KmcToken::Bang) => Action::Send,
+            Some(KmcToken::Question) => Action::Receive,
+            Some(KmcToken::Name) if peer.0 == "tau" => {
+                let whole = start.to(self.cursor.bump());
+                self.cursor.report(rf0506_silent_action::silent_action(whole));
+                return None;
+            }
+            _ => {
+                self.cursor.unexpected(&["`!`", "`?`"]);
+                self.skip_line();
+                return None;
+            }
+        };
+        self.cursor.bump();
+        let message = payload::message(&mut self.cursor, &mut self.vocabulary);
+        let target = message.and_then(|_| self.name("a state"));
+        let (Some(message), Some(target)) = (message, target) else {
+            self.skip_line();
+            return None;
+        };
+        Some(Edge { source, peer, action, message, target })
+    }
+
+    fn name(&mut self, what: &str) -> Option<(&'a str, Span)> {
+        if !self.cursor.is_at(KmcToken::Name) {
+            self.cursor.unexpected(&[what]);
+            return None;
+        }
+        let text = self.cursor.text();
+        Some((text, self.cursor.bump()))
+    }
+
+    fn skip_line(&mut self) {
+        self.cursor.recover(|c, _| c.starts_line() || at_any_directive(c));
+    }
+
+    fn finish(mut self, automata: &[Automaton<'a>]) -> Document {
+        let mut origins = Origins::default();
+        for index in 0..automata.len() {
+            self.vocabulary.add_role(&index.to_string());
+        }
+        let mut machines = Vec::new();
+        for (role, automaton) in self.vocabulary.roles().zip(automata) {
+            machines.push(self.machine(role, automaton, automata.len(), &mut origins));
+        }
+        let mut diagnostics = self.cursor.into_diagnostics();
+        let vocabulary = Arc::new(self.vocabulary);
+        let mut system = None;
+        if !diagnostics.iter().any(Diagnostic::is_error) {
+            for machine in &machines {
+                diagnostics.extend(warnings::warnings(machine, &vocabulary, &origins));
+            }
+            system = Some(System::new(Arc::clone(&vocabulary), machines));
+        }
+        Document {
+            language: Language::Fsm,
+            content: Content::System(LocalSystem { system, sessions: Vec::new(), vocabulary }),
+            diagnostics: in_order(diagnostics),
+            origins,
+        }
+    }
+
+    fn machine(
+        &mut self,
+        role: Role,
+        automaton: &Automaton<'a>,
+        count: usize,
+        origins: &mut Origins,
+    ) -> referee_theory::Machine {
+        let mut builder = MachineBuilder::new(role);
+        let mut states: FxHashMap<&str, State> = FxHashMap::default();
+        let mut mentions: Vec<(&str, Span)> = Vec::new();
+        for edge in &automaton.edges {
+            let mut state = |(name, span): (&'a str, Span)| {
+                *states.entry(name).or_insert_with(|| {
+                    mentions.push((name, span));
+                    builder.add_named_state(name)
+                })
+            };
+            let (source, target) = (state(edge.source), state(edge.target));
+            let (name, span) = edge.peer;
+            let peer = match self.vocabulary.find_role(name) {
+                Some(peer) => peer,
+                None => {
+                    self.cursor.report(rf0502_unknown_peer::unknown_machine(span, name, count));
+                    role
+                }
+            };
+            if self.vocabulary.find_role(name) == Some(role) {
+                self.cursor.report(rf0201_self_message::self_peer(span, name, edge.action));
+            }
+            let origin = origins.add(edge.source.1.to(edge.target.1));
+            let Edge { action, message, .. } = *edge;
+            builder.add_transition(source, Transition { action, peer, message, target, origin });
+        }
+        let Some((name, span)) = automaton.initial.filter(|_| !automaton.incomplete) else {
+            return builder.finish();
+        };
+        if mentions.is_empty() {
+            self.cursor.report(rf0510_no_transitions::no_transitions(automaton.header, role.index()));
+            builder.add_named_state(name);
+            return builder.finish();
+        }
+        let Some(&initial) = states.get(name) else {
+            let known = mentions.iter().take(MOST_SUGGESTIONS).map(|(name, _)| *name);
+            self.cursor.report(rf0504_unknown_initial_state::unknown_initial_state(span, name, known));
+            return builder.finish();
+        };
+        let machine = builder.finish_from(initial);
+        if machine.state_count() < mentions.len() {
+            let reached: rustc_hash::FxHashSet<String> =
+                machine.states().map(|state| machine.state_name(state)).collect();
+            for (name, span) in mentions.into_iter().filter(|(name, _)| !reached.contains(*name)) {
+                self.cursor.report(rf0511_unreachable_state::unreachable_state(span, name, role.index()));
+            }
+        }
+        machine
+    }
+}
+
+fn at_directive(cursor: &Tokens<'_>, name: &str) -> bool {
+    cursor.is_at(KmcToken::Dot) && cursor.peek_nth(1) == Some(KmcToken::Name) && cursor.text_nth(1) == name
+}
+
+fn at_any_directive(cursor: &Tokens<'_>) -> bool {
+    ["outputs", "state", "marking", "end"].iter().any(|name| at_directive(cursor, name))
+}

@@ -1,0 +1,22 @@
+//! STMonitor's binary session types: `S_auth = rec Y.(!Auth(uname: String)[ok(uname)].&{?Succ().end, …})`.
+//!
+//! ```text
+//! file ::= NAME "=" S
+//! S    ::= "&" "{" S ("," S)* "}" | "+" "{" S ("," S)* "}" | ("?"|"!") msg | "rec" X "." "(" S ")" | X | "end"
+//! msg  ::= LABEL "(" [NAME ":" TYPE ("," NAME ":" TYPE)*] ")" ["[" assertion "]"] ["." S]
+//! ```
+//!
+//! The type is the view of the monitored `process` on its session with the `environment`: `!` is sent by the
+//! process. Branches of `&` are received, branches of `+` sent. An assertion is Scala text on one line.
+
+use crate::document::Document;
+
+mod lexer;
+mod parser;
+pub(crate) mod types;
+
+/// Reads a `.st` text.
+#[must_use]
+pub fn parse(text: &str) -> Document {
+    parser::parse(text)
+}

@@ -1,0 +1,7 @@
+//! Tests of the imported languages: `.st`, `.gt`, `.gt.json`, `.kmc`, `.fsm`.
+
+mod corpus;
+mod examples;
+mod probes;
+mod relative;
+mod support;
