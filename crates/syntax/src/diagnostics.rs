@@ -135,11 +135,55 @@ codes! {
     rf0003_unterminated_string
     rf0004_unexpected_token
     rf0005_nested_too_deep
+    rf0101_unknown_protocol
+    rf0102_duplicate_protocol
     rf0103_unknown_role
+    rf0104_duplicate_role
     rf0105_unknown_recursion_variable
+    rf0106_misspelt_type
+    rf0107_wrong_number_of_roles
+    rf0108_role_plays_twice
+    rf0109_duplicate_type
+    rf0110_cyclic_type
+    rf0115_unknown_chooser
+    rf0116_unused_role
+    rf0117_nested_protocol_misplaced
+    rf0118_unknown_pragma
     rf0201_self_message
     rf0202_duplicate_label
     rf0203_unguarded_recursion
+    rf0204_recursion_too_deep
+    rf0205_unreachable
+    rf0206_wrong_chooser
+    rf0207_empty_branch
+    rf0208_not_tail_recursive
+    rf0209_too_large
+    rf0216_connections_not_monitored
+    rf0217_import_ignored
+    rf0218_statement_after_block
+    rf0301_type_mismatch
+    rf0302_unknown_variable
+    rf0303_unknown_function
+    rf0304_wrong_number_of_arguments
+    rf0305_not_boolean
+    rf0306_bad_pattern
+    rf0307_unknown_field
+    rf0308_ambiguous_variable
+    rf0309_maybe_unbound
+    rf0310_nobody_can_check
+    rf0311_external_predicate
+    rf0312_recursion_data
+    rf0313_duplicate_field
+    rf0314_duplicate_external
+    rf0315_assertion_syntax
+    rf0401_end_or_action
+    rf0402_send_or_receive
+    rf0403_different_senders
+    rf0404_different_sends
+    rf0405_different_payloads
+    rf0410_hidden_dependency
+    rf0411_relative_only
+    rf0412_projection_only
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

@@ -6,13 +6,27 @@
 //!
 //! Reading order: [`source`], [`diagnostics`], [`language`], then one module per language.
 
+pub mod analysis;
 pub mod diagnostics;
 pub mod document;
 pub mod expr;
+pub mod ill_formed;
 pub mod language;
+pub mod payload;
+pub mod scr;
 pub mod source;
 
+pub use analysis::{Analysis, ProjectedProtocol};
 pub use diagnostics::{Code, Diagnostic, Severity};
 pub use document::{BinaryProtocol, Content, Document, External, GlobalProtocol, LocalSystem};
 pub use language::Language;
 pub use source::{Lines, Origins, Position, Span};
+
+/// Reads `text` as `language`.
+#[must_use]
+pub fn parse(text: &str, language: Language) -> Document {
+    match language {
+        Language::Scr => scr::parse(text),
+        _ => scr::parse(text),
+    }
+}

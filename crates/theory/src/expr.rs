@@ -231,6 +231,20 @@ impl Expr {
         }
         names
     }
+
+    /// The names of the external predicates it calls, sorted.
+    #[must_use]
+    pub fn externals(&self) -> BTreeSet<Arc<str>> {
+        let mut names = BTreeSet::new();
+        let mut pending = vec![self];
+        while let Some(expr) = pending.pop() {
+            if let Node::External { name, .. } = &expr.node {
+                names.insert(Arc::clone(name));
+            }
+            pending.extend(expr.node.children());
+        }
+        names
+    }
 }
 
 impl PartialEq for Expr {

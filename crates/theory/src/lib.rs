@@ -7,6 +7,7 @@
 //!
 //! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`].
 
+pub mod assertion;
 pub mod equivalence;
 pub mod expr;
 pub mod global;

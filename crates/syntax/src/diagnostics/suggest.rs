@@ -3,11 +3,7 @@
 /// The candidate closest to `wrong`, if it is close enough to be a misspelling of it.
 #[must_use]
 pub fn closest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = match wrong.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
-        _ => 3,
-    };
+    let limit = (wrong.chars().count() / 3).max(1);
     candidates
         .into_iter()
         .filter(|candidate| *candidate != wrong)

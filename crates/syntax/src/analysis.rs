@@ -1,0 +1,103 @@
+//! Everything that can be said about a document before anything runs: its projections and relative types,
+//! and what is wrong with them.
+
+use std::sync::Arc;
+
+use referee_theory::project::ProjectionError;
+use referee_theory::relative::{RelativeError, RelativeType};
+use referee_theory::{GlobalType, System};
+
+use crate::diagnostics::rf0411_relative_only::relative_only;
+use crate::diagnostics::rf0412_projection_only::projection_only;
+use crate::diagnostics::{Diagnostic, Severity};
+use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::ill_formed;
+use crate::language::Language;
+
+/// A document and what was found out about it.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What was analysed.
+    pub document: Document,
+    /// All there is to say: the document's own diagnostics and those of the analysis, in order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// One entry per protocol of [`Content::Global`] that is not auxiliary and has no errors.
+    pub protocols: Vec<ProjectedProtocol>,
+}
+
+/// A global protocol with its projections.
+#[derive(Clone, Debug)]
+pub struct ProjectedProtocol {
+    /// Its name.
+    pub name: Option<Arc<str>>,
+    /// The protocol.
+    pub global: GlobalType,
+    /// One machine per role, or the roles that have none.
+    pub local: Result<System, Vec<ProjectionError>>,
+    /// One relative type per pair of participants, or the pairs that have none.
+    pub relative: Result<Vec<RelativeType>, Vec<RelativeError>>,
+}
+
+impl Analysis {
+    /// Analyses `document`.
+    #[must_use]
+    pub fn of(document: Document) -> Self {
+        let mut diagnostics = document.diagnostics.clone();
+        let mut protocols = Vec::new();
+        if let Content::Global(all) = &document.content {
+            for protocol in all.iter().filter(|protocol| !protocol.auxiliary) {
+                let Some(global) = &protocol.global else { continue };
+                let projected = ProjectedProtocol {
+                    name: protocol.name.clone(),
+                    global: global.clone(),
+                    local: global.project_all(),
+                    relative: global.relative_all(),
+                };
+                report(&projected, protocol, &document, &mut diagnostics);
+                protocols.push(projected);
+            }
+        }
+        let diagnostics = in_order(diagnostics);
+        Self { document, diagnostics, protocols }
+    }
+
+    /// Whether the input is well formed: there are no errors.
+    #[must_use]
+    pub fn is_well_formed(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// How many diagnostics of this severity there are.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.code.severity == severity).count()
+    }
+}
+
+fn report(
+    projected: &ProjectedProtocol,
+    protocol: &GlobalProtocol,
+    document: &Document,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let vocabulary = projected.global.vocabulary();
+    let local =
+        |error: &ProjectionError| ill_formed::projection(error, vocabulary, &document.origins, protocol.span);
+    let relative = |error: &RelativeError| ill_formed::relative(error, vocabulary, &document.origins);
+    // RelaMon's global types are well formed when their relative types are defined (Definition 7); for
+    // other protocols it is enough that components or monitors can follow them.
+    let needs_relative = matches!(document.language, Language::Gt | Language::GtJson);
+    match (&projected.local, &projected.relative) {
+        (Ok(_), Ok(_)) => {}
+        (_, Err(errors)) if needs_relative => diagnostics.extend(errors.iter().map(relative)),
+        (Err(errors), Ok(_)) => {
+            let why = errors.first().map_or_else(String::new, |error| local(error).message);
+            diagnostics.push(relative_only(protocol.span, &why));
+        }
+        (Ok(_), Err(errors)) => {
+            let why = errors.first().map_or_else(String::new, |error| relative(error).message);
+            diagnostics.push(projection_only(protocol.span, &why));
+        }
+        (Err(errors), Err(_)) => diagnostics.extend(errors.iter().map(local)),
+    }
+}

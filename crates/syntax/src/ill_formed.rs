@@ -1,0 +1,201 @@
+//! What theory finds wrong, in the user's words and at the user's place.
+
+use std::sync::Arc;
+
+use referee_theory::assertion::AssertionError;
+use referee_theory::expr::{Expr, Node, Place, TypeError, TypeErrorKind};
+use referee_theory::global::{GlobalError, MAX_LEVEL};
+use referee_theory::project::{Conflict, ProjectionError, RoleAction};
+use referee_theory::relative::RelativeError;
+use referee_theory::session::SessionError;
+use referee_theory::{Action, Origin, Type, Vocabulary};
+
+use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
+use crate::diagnostics::rf0201_self_message::self_message;
+use crate::diagnostics::rf0202_duplicate_label::duplicate_label;
+use crate::diagnostics::rf0203_unguarded_recursion::unguarded_recursion;
+use crate::diagnostics::rf0204_recursion_too_deep::recursion_too_deep;
+use crate::diagnostics::rf0209_too_large::projection_too_large;
+use crate::diagnostics::rf0301_type_mismatch::type_mismatch;
+use crate::diagnostics::rf0302_unknown_variable::unknown_variable;
+use crate::diagnostics::rf0303_unknown_function::unknown_function;
+use crate::diagnostics::rf0304_wrong_number_of_arguments::wrong_number_of_arguments;
+use crate::diagnostics::rf0305_not_boolean::not_boolean;
+use crate::diagnostics::rf0306_bad_pattern::bad_pattern;
+use crate::diagnostics::rf0307_unknown_field::unknown_field;
+use crate::diagnostics::rf0308_ambiguous_variable::ambiguous_variable;
+use crate::diagnostics::rf0309_maybe_unbound::maybe_unbound;
+use crate::diagnostics::rf0310_nobody_can_check::{cannot_compute, nobody_can_check};
+use crate::diagnostics::rf0311_external_predicate::external_predicate;
+use crate::diagnostics::rf0312_recursion_data::{wrong_number_of_values, wrong_type_of_value};
+use crate::diagnostics::rf0402_send_or_receive::undecided;
+use crate::diagnostics::rf0410_hidden_dependency::{HiddenDependency, hidden_dependency};
+use crate::diagnostics::{
+    Code, Diagnostic, rf0401_end_or_action, rf0402_send_or_receive, rf0403_different_senders,
+    rf0404_different_sends, rf0405_different_payloads,
+};
+use crate::document::External;
+use crate::source::{Origins, Span};
+
+/// An ill-formed global type.
+pub(crate) fn global(error: &GlobalError, vocabulary: &Vocabulary, origins: &Origins) -> Diagnostic {
+    match error {
+        GlobalError::Unguarded { definition, call } => {
+            unguarded_recursion(origins.span(*call), origins.span(*definition))
+        }
+        GlobalError::Unbound { call } => unknown_recursion_variable(origins.span(*call), "?", []),
+        GlobalError::SelfMessage { role, message } => {
+            self_message(origins.span(*message), vocabulary.role_name(*role))
+        }
+        GlobalError::DuplicateLabel { label, receiver, first, second } => duplicate_label(
+            origins.span(*second),
+            origins.span(*first),
+            vocabulary.label_name(*label),
+            vocabulary.role_name(*receiver),
+        ),
+        GlobalError::TooDeep { definition } => recursion_too_deep(origins.span(*definition), MAX_LEVEL),
+    }
+}
+
+/// An ill-formed session type.
+pub(crate) fn session(error: &SessionError, origins: &Origins) -> Diagnostic {
+    match error {
+        SessionError::Unguarded { definition, call } => {
+            unguarded_recursion(origins.span(*call), origins.span(*definition))
+        }
+    }
+}
+
+/// A role without a projection. `fallback` is where to point when nothing better is known.
+#[must_use]
+pub fn projection(
+    error: &ProjectionError,
+    vocabulary: &Vocabulary,
+    origins: &Origins,
+    fallback: Span,
+) -> Diagnostic {
+    let role = vocabulary.role_name(error.role);
+    let code: &'static Code = match error.conflict {
+        Conflict::EndOrAction => &rf0401_end_or_action::CODE,
+        Conflict::SendOrReceive => &rf0402_send_or_receive::CODE,
+        Conflict::DifferentSenders => &rf0403_different_senders::CODE,
+        Conflict::DifferentSends => &rf0404_different_sends::CODE,
+        Conflict::DifferentPayloads => &rf0405_different_payloads::CODE,
+        Conflict::TooLarge => return projection_too_large(fallback, role),
+    };
+    let say = |action: RoleAction| match action {
+        RoleAction::End => (None, "is done".to_string()),
+        RoleAction::Act { action, peer, message, origin } => {
+            let (verb, preposition) =
+                if action == Action::Send { ("sends", "to") } else { ("waits for", "from") };
+            let (label, peer) = (vocabulary.label_of(message), vocabulary.role_name(peer));
+            (Some(origins.span(origin)), format!("{verb} `{label}` {preposition} `{peer}`"))
+        }
+    };
+    let (left, right) = (say(error.left), say(error.right));
+    let choice = error.choice.map(|choice| {
+        let branch = |(message, origin)| (origins.span(origin), vocabulary.label_of(message).to_string());
+        let chooser = vocabulary.role_name(choice.sender).to_string();
+        (origins.span(choice.origin), chooser, branch(choice.left), branch(choice.right))
+    });
+    let span = match &choice {
+        Some((span, ..)) => *span,
+        None => left.0.or(right.0).unwrap_or(fallback),
+    };
+    undecided(code, span, role, left, right, choice)
+}
+
+/// A pair of roles without a relative type.
+#[must_use]
+pub fn relative(error: &RelativeError, vocabulary: &Vocabulary, origins: &Origins) -> Diagnostic {
+    let undefined = &error.undefined;
+    let name = |role| vocabulary.role_name(role);
+    let receivers: Vec<&str> = undefined.receivers.iter().map(|role| name(*role)).collect();
+    hidden_dependency(&HiddenDependency {
+        pair: (name(error.pair.0), name(error.pair.1)),
+        exchange: origins.span(undefined.origin),
+        sender: name(undefined.sender),
+        receiver: &receivers.join("`, `"),
+        left: (vocabulary.label_of(undefined.left.0), origins.span(undefined.left.1), &undefined.left.2),
+        right: (vocabulary.label_of(undefined.right.0), origins.span(undefined.right.1), &undefined.right.2),
+    })
+}
+
+/// An assertion that cannot be used.
+pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins: &Origins) -> Diagnostic {
+    let names = |list: &[Arc<str>]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    match error {
+        AssertionError::Type(error) => type_error(error),
+        AssertionError::Ambiguous { expr, variable, left, right } => {
+            let bound = |(ty, origin): &(Type, Origin)| (origins.span(*origin), ty.to_string());
+            ambiguous_variable(span(variable_place(expr, variable)), variable, bound(left), bound(right))
+        }
+        AssertionError::MaybeUnbound { expr, variable, bound } => {
+            maybe_unbound(span(variable_place(expr, variable)), variable, origins.span(*bound))
+        }
+        AssertionError::NobodyCanCheck { expr, sender, receiver } => nobody_can_check(
+            span(expr.place()),
+            (vocabulary.role_name(sender.0), &names(&sender.1)),
+            (vocabulary.role_name(receiver.0), &names(&receiver.1)),
+        ),
+        AssertionError::CannotCompute { expr, role, unknown } => {
+            cannot_compute(span(expr.place()), vocabulary.role_name(*role), &names(unknown))
+        }
+        AssertionError::WrongNumberOfValues { call, definition, expected, found } => {
+            wrong_number_of_values(origins.span(*call), origins.span(*definition), *expected, *found)
+        }
+        AssertionError::WrongTypeOfValue { expr, declared, expected, found } => wrong_type_of_value(
+            span(expr.place()),
+            origins.span(*declared),
+            &expected.to_string(),
+            &found.to_string(),
+        ),
+    }
+}
+
+/// Predicates that monitors must be given.
+pub(crate) fn externals(externals: &[External]) -> impl Iterator<Item = Diagnostic> + use<'_> {
+    externals.iter().map(|external| {
+        let parameters: Vec<String> = external.parameters.iter().map(ToString::to_string).collect();
+        let signature = format!("{}({}) -> {}", external.name, parameters.join(", "), external.result);
+        external_predicate(external.span, &signature)
+    })
+}
+
+fn type_error(error: &TypeError) -> Diagnostic {
+    let (place, what) = (span(error.place), error.to_string());
+    let texts = |list: &[Arc<str>]| -> Vec<String> { list.iter().map(ToString::to_string).collect() };
+    match &error.kind {
+        TypeErrorKind::UnknownVariable { name, candidates } => {
+            unknown_variable(place, name, texts(candidates).iter().map(String::as_str))
+        }
+        TypeErrorKind::UnknownFunction { name, candidates } => {
+            unknown_function(place, name, texts(candidates).iter().map(String::as_str))
+        }
+        TypeErrorKind::WrongArity { .. } => wrong_number_of_arguments(place, what),
+        TypeErrorKind::NotBoolean { .. } => not_boolean(place, what),
+        TypeErrorKind::NonLiteralPattern | TypeErrorKind::BadPattern { .. } => bad_pattern(place, what),
+        TypeErrorKind::UnknownField { field, candidates, .. } => {
+            unknown_field(place, what, field, texts(candidates).iter().map(String::as_str))
+        }
+        TypeErrorKind::NotARecord { field, .. } => unknown_field(place, what, field, []),
+        TypeErrorKind::MixedNumbers { fix, .. } => type_mismatch(place, what, Some(&fix.replacement)),
+        _ => type_mismatch(place, what, None),
+    }
+}
+
+/// Where `variable` is used in `expr`.
+fn variable_place(expr: &Expr, variable: &str) -> Place {
+    let mut stack = vec![expr];
+    while let Some(part) = stack.pop() {
+        if matches!(part.node(), Node::Variable(name) if &**name == variable) {
+            return part.place();
+        }
+        stack.extend(part.node().children().iter().rev());
+    }
+    expr.place()
+}
+
+fn span(place: Place) -> Span {
+    Span { start: place.start, end: place.end }
+}

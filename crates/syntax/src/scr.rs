@@ -1,0 +1,111 @@
+//! Scribble and nuScr text with Referee's additions: `.scr`, `.nuscr`.
+//!
+//! [`ast`] is what the text says, statement by statement; `parser` makes it from text and recovers from
+//! errors; `names` gives names their meaning; `lower` writes protocols out as graphs, `flatten` makes
+//! [`referee_theory::GlobalType`]s of these.
+
+use std::sync::Arc;
+
+use referee_theory::expr::Scope;
+use referee_theory::{GlobalType, Vocabulary};
+
+pub mod ast;
+mod cursor;
+mod flatten;
+mod graph;
+mod lower;
+mod names;
+mod parser;
+mod token;
+
+use ast::{Protocol, ProtocolKind};
+use names::{Names, ProtocolId};
+
+use crate::diagnostics::Diagnostic;
+use crate::diagnostics::rf0116_unused_role::unused_role;
+use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::ill_formed;
+use crate::language::Language;
+use crate::source::Origins;
+
+pub use parser::parse as parse_module;
+
+/// Reads a `.scr` text.
+#[must_use]
+pub fn parse(text: &str) -> Document {
+    let (module, mut diagnostics) = parser::parse(text);
+    let mut origins = Origins::default();
+    let mut names = Names::new(&module);
+    // Names are resolved all the same when there are syntax errors, but the rest would only echo them.
+    let complete = !diagnostics.iter().any(Diagnostic::is_error);
+    let mut protocols = Vec::new();
+    for id in (0..names.protocols.len()).map(ProtocolId) {
+        let (protocol, found) = lower_protocol(&mut names, &mut origins, id, complete);
+        diagnostics.extend(found);
+        protocols.push(protocol);
+    }
+    diagnostics.append(&mut names.diagnostics);
+    let diagnostics = in_order(diagnostics);
+    Document { language: Language::Scr, content: Content::Global(protocols), diagnostics, origins }
+}
+
+fn lower_protocol(
+    names: &mut Names<'_>,
+    origins: &mut Origins,
+    id: ProtocolId,
+    complete: bool,
+) -> (GlobalProtocol, Vec<Diagnostic>) {
+    let declaration = names.protocol(id);
+    let (nodes, root, vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
+    let vocabulary = Arc::new(vocabulary);
+    let mut global = None;
+    if complete
+        && let Some(root) = root
+        && !diagnostics.iter().any(Diagnostic::is_error)
+    {
+        let header = declaration.header;
+        let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header);
+        diagnostics.extend(found);
+        global = flattened;
+    }
+    let mut externals = names.externals.clone();
+    if let Some(global) = &global {
+        let mut scope = Scope::new();
+        names.signatures().for_each(|(name, signature)| scope.declare(name, signature));
+        let assertions = global.check_assertions(&scope);
+        let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
+        diagnostics.extend(wrong);
+        externals.retain(|external| uses(global, &external.name));
+        diagnostics.extend(ill_formed::externals(&externals));
+        diagnostics.extend(unused_roles(global, declaration, &vocabulary));
+    }
+    let protocol = GlobalProtocol {
+        name: Some(Arc::clone(&declaration.name.text)),
+        auxiliary: declaration.kind == ProtocolKind::Auxiliary,
+        global,
+        vocabulary,
+        externals,
+        span: declaration.header,
+    };
+    (protocol, diagnostics)
+}
+
+/// Whether an assertion of `global` calls the predicate `name`.
+fn uses(global: &GlobalType, name: &str) -> bool {
+    let vocabulary = global.vocabulary();
+    let mut assertions = vocabulary.messages().filter_map(|m| vocabulary.spec(m).assertion.as_ref());
+    assertions.any(|assertion| assertion.externals().contains(name))
+}
+
+fn unused_roles<'a>(
+    global: &GlobalType,
+    declaration: &'a Protocol,
+    vocabulary: &'a Vocabulary,
+) -> impl Iterator<Item = Diagnostic> + use<'a> {
+    let participants = global.participants();
+    let empty = participants.is_empty();
+    declaration.roles.iter().filter_map(move |role| {
+        let used = participants.iter().any(|p| vocabulary.role_name(*p) == &*role.text);
+        (!used && !empty).then(|| unused_role(role.span, &role.text))
+    })
+}

@@ -1,0 +1,286 @@
+//! What a `.scr` text says, before any name has a meaning.
+//!
+//! Statements live in one arena and refer to one another by number, so that protocols may be nested
+//! arbitrarily deep without recursion anywhere, dropping included.
+
+use std::sync::Arc;
+
+use referee_theory::expr::Expr;
+
+use crate::source::Span;
+
+/// A name and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name.
+    pub text: Arc<str>,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A whole file.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// `(*# NestedProtocols #*)`.
+    pub pragmas: Vec<Pragma>,
+    /// `module a.b;`.
+    pub name: Option<Name>,
+    /// `import a.b;`: accepted, nothing is loaded.
+    pub imports: Vec<Name>,
+    /// Type declarations.
+    pub types: Vec<TypeDeclaration>,
+    /// Message signatures: `sig <…> "…" from "…" as S;`.
+    pub signatures: Vec<Name>,
+    /// `external fn f(string) -> bool;`.
+    pub externals: Vec<ExternalDeclaration>,
+    /// The top-level protocols, in the order of the text.
+    pub protocols: Vec<Protocol>,
+    /// The statements of all protocols.
+    pub statements: Vec<Statement>,
+    /// Comments, in the order of the text, for the formatter.
+    pub comments: Vec<Span>,
+}
+
+/// One entry of a pragma.
+#[derive(Clone, Debug)]
+pub struct Pragma {
+    /// Its key.
+    pub key: Name,
+    /// Its value.
+    pub value: Option<Name>,
+}
+
+/// `type T = …;` or Scribble's `type <schema> "name" from "file" as T;`.
+#[derive(Clone, Debug)]
+pub struct TypeDeclaration {
+    /// The name it introduces.
+    pub name: Name,
+    /// What it stands for; `None` for a type that is defined elsewhere, hence opaque.
+    pub definition: Option<TypeSyntax>,
+    /// The schema and the places a Scribble declaration names, as written.
+    pub foreign: Option<[Name; 3]>,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `external fn f(string, int) -> bool;`.
+#[derive(Clone, Debug)]
+pub struct ExternalDeclaration {
+    /// Its name, dotted names joined.
+    pub name: Name,
+    /// What it takes.
+    pub parameters: Vec<TypeSyntax>,
+    /// What it gives.
+    pub result: TypeSyntax,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A payload type as written.
+#[derive(Clone, Debug)]
+pub enum TypeSyntax {
+    /// `int`, `Token`, `java.lang.String`.
+    Named(Name),
+    /// `list<T>` or `array[T]`.
+    List(Box<TypeSyntax>, Span),
+    /// `(T, U)`.
+    Tuple(Vec<TypeSyntax>, Span),
+    /// `{a: T, b: U}`.
+    Record(Vec<(Name, TypeSyntax)>, Span),
+    /// `P@R`: the rest of a session is handed over.
+    Delegation(Name, Name),
+}
+
+impl TypeSyntax {
+    /// The place of the whole type.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Named(name) => name.span,
+            Self::List(_, span) | Self::Tuple(_, span) | Self::Record(_, span) => *span,
+            Self::Delegation(protocol, role) => protocol.span.to(role.span),
+        }
+    }
+}
+
+/// How a protocol is meant to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolKind {
+    /// On its own: `protocol`, `global protocol`.
+    Global,
+    /// Only as a part of others: `aux`.
+    Auxiliary,
+    /// By invitation: `nested protocol`.
+    Nested,
+}
+
+/// A protocol declaration.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    /// How it is meant to be used.
+    pub kind: ProtocolKind,
+    /// Scribble's `explicit`: connections are made and closed by statements.
+    pub explicit: bool,
+    /// Its name.
+    pub name: Name,
+    /// `<type T, sig S>`.
+    pub parameters: Vec<ProtocolParameter>,
+    /// Its roles.
+    pub roles: Vec<Name>,
+    /// The roles that a call brings in: `; new role E`.
+    pub new_roles: Vec<Name>,
+    /// Protocols declared inside.
+    pub nested: Vec<Protocol>,
+    /// What happens.
+    pub body: Block,
+    /// From the first keyword to the closing parenthesis of the roles.
+    pub header: Span,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `type T` or `sig S` in a protocol's header.
+#[derive(Clone, Debug)]
+pub struct ProtocolParameter {
+    /// Whether it stands for a message signature rather than a type.
+    pub is_signature: bool,
+    /// Its name.
+    pub name: Name,
+}
+
+/// A number of a statement in [`Module::statements`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementId(pub u32);
+
+impl StatementId {
+    /// This statement as a table index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Statements in sequence.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// The statements.
+    pub statements: Vec<StatementId>,
+    /// With its braces.
+    pub span: Span,
+}
+
+/// One statement and its place.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// Its place: for a compound statement, its head.
+    pub span: Span,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// `label(payload) from a to b, c where e;`.
+    Message(Box<MessageStatement>),
+    /// `choice at a { … } or { … }`.
+    Choice {
+        /// Who chooses.
+        at: Name,
+        /// The alternatives.
+        branches: Vec<Block>,
+    },
+    /// `rec X [t<B>: int = e] { … }`.
+    Rec {
+        /// The variable.
+        name: Name,
+        /// Its data.
+        parameters: Vec<RecParameter>,
+        /// The body.
+        body: Block,
+    },
+    /// `continue X [e];`.
+    Continue {
+        /// The variable.
+        name: Name,
+        /// New values of its data.
+        arguments: Vec<Arc<Expr>>,
+    },
+    /// `do P<T>(a, b);`.
+    Do {
+        /// The protocol.
+        protocol: Name,
+        /// Arguments for its parameters.
+        arguments: Vec<MessageSyntax>,
+        /// Who plays its roles.
+        roles: Vec<Name>,
+    },
+    /// `a calls P(b, c);`.
+    Calls {
+        /// Who invites.
+        caller: Name,
+        /// The nested protocol.
+        protocol: Name,
+        /// Who plays its roles.
+        roles: Vec<Name>,
+    },
+    /// Scribble's `connect a to b;`, `disconnect a and b;`, `wrap a to b;`.
+    Connection {
+        /// `connect`, `disconnect` or `wrap`.
+        keyword: &'static str,
+        /// The first role.
+        left: Name,
+        /// The second role.
+        right: Name,
+    },
+}
+
+/// A message statement.
+#[derive(Clone, Debug)]
+pub struct MessageStatement {
+    /// What is sent.
+    pub message: MessageSyntax,
+    /// Who sends.
+    pub from: Name,
+    /// Who receives, one after the other.
+    pub to: Vec<Name>,
+    /// `where e`.
+    pub condition: Option<Arc<Expr>>,
+    /// `@"e"`, parsed, with the place of the text between the quotes.
+    pub annotation: Option<(Arc<Expr>, Span)>,
+    /// Whether it is written `m() connect a to b`.
+    pub connects: bool,
+}
+
+/// A label with or without a payload.
+#[derive(Clone, Debug)]
+pub struct MessageSyntax {
+    /// The label; empty for Scribble's messages without an operator.
+    pub label: Name,
+    /// The payload; `None` when no parentheses are written.
+    pub payload: Option<Vec<FieldSyntax>>,
+}
+
+/// One element of a payload.
+#[derive(Clone, Debug)]
+pub struct FieldSyntax {
+    /// `x:`.
+    pub name: Option<Name>,
+    /// Its type.
+    pub ty: TypeSyntax,
+    /// `{x > 0}`.
+    pub refinement: Option<Arc<Expr>>,
+}
+
+/// `t<B, C>: int = e`.
+#[derive(Clone, Debug)]
+pub struct RecParameter {
+    /// The variable.
+    pub name: Name,
+    /// Who knows it.
+    pub roles: Vec<Name>,
+    /// Its type and refinement.
+    pub ty: TypeSyntax,
+    /// Its value on entry.
+    pub initial: Arc<Expr>,
+}

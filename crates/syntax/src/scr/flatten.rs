@@ -1,0 +1,324 @@
+//! From the graph of a protocol to a [`GlobalType`]: a choice becomes one exchange of all the messages its
+//! branches can begin with.
+//!
+//! A branch may begin with a recursion or with a jump. Then what counts is the first message in there, and
+//! the recursion is unfolded once: the copy of what follows that message jumps back into the recursion
+//! itself. Copies are shared: each recursion is unfolded at most once.
+
+use std::sync::Arc;
+
+use referee_theory::expr::Expr;
+use referee_theory::{Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Role, Vocabulary, global};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::graph::{Chooser, Raw, RawId, RawMessage};
+use super::lower::MAX_NODES;
+use crate::diagnostics::Diagnostic;
+use crate::diagnostics::rf0115_unknown_chooser::unknown_chooser;
+use crate::diagnostics::rf0203_unguarded_recursion::unguarded_recursion;
+use crate::diagnostics::rf0206_wrong_chooser::wrong_chooser;
+use crate::diagnostics::rf0207_empty_branch::empty_branch;
+use crate::diagnostics::rf0209_too_large::too_large;
+use crate::ill_formed;
+use crate::source::{Origins, Span};
+
+pub(super) struct Flattening<'a> {
+    nodes: Vec<Raw>,
+    vocabulary: &'a Vocabulary,
+    origins: &'a mut Origins,
+    builder: GlobalTypeBuilder,
+    converted: FxHashMap<RawId, NodeId>,
+    pending: Vec<RawId>,
+    /// The first messages of each unfolded recursion.
+    unfolded: FxHashMap<RawId, Vec<RawMessage>>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Flattening<'a> {
+    /// The global type that starts at `root`, or what is wrong with it. `header` is where it is declared.
+    pub(super) fn run(
+        nodes: Vec<Raw>,
+        root: RawId,
+        vocabulary: &'a Arc<Vocabulary>,
+        origins: &'a mut Origins,
+        header: Span,
+    ) -> (Option<GlobalType>, Vec<Diagnostic>) {
+        let mut flattening = Self {
+            nodes,
+            vocabulary,
+            origins,
+            builder: GlobalTypeBuilder::new(),
+            converted: FxHashMap::default(),
+            pending: Vec::new(),
+            unfolded: FxHashMap::default(),
+            diagnostics: Vec::new(),
+        };
+        let start = flattening.node(root);
+        while let Some(raw) = flattening.pending.pop() {
+            if flattening.nodes.len() > MAX_NODES {
+                flattening.diagnostics.push(too_large(header, MAX_NODES));
+                return (None, flattening.diagnostics);
+            }
+            flattening.convert(raw);
+        }
+        let Self { builder, origins, mut diagnostics, .. } = flattening;
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return (None, diagnostics);
+        }
+        match builder.finish(Arc::clone(vocabulary), start) {
+            Ok(global) => (Some(global), diagnostics),
+            Err(errors) => {
+                diagnostics.extend(errors.iter().map(|e| ill_formed::global(e, vocabulary, origins)));
+                (None, diagnostics)
+            }
+        }
+    }
+
+    /// The node that `raw` becomes; its content follows later.
+    fn node(&mut self, raw: RawId) -> NodeId {
+        if let Raw::End = self.nodes[raw.index()] {
+            return self.builder.end();
+        }
+        if let Some(&node) = self.converted.get(&raw) {
+            return node;
+        }
+        let node = self.builder.reserve();
+        self.converted.insert(raw, node);
+        self.pending.push(raw);
+        node
+    }
+
+    fn convert(&mut self, raw: RawId) {
+        let node = self.converted[&raw];
+        match self.nodes[raw.index()].clone() {
+            Raw::End => {}
+            Raw::Message(message) => {
+                let branch = self.branch(message);
+                let origin = branch.origin;
+                let exchange = global::Exchange { sender: message.sender, branches: vec![branch], origin };
+                self.builder.set(node, Global::Exchange(exchange));
+            }
+            Raw::Rec { name, parameters, body, span } => {
+                let (body, origin) = (self.node(body), self.origins.add(span));
+                self.builder.set(node, Global::Rec(global::Rec { name, level: 0, parameters, body, origin }));
+            }
+            Raw::Call { target, arguments, span } => {
+                let (target, origin) = (self.node(target), self.origins.add(span));
+                self.builder.set(node, Global::Call(global::Call { target, arguments, origin }));
+            }
+            Raw::Choice { at, span, .. } => self.choice(raw, node, &at, span),
+        }
+    }
+
+    fn branch(&mut self, message: RawMessage) -> Branch {
+        let RawMessage { receiver, message, next, span, .. } = message;
+        let next = self.node(next);
+        Branch { receiver, message, next, origin: self.origins.add(span) }
+    }
+
+    fn choice(&mut self, raw: RawId, node: NodeId, at: &Chooser, span: Span) {
+        let heads = self.first_messages(raw, span);
+        let Some(first) = heads.first() else { return };
+        let sender = match at {
+            Chooser::Known(role) => *role,
+            Chooser::Unknown(place, name) => {
+                let chooser = self.vocabulary.role_name(first.sender);
+                self.diagnostics.push(unknown_chooser(*place, name, chooser));
+                first.sender
+            }
+        };
+        self.check_chooser(&heads, sender, span);
+        let branches = heads.into_iter().map(|head| self.branch(head)).collect();
+        let origin = self.origins.add(span);
+        self.builder.set(node, Global::Exchange(global::Exchange { sender, branches, origin }));
+    }
+
+    fn check_chooser(&mut self, heads: &[RawMessage], sender: Role, choice: Span) {
+        for head in heads.iter().filter(|head| head.sender != sender) {
+            let name = |role| self.vocabulary.role_name(role);
+            let (found, chooser) = (name(head.sender), name(sender));
+            self.diagnostics.push(wrong_chooser(head.span, choice, found, chooser));
+        }
+    }
+
+    /// The messages that the choice `start` can begin with.
+    fn first_messages(&mut self, start: RawId, choice: Span) -> Vec<RawMessage> {
+        enum Step {
+            Enter(RawId),
+            /// Leaves a node; a recursion that was entered from outside is unfolded.
+            Leave(RawId, Option<usize>),
+        }
+        let mut heads = Vec::new();
+        // The nodes on the way from the choice to where we are: meeting one again means that the protocol
+        // turns round without a message.
+        let mut on_the_way = FxHashSet::default();
+        let mut last_jump = choice;
+        let mut steps = vec![Step::Enter(start)];
+        while let Some(step) = steps.pop() {
+            let raw = match step {
+                Step::Leave(raw, unfolded_from) => {
+                    on_the_way.remove(&raw);
+                    if let Some(from) = unfolded_from {
+                        self.unfold(raw, &mut heads[from..]);
+                    }
+                    continue;
+                }
+                Step::Enter(raw) => raw,
+            };
+            let (target, entered_by_jump) = match &self.nodes[raw.index()] {
+                Raw::End => {
+                    self.report_empty_branch(start, choice);
+                    continue;
+                }
+                Raw::Message(message) => {
+                    heads.push(*message);
+                    continue;
+                }
+                Raw::Call { target, span, .. } => {
+                    last_jump = *span;
+                    (*target, true)
+                }
+                Raw::Choice { .. } | Raw::Rec { .. } => (raw, false),
+            };
+            if !on_the_way.insert(target) {
+                let definition = match &self.nodes[target.index()] {
+                    Raw::Rec { span, .. } | Raw::Choice { span, .. } => *span,
+                    _ => choice,
+                };
+                self.diagnostics.push(unguarded_recursion(last_jump, definition));
+                continue;
+            }
+            match &self.nodes[target.index()] {
+                Raw::Rec { body, .. } => {
+                    if !entered_by_jump && let Some(known) = self.unfolded.get(&target) {
+                        heads.extend(known);
+                        on_the_way.remove(&target);
+                        continue;
+                    }
+                    // Around a jump is the definition it jumps to: jumps to it stay valid.
+                    steps.push(Step::Leave(target, (!entered_by_jump).then_some(heads.len())));
+                    steps.push(Step::Enter(*body));
+                }
+                other => {
+                    steps.push(Step::Leave(target, None));
+                    steps.extend(other.children().iter().rev().map(|child| Step::Enter(*child)));
+                }
+            }
+        }
+        heads
+    }
+
+    fn report_empty_branch(&mut self, start: RawId, choice: Span) {
+        let chooser = match &self.nodes[start.index()] {
+            Raw::Choice { at: Chooser::Known(role), .. } => self.vocabulary.role_name(*role),
+            _ => "the role that decides",
+        };
+        self.diagnostics.push(empty_branch(choice, chooser));
+    }
+
+    /// Takes the first messages of the recursion `rec` out of it: what follows them is copied, with jumps to
+    /// `rec` replaced by `rec` itself.
+    fn unfold(&mut self, rec: RawId, heads: &mut [RawMessage]) {
+        let starts: Vec<RawId> = heads.iter().map(|head| head.next).collect();
+        for (head, next) in heads.iter_mut().zip(self.substitute(&starts, rec, None)) {
+            head.next = next;
+        }
+        self.unfolded.insert(rec, heads.to_vec());
+    }
+
+    /// Copies of `starts` in which jumps to `rec` lead to `rec` itself, or jump to `retarget` where that is
+    /// given. What contains no such jump is not copied.
+    fn substitute(&mut self, starts: &[RawId], rec: RawId, retarget: Option<RawId>) -> Vec<RawId> {
+        let order = self.postorder(starts);
+        let mut contains: FxHashSet<RawId> = FxHashSet::default();
+        for &raw in &order {
+            let node = &self.nodes[raw.index()];
+            let jumps = matches!(node, Raw::Call { target, .. } if *target == rec);
+            if jumps || node.children().iter().any(|child| contains.contains(child)) {
+                contains.insert(raw);
+            }
+        }
+        // Definitions that will be copied, so that jumps to them can be redirected before they are complete.
+        let mut copies: FxHashMap<RawId, RawId> = FxHashMap::default();
+        for &raw in &order {
+            if contains.contains(&raw) && matches!(self.nodes[raw.index()], Raw::Rec { .. }) {
+                let copy = self.push(Raw::End);
+                copies.insert(raw, copy);
+            }
+        }
+        let mut replaced: FxHashMap<RawId, RawId> = FxHashMap::default();
+        for &raw in &order {
+            let new = match &self.nodes[raw.index()] {
+                Raw::Call { target, arguments, .. } if *target == rec => match retarget {
+                    None if arguments.is_empty() => rec,
+                    None => self.with_values(rec, arguments.clone()),
+                    Some(other) => self.jump_copy(raw, other),
+                },
+                Raw::Call { target, .. } => match copies.get(target) {
+                    Some(&copy) => self.jump_copy(raw, copy),
+                    None => raw,
+                },
+                node if node.children().iter().all(|child| replaced[child] == *child) => raw,
+                node => {
+                    let mut node = node.clone();
+                    for child in node.children_mut() {
+                        *child = replaced[child];
+                    }
+                    match copies.get(&raw) {
+                        Some(&copy) => {
+                            self.nodes[copy.index()] = node;
+                            copy
+                        }
+                        None => self.push(node),
+                    }
+                }
+            };
+            replaced.insert(raw, new);
+        }
+        starts.iter().map(|start| replaced[start]).collect()
+    }
+
+    /// The jump `raw`, to another definition.
+    fn jump_copy(&mut self, raw: RawId, to: RawId) -> RawId {
+        let mut copy = self.nodes[raw.index()].clone();
+        if let Raw::Call { target, .. } = &mut copy {
+            *target = to;
+        }
+        self.push(copy)
+    }
+
+    /// The recursion `rec` entered with other data: a copy, for its definition states the data on entry.
+    fn with_values(&mut self, rec: RawId, values: Vec<Arc<Expr>>) -> RawId {
+        let mut copy = self.nodes[rec.index()].clone();
+        let new = self.push(Raw::End);
+        if let Raw::Rec { parameters, body, .. } = &mut copy {
+            for (parameter, value) in parameters.iter_mut().zip(values) {
+                parameter.initial = value;
+            }
+            *body = self.substitute(&[*body], rec, Some(new))[0];
+        }
+        self.nodes[new.index()] = copy;
+        new
+    }
+
+    /// All nodes that `starts` lead to, without following jumps, children first.
+    fn postorder(&self, starts: &[RawId]) -> Vec<RawId> {
+        let mut seen = FxHashSet::default();
+        let mut order = Vec::new();
+        let mut stack: Vec<(RawId, bool)> = starts.iter().rev().map(|start| (*start, false)).collect();
+        while let Some((raw, children_done)) = stack.pop() {
+            if children_done {
+                order.push(raw);
+            } else if seen.insert(raw) {
+                stack.push((raw, true));
+                stack.extend(self.nodes[raw.index()].children().iter().rev().map(|child| (*child, false)));
+            }
+        }
+        order
+    }
+
+    fn push(&mut self, node: Raw) -> RawId {
+        self.nodes.push(node);
+        RawId(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
+    }
+}

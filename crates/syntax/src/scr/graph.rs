@@ -1,0 +1,79 @@
+//! Protocols as graphs, between statements and global types: choices may still begin with loops or jumps.
+
+use std::sync::Arc;
+
+use referee_theory::expr::Expr;
+use referee_theory::global::Parameter;
+use referee_theory::{Message, Role};
+
+use crate::source::Span;
+
+/// A node of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct RawId(pub(super) u32);
+
+impl RawId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Raw {
+    End,
+    Message(RawMessage),
+    Choice {
+        at: Chooser,
+        branches: Vec<RawId>,
+        span: Span,
+    },
+    Rec {
+        name: Arc<str>,
+        parameters: Vec<Parameter>,
+        body: RawId,
+        span: Span,
+    },
+    /// A jump to the definition `target`, which encloses it.
+    Call {
+        target: RawId,
+        arguments: Vec<Arc<Expr>>,
+        span: Span,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawMessage {
+    pub(super) sender: Role,
+    pub(super) receiver: Role,
+    pub(super) message: Message,
+    pub(super) next: RawId,
+    pub(super) span: Span,
+}
+
+/// Who decides, as far as the text says.
+#[derive(Clone, Debug)]
+pub(super) enum Chooser {
+    Known(Role),
+    /// Not a role of the protocol: its place and name.
+    Unknown(Span, Arc<str>),
+}
+
+impl Raw {
+    pub(super) fn children(&self) -> &[RawId] {
+        match self {
+            Self::End | Self::Call { .. } => &[],
+            Self::Message(message) => std::slice::from_ref(&message.next),
+            Self::Choice { branches, .. } => branches,
+            Self::Rec { body, .. } => std::slice::from_ref(body),
+        }
+    }
+
+    pub(super) fn children_mut(&mut self) -> &mut [RawId] {
+        match self {
+            Self::End | Self::Call { .. } => &mut [],
+            Self::Message(message) => std::slice::from_mut(&mut message.next),
+            Self::Choice { branches, .. } => branches,
+            Self::Rec { body, .. } => std::slice::from_mut(body),
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! From statements to a graph: `do` is replaced by what it does, and what follows a choice or a recursion is
+//! attached to the ends of its branches, shared rather than copied.
+//!
+//! Statements are taken from the last to the first, each with the node of what comes after it. Open blocks
+//! are on an explicit stack, so nesting is limited by memory alone.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use referee_theory::expr::Expr;
+use referee_theory::global::Parameter;
+use referee_theory::{Role, Type, Vocabulary};
+use rustc_hash::FxHashMap;
+
+use super::ast::{Block, MessageSyntax, Name, Statement, StatementId, StatementKind};
+use super::graph::{Chooser, Raw, RawId, RawMessage};
+use super::names::{Names, ProtocolId};
+use crate::diagnostics::Diagnostic;
+use crate::diagnostics::rf0103_unknown_role::unknown_role;
+use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
+use crate::diagnostics::rf0107_wrong_number_of_roles::wrong_number;
+use crate::diagnostics::rf0108_role_plays_twice::role_plays_twice;
+use crate::diagnostics::rf0205_unreachable::unreachable;
+use crate::diagnostics::rf0208_not_tail_recursive::not_tail_recursive;
+use crate::diagnostics::rf0209_too_large::too_large;
+use crate::diagnostics::rf0216_connections_not_monitored::connections_not_monitored;
+use crate::diagnostics::rf0218_statement_after_block::statement_after_block;
+use crate::source::{Origins, Span};
+
+mod message;
+
+/// Protocols that have more steps than this when written out are refused.
+pub(super) const MAX_NODES: usize = 1 << 20;
+
+/// A protocol being written out: who plays its roles, what its parameters stand for.
+pub(super) struct Instance {
+    protocol: ProtocolId,
+    roles: Vec<Role>,
+    types: FxHashMap<Arc<str>, Type>,
+    signatures: FxHashMap<Arc<str>, (MessageSyntax, FxHashMap<Arc<str>, Type>)>,
+}
+
+enum Frame<'a> {
+    Block { statements: &'a [StatementId], left: usize, next: RawId },
+    Choice { statement: &'a Statement, branches: &'a [Block], at: Chooser, done: Vec<RawId>, next: RawId },
+    Rec { node: RawId, name: &'a Name, parameters: Vec<Parameter>, span: Span },
+    Do { key: Key, outer: Rc<Instance>, outer_scope: Vec<(Arc<str>, RawId)>, span: Span },
+}
+
+/// What is being done: the same again, with the same left to do afterwards, is a jump.
+type Key = (ProtocolId, Vec<Role>, String);
+
+struct Active {
+    node: RawId,
+    next: RawId,
+    called: bool,
+}
+
+pub(super) struct Lowering<'a, 'n> {
+    pub(super) names: &'n mut Names<'a>,
+    pub(super) vocabulary: Vocabulary,
+    pub(super) nodes: Vec<Raw>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) origins: &'n mut Origins,
+    instance: Rc<Instance>,
+    scope: Vec<(Arc<str>, RawId)>,
+    active: FxHashMap<Key, Active>,
+}
+
+impl<'a, 'n> Lowering<'a, 'n> {
+    /// The graph of `protocol`, its start, and the names it uses. `None`: it is too large.
+    pub(super) fn run(
+        names: &'n mut Names<'a>,
+        origins: &'n mut Origins,
+        protocol: ProtocolId,
+    ) -> (Vec<Raw>, Option<RawId>, Vocabulary, Vec<Diagnostic>) {
+        let declaration = names.protocol(protocol);
+        let mut vocabulary = Vocabulary::new();
+        let roles = declaration.roles.iter().chain(&declaration.new_roles);
+        let roles = roles.map(|role| vocabulary.add_role(&role.text)).collect();
+        // On its own, a protocol's parameters stand for themselves.
+        let parameters = declaration.parameters.iter().filter(|parameter| !parameter.is_signature);
+        let types = parameters.map(|p| (Arc::clone(&p.name.text), Type::Opaque(Arc::clone(&p.name.text))));
+        let types = types.collect();
+        let instance = Instance { protocol, roles, types, signatures: FxHashMap::default() };
+        let mut lowering = Self {
+            names,
+            vocabulary,
+            nodes: vec![Raw::End],
+            diagnostics: Vec::new(),
+            origins,
+            instance: Rc::new(instance),
+            scope: Vec::new(),
+            active: FxHashMap::default(),
+        };
+        let root = lowering.protocol(declaration.header);
+        (lowering.nodes, root, lowering.vocabulary, lowering.diagnostics)
+    }
+
+    fn add(&mut self, node: Raw) -> RawId {
+        self.nodes.push(node);
+        RawId(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn protocol(&mut self, header: Span) -> Option<RawId> {
+        let mut stack = Vec::new();
+        let (protocol, roles) = (self.instance.protocol, self.instance.roles.clone());
+        let outer = Rc::clone(&self.instance);
+        self.begin((protocol, roles, String::new()), outer, header, RawId(0), &mut stack);
+        let mut value = None;
+        while let Some(frame) = stack.pop() {
+            if self.nodes.len() > MAX_NODES {
+                self.diagnostics.push(too_large(header, MAX_NODES));
+                return None;
+            }
+            value = self.step(frame, value, &mut stack);
+        }
+        value
+    }
+
+    /// Starts writing out the protocol of the current instance.
+    fn begin(&mut self, key: Key, outer: Rc<Instance>, span: Span, next: RawId, stack: &mut Vec<Frame<'a>>) {
+        let body = &self.names.protocol(key.0).body;
+        let node = self.add(Raw::End);
+        self.active.insert(key.clone(), Active { node, next, called: false });
+        let outer_scope = std::mem::take(&mut self.scope);
+        stack.push(Frame::Do { key, outer, outer_scope, span });
+        stack.push(Frame::Block { statements: &body.statements, left: body.statements.len(), next });
+    }
+
+    /// Continues `frame`; `value` is the start of what was completed just before.
+    fn step(&mut self, frame: Frame<'a>, value: Option<RawId>, stack: &mut Vec<Frame<'a>>) -> Option<RawId> {
+        match frame {
+            Frame::Block { left: 0, next, .. } => Some(value.unwrap_or(next)),
+            Frame::Block { statements, left, next } => {
+                let next = value.unwrap_or(next);
+                let id = statements[left - 1];
+                let follower = statements.get(left).copied();
+                stack.push(Frame::Block { statements, left: left - 1, next });
+                let here = &self.names.module.statements[id.index()];
+                self.check_follower(here, follower);
+                self.statement(here, next, stack)
+            }
+            Frame::Choice { statement, branches, at, mut done, next } => {
+                done.extend(value);
+                match branches.get(done.len()) {
+                    Some(branch) => {
+                        stack.push(Frame::Choice { statement, branches, at, done, next });
+                        let statements = &branch.statements[..];
+                        stack.push(Frame::Block { statements, left: statements.len(), next });
+                        None
+                    }
+                    None => Some(self.add(Raw::Choice { at, branches: done, span: statement.span })),
+                }
+            }
+            Frame::Rec { node, name, parameters, span } => {
+                let body = value.unwrap_or(RawId(0));
+                self.nodes[node.index()] = Raw::Rec { name: Arc::clone(&name.text), parameters, body, span };
+                self.scope.pop();
+                Some(node)
+            }
+            Frame::Do { key, outer, outer_scope, span } => {
+                self.scope = outer_scope;
+                let name = Arc::clone(&self.names.protocol(key.0).name.text);
+                let active = self.active.remove(&key)?;
+                self.instance = outer;
+                let body = value.unwrap_or(RawId(0));
+                if !active.called {
+                    return Some(body);
+                }
+                self.nodes[active.node.index()] = Raw::Rec { name, parameters: Vec::new(), body, span };
+                Some(active.node)
+            }
+        }
+    }
+
+    /// Nothing can follow a jump; with nested protocols, nothing may follow a block.
+    fn check_follower(&mut self, here: &Statement, follower: Option<StatementId>) {
+        let Some(follower) = follower else { return };
+        let follower = self.names.module.statements[follower.index()].span;
+        match here.kind {
+            StatementKind::Continue { .. } => self.diagnostics.push(unreachable(follower, here.span)),
+            StatementKind::Choice { .. } | StatementKind::Rec { .. } if self.names.nested_mode => {
+                self.diagnostics.push(statement_after_block(follower, here.span));
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes out one statement before `next`: gives its start, or leaves frames that will.
+    fn statement(&mut self, here: &'a Statement, next: RawId, stack: &mut Vec<Frame<'a>>) -> Option<RawId> {
+        match &here.kind {
+            StatementKind::Message(message) => {
+                let specs = self.message(message);
+                let sender = self.role(&message.from);
+                let mut start = next;
+                for receiver in message.to.iter().rev() {
+                    let (Some(sender), Some(receiver)) = (sender, self.role(receiver)) else { continue };
+                    let step = RawMessage { sender, receiver, message: specs, next: start, span: here.span };
+                    start = self.add(Raw::Message(step));
+                }
+                Some(start)
+            }
+            StatementKind::Choice { at, branches } => {
+                let chooser = match self.find_role(at) {
+                    Some(role) => Chooser::Known(role),
+                    None => Chooser::Unknown(at.span, Arc::clone(&at.text)),
+                };
+                let (statement, done) = (here, Vec::new());
+                stack.push(Frame::Choice { statement, branches, at: chooser, done, next });
+                None
+            }
+            StatementKind::Rec { name, parameters, body } => {
+                let node = self.add(Raw::End);
+                let parameters = self.parameters(parameters);
+                self.scope.push((Arc::clone(&name.text), node));
+                stack.push(Frame::Rec { node, name, parameters, span: here.span });
+                let statements = &body.statements[..];
+                stack.push(Frame::Block { statements, left: statements.len(), next });
+                None
+            }
+            StatementKind::Continue { name, arguments } => {
+                Some(self.jump(name, arguments.clone(), here.span).unwrap_or(next))
+            }
+            StatementKind::Do { protocol, arguments, roles } => {
+                self.do_protocol(protocol, arguments, roles, here.span, next, stack)
+            }
+            StatementKind::Calls { caller, protocol, roles } => {
+                let called = self.names.find_nested(protocol, self.instance.protocol);
+                Some(self.call(caller, protocol, called, roles, here.span, next))
+            }
+            StatementKind::Connection { keyword, left, right } => {
+                let _ = (self.role(left), self.role(right));
+                self.diagnostics.push(connections_not_monitored(here.span, keyword));
+                Some(next)
+            }
+        }
+    }
+
+    fn jump(&mut self, name: &Name, arguments: Vec<Arc<Expr>>, span: Span) -> Option<RawId> {
+        let target = self.scope.iter().rev().find(|(known, _)| *known == name.text);
+        match target {
+            Some(&(_, target)) => Some(self.add(Raw::Call { target, arguments, span })),
+            None => {
+                let scope = self.scope.iter().map(|(name, _)| &**name);
+                self.diagnostics.push(unknown_recursion_variable(name.span, &name.text, scope));
+                None
+            }
+        }
+    }
+
+    fn do_protocol(
+        &mut self,
+        name: &Name,
+        arguments: &[MessageSyntax],
+        roles: &[Name],
+        span: Span,
+        next: RawId,
+        stack: &mut Vec<Frame<'a>>,
+    ) -> Option<RawId> {
+        let found = self.names.find_global(name);
+        if self.names.nested_mode {
+            let Some(caller) = roles.first() else { return Some(next) };
+            return Some(self.call(caller, name, found, roles, span, next));
+        }
+        let protocol = match found {
+            Ok(protocol) => protocol,
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
+                return Some(next);
+            }
+        };
+        let Some(players) = self.players(name, protocol, roles) else { return Some(next) };
+        let Some((types, signatures, given)) = self.arguments(name, protocol, arguments) else {
+            return Some(next);
+        };
+        let key = (protocol, players.clone(), given);
+        if let Some(active) = self.active.get_mut(&key) {
+            if active.next != next {
+                self.diagnostics.push(not_tail_recursive(span, &name.text));
+                return Some(next);
+            }
+            active.called = true;
+            let target = active.node;
+            return Some(self.add(Raw::Call { target, arguments: Vec::new(), span }));
+        }
+        let instance = Instance { protocol, roles: players, types, signatures };
+        let outer = std::mem::replace(&mut self.instance, Rc::new(instance));
+        self.begin(key, outer, span, next, stack);
+        None
+    }
+
+    /// A nested protocol runs as a session of its own; here, its caller invites those who play in it.
+    fn call(
+        &mut self,
+        caller: &Name,
+        name: &Name,
+        called: Result<ProtocolId, Diagnostic>,
+        roles: &[Name],
+        span: Span,
+        next: RawId,
+    ) -> RawId {
+        let sender = self.role(caller);
+        let protocol = match called {
+            Ok(protocol) => protocol,
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
+                return next;
+            }
+        };
+        let (Some(players), Some(sender)) = (self.players(name, protocol, roles), sender) else {
+            return next;
+        };
+        let declared = &self.names.protocol(protocol).roles;
+        let mut start = next;
+        for (role, receiver) in declared.iter().zip(players).rev() {
+            if receiver != sender {
+                let label = format!("invite_{}_{}", name.text, role.text);
+                let message = self.vocabulary.add_plain_message(&label);
+                start = self.add(Raw::Message(RawMessage { sender, receiver, message, next: start, span }));
+            }
+        }
+        start
+    }
+
+    /// Who plays the roles of `protocol`, if as many different ones are given as it needs.
+    fn players(&mut self, name: &Name, protocol: ProtocolId, roles: &[Name]) -> Option<Vec<Role>> {
+        let declared = self.names.protocol(protocol);
+        let players: Vec<Option<Role>> = roles.iter().map(|role| self.role(role)).collect();
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        let mut fits = true;
+        for role in roles {
+            if let Some(first) = seen.insert(&role.text, role.span) {
+                self.diagnostics.push(role_plays_twice(role.span, first, &role.text));
+                fits = false;
+            }
+        }
+        let expected = declared.roles.len();
+        if roles.len() != expected {
+            let (header, found) = (declared.header, roles.len());
+            self.diagnostics.push(wrong_number(name.span, header, &name.text, "roles", expected, found));
+            fits = false;
+        }
+        fits.then(|| players.into_iter().collect()).flatten()
+    }
+
+    fn find_role(&self, name: &Name) -> Option<Role> {
+        let declared = self.names.protocol(self.instance.protocol);
+        let mut roles = declared.roles.iter().chain(&declared.new_roles);
+        let index = roles.position(|role| role.text == name.text)?;
+        self.instance.roles.get(index).copied()
+    }
+
+    /// The role called `name`, or a diagnostic.
+    fn role(&mut self, name: &Name) -> Option<Role> {
+        let found = self.find_role(name);
+        if found.is_none() {
+            let declared = self.names.protocol(self.instance.protocol);
+            let roles = declared.roles.iter().chain(&declared.new_roles).map(|role| &*role.text);
+            self.diagnostics.push(unknown_role(name.span, &name.text, roles));
+        }
+        found
+    }
+}

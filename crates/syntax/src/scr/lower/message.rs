@@ -1,0 +1,140 @@
+//! Messages, payloads, parameters and arguments.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use referee_theory::expr::{Expr, Node};
+use referee_theory::global::Parameter;
+use referee_theory::{Field, Message, MessageSpec, Type};
+use rustc_hash::FxHashMap;
+
+use super::Lowering;
+use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
+use crate::diagnostics::rf0107_wrong_number_of_roles::wrong_number;
+use crate::diagnostics::rf0313_duplicate_field::duplicate_field;
+use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecParameter};
+use crate::scr::names::ProtocolId;
+use crate::source::Span;
+
+type Types = FxHashMap<Arc<str>, Type>;
+type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
+
+impl Lowering<'_, '_> {
+    pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
+        let mut syntax = statement.message.clone();
+        let mut types = self.instance.types.clone();
+        // A bare name may stand for a signature that the caller gave.
+        if syntax.payload.is_none()
+            && let Some((given, given_types)) = self.instance.signatures.get(&syntax.label.text)
+        {
+            (syntax, types) = (given.clone(), given_types.clone());
+        }
+        let payload = syntax.payload.unwrap_or_default();
+        self.check_fields(&payload);
+        let mut fields = Vec::with_capacity(payload.len());
+        let mut conditions = Vec::new();
+        for field in payload {
+            let ty = self.names.ty(&field.ty, &types);
+            fields.push(Field { name: field.name.map(|name| name.text), ty });
+            conditions.extend(field.refinement);
+        }
+        conditions.extend(statement.condition.clone());
+        conditions.extend(statement.annotation.as_ref().map(|(expr, _)| Arc::clone(expr)));
+        let assertion = self.all_of(conditions);
+        let label = self.vocabulary.add_label(&syntax.label.text);
+        self.vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion })
+    }
+
+    fn check_fields(&mut self, payload: &[FieldSyntax]) {
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        for name in payload.iter().filter_map(|field| field.name.as_ref()) {
+            if let Some(first) = seen.insert(&name.text, name.span) {
+                self.diagnostics.push(duplicate_field(name.span, first, &name.text));
+            }
+        }
+    }
+
+    /// The conjunction of several conditions.
+    fn all_of(&mut self, conditions: Vec<Arc<Expr>>) -> Option<Arc<Expr>> {
+        if conditions.len() < 2 {
+            return conditions.into_iter().next();
+        }
+        let place = conditions[0].place();
+        let operands = conditions.iter().map(|condition| Expr::clone(condition)).collect();
+        match Expr::new(Node::And(operands), place) {
+            Ok(all) => Some(Arc::new(all)),
+            Err(_) => {
+                let span = Span { start: place.start, end: place.end };
+                self.diagnostics.push(nested_too_deep(span, referee_theory::expr::MAX_DEPTH));
+                None
+            }
+        }
+    }
+
+    pub(super) fn parameters(&mut self, parameters: &[RecParameter]) -> Vec<Parameter> {
+        let types = self.instance.types.clone();
+        let mut lowered = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let roles = parameter.roles.iter().filter_map(|role| self.role(role)).collect();
+            lowered.push(Parameter {
+                name: Arc::clone(&parameter.name.text),
+                roles,
+                ty: self.names.ty(&parameter.ty, &types),
+                initial: Arc::clone(&parameter.initial),
+                origin: self.origins.add(parameter.name.span),
+            });
+        }
+        lowered
+    }
+
+    /// What the parameters of `protocol` stand for, given `arguments`.
+    pub(super) fn arguments(
+        &mut self,
+        name: &Name,
+        protocol: ProtocolId,
+        arguments: &[MessageSyntax],
+    ) -> Option<(Types, Signatures, String)> {
+        let declared = self.names.protocol(protocol);
+        let (expected, found) = (declared.parameters.len(), arguments.len());
+        if expected != found {
+            let what = "parameters in angle brackets";
+            self.diagnostics.push(wrong_number(
+                name.span,
+                declared.header,
+                &name.text,
+                what,
+                expected,
+                found,
+            ));
+            return None;
+        }
+        let outer = self.instance.types.clone();
+        let mut types = Types::default();
+        let mut signatures = Signatures::default();
+        // Tells instances apart: what each parameter stands for, as text.
+        let mut key = String::new();
+        for (parameter, argument) in declared.parameters.iter().zip(arguments) {
+            let name = Arc::clone(&parameter.name.text);
+            if parameter.is_signature {
+                // A parameter of the caller may be passed on.
+                let passed_on = self.instance.signatures.get(&argument.label.text);
+                let given = match (&argument.payload, passed_on) {
+                    (None, Some(given)) => given.clone(),
+                    _ => (argument.clone(), outer.clone()),
+                };
+                let _ = write!(key, "{}(", given.0.label.text);
+                for field in given.0.payload.iter().flatten() {
+                    let _ = write!(key, "{},", self.names.ty(&field.ty, &given.1));
+                }
+                key.push_str(");");
+                signatures.insert(name, given);
+            } else {
+                let syntax = crate::scr::ast::TypeSyntax::Named(argument.label.clone());
+                let ty = self.names.ty(&syntax, &outer);
+                let _ = write!(key, "{ty};");
+                types.insert(name, ty);
+            }
+        }
+        Some((types, signatures, key))
+    }
+}

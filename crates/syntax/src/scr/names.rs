@@ -1,0 +1,284 @@
+//! What the names of a module mean: its types, predicates and protocols.
+
+use std::sync::Arc;
+
+use referee_theory::Type;
+use referee_theory::expr::Signature;
+use rustc_hash::FxHashMap;
+
+use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
+use crate::diagnostics::Diagnostic;
+use crate::diagnostics::rf0101_unknown_protocol::{unknown_protocol, wrong_kind};
+use crate::diagnostics::rf0102_duplicate_protocol::duplicate_protocol;
+use crate::diagnostics::rf0104_duplicate_role::duplicate_role;
+use crate::diagnostics::rf0106_misspelt_type::misspelt_type;
+use crate::diagnostics::rf0109_duplicate_type::duplicate_type;
+use crate::diagnostics::rf0110_cyclic_type::cyclic_type;
+use crate::diagnostics::rf0118_unknown_pragma::unknown_pragma;
+use crate::diagnostics::rf0217_import_ignored::import_ignored;
+use crate::diagnostics::rf0313_duplicate_field::duplicate_field;
+use crate::diagnostics::rf0314_duplicate_external::duplicate_external;
+use crate::diagnostics::suggest;
+use crate::document::External;
+use crate::payload;
+
+/// The pragmas nuScr knows.
+const PRAGMAS: [&str; 8] = [
+    "NestedProtocols",
+    "RefinementTypes",
+    "ShowPragmas",
+    "PrintUsage",
+    "Verbose",
+    "SenderValidateRefinements",
+    "ReceiverValidateRefinements",
+    "ValidateRefinementSatisfiability",
+];
+
+/// A protocol of the module: an index into [`Names::protocols`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ProtocolId(pub(super) usize);
+
+pub(super) struct Declared<'a> {
+    pub(super) protocol: &'a Protocol,
+    parent: Option<ProtocolId>,
+}
+
+pub(super) struct Names<'a> {
+    pub(super) module: &'a Module,
+    /// All protocols, nested ones after those that declare them.
+    pub(super) protocols: Vec<Declared<'a>>,
+    types: FxHashMap<Arc<str>, Option<Type>>,
+    pub(super) externals: Vec<External>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// nuScr's nested mode: `do` is an invitation too.
+    pub(super) nested_mode: bool,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(module: &'a Module) -> Self {
+        let mut names = Self {
+            module,
+            protocols: Vec::new(),
+            types: FxHashMap::default(),
+            externals: Vec::new(),
+            diagnostics: Vec::new(),
+            nested_mode: module.pragmas.iter().any(|pragma| &*pragma.key.text == "NestedProtocols"),
+        };
+        for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
+            names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
+        }
+        for import in &module.imports {
+            names.diagnostics.push(import_ignored(import.span, &import.text));
+        }
+        names.declare_types();
+        names.declare_externals();
+        names.declare_protocols(&module.protocols, None);
+        names
+    }
+
+    fn declare_types(&mut self) {
+        let mut first: FxHashMap<&str, usize> = FxHashMap::default();
+        for (index, declaration) in self.module.types.iter().enumerate() {
+            let name = &declaration.name;
+            if let Some(&earlier) = first.get(&*name.text) {
+                let earlier = self.module.types[earlier].name.span;
+                self.diagnostics.push(duplicate_type(name.span, earlier, &name.text));
+            } else {
+                first.insert(&name.text, index);
+            }
+        }
+        // Definitions may refer to later ones: resolve each when it is first needed.
+        for declaration in &self.module.types {
+            let mut resolving = vec![Arc::clone(&declaration.name.text)];
+            self.resolve_declared(&declaration.name, &first, &mut resolving);
+        }
+    }
+
+    /// `resolving` holds the declared types whose definitions are being looked at, outermost first; at most
+    /// as deep as there are declarations, and bounded by [`MAX_ALIASES`].
+    fn resolve_declared(
+        &mut self,
+        name: &Name,
+        declared: &FxHashMap<&str, usize>,
+        resolving: &mut Vec<Arc<str>>,
+    ) {
+        const MAX_ALIASES: usize = 128;
+        if self.types.contains_key(&name.text) {
+            return;
+        }
+        let Some(&index) = declared.get(&*name.text) else { return };
+        let declaration = &self.module.types[index];
+        let Some(definition) = &declaration.definition else {
+            self.types.insert(Arc::clone(&name.text), Some(Type::Opaque(Arc::clone(&name.text))));
+            return;
+        };
+        for used in named_types(definition) {
+            if resolving.contains(&used.text) || resolving.len() > MAX_ALIASES {
+                self.diagnostics.push(cyclic_type(used.span, &used.text));
+                self.types.insert(Arc::clone(&name.text), Some(Type::Opaque(Arc::clone(&name.text))));
+                return;
+            }
+            resolving.push(Arc::clone(&used.text));
+            self.resolve_declared(used, declared, resolving);
+            resolving.pop();
+        }
+        let ty = self.ty(definition, &FxHashMap::default());
+        self.types.insert(Arc::clone(&name.text), Some(ty));
+    }
+
+    fn declare_externals(&mut self) {
+        for declaration in &self.module.externals {
+            let name = &declaration.name;
+            if let Some(first) = self.externals.iter().find(|external| external.name == name.text) {
+                let first = first.span;
+                self.diagnostics.push(duplicate_external(name.span, first, &name.text));
+                continue;
+            }
+            let none = FxHashMap::default();
+            let parameters = declaration.parameters.iter().map(|ty| self.ty(ty, &none)).collect();
+            let result = self.ty(&declaration.result, &none);
+            let name_text = Arc::clone(&name.text);
+            self.externals.push(External { name: name_text, parameters, result, span: name.span });
+        }
+    }
+
+    /// Bounded recursion: the parser limits how deep protocols are declared in one another.
+    fn declare_protocols(&mut self, protocols: &'a [Protocol], parent: Option<ProtocolId>) {
+        for (index, protocol) in protocols.iter().enumerate() {
+            let same = |earlier: &&Protocol| {
+                earlier.name.text == protocol.name.text
+                    && (earlier.kind == ProtocolKind::Nested) == (protocol.kind == ProtocolKind::Nested)
+            };
+            if let Some(first) = protocols[..index].iter().find(same) {
+                let (span, name) = (protocol.name.span, &protocol.name.text);
+                self.diagnostics.push(duplicate_protocol(span, first.name.span, name));
+            }
+            let mut roles: FxHashMap<&str, &Name> = FxHashMap::default();
+            for role in protocol.roles.iter().chain(&protocol.new_roles) {
+                if let Some(first) = roles.insert(&role.text, role) {
+                    self.diagnostics.push(duplicate_role(role.span, first.span, &role.text));
+                }
+            }
+            let id = ProtocolId(self.protocols.len());
+            self.protocols.push(Declared { protocol, parent });
+            self.declare_protocols(&protocol.nested, Some(id));
+        }
+    }
+
+    pub(super) fn protocol(&self, id: ProtocolId) -> &'a Protocol {
+        self.protocols[id.0].protocol
+    }
+
+    /// The global protocol that `do name` means.
+    pub(super) fn find_global(&self, name: &Name) -> Result<ProtocolId, Diagnostic> {
+        let is_global = |declared: &&Declared<'_>| declared.protocol.kind != ProtocolKind::Nested;
+        self.find(name, |_, declared| declared.parent.is_none() && is_global(&declared)).ok_or_else(|| {
+            match self.protocols.iter().find(|d| d.protocol.name.text == name.text) {
+                Some(nested) => wrong_kind(name.span, &name.text, nested.protocol.name.span, true),
+                None => {
+                    let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
+                    unknown_protocol(name.span, &name.text, visible)
+                }
+            }
+        })
+    }
+
+    /// The nested protocol that `calls name` means inside the protocol `from`: the innermost in scope.
+    pub(super) fn find_nested(&self, name: &Name, from: ProtocolId) -> Result<ProtocolId, Diagnostic> {
+        let mut scope = Some(from);
+        loop {
+            let declared_here = |_: ProtocolId, declared: &Declared<'_>| {
+                declared.parent == scope && declared.protocol.kind == ProtocolKind::Nested
+            };
+            if let Some(found) = self.find(name, declared_here) {
+                return Ok(found);
+            }
+            match scope {
+                Some(id) => scope = self.protocols[id.0].parent,
+                None => break,
+            }
+        }
+        let global = self.find(name, |_, d| d.parent.is_none() && d.protocol.kind != ProtocolKind::Nested);
+        Err(match global {
+            Some(id) => wrong_kind(name.span, &name.text, self.protocol(id).name.span, false),
+            None => {
+                let nested = self.protocols.iter().filter(|d| d.protocol.kind == ProtocolKind::Nested);
+                unknown_protocol(name.span, &name.text, nested.map(|d| &*d.protocol.name.text))
+            }
+        })
+    }
+
+    fn find(&self, name: &Name, wanted: impl Fn(ProtocolId, &Declared<'_>) -> bool) -> Option<ProtocolId> {
+        let mut all = self.protocols.iter().enumerate();
+        all.find(|(id, d)| d.protocol.name.text == name.text && wanted(ProtocolId(*id), d))
+            .map(|(id, _)| ProtocolId(id))
+    }
+
+    /// What a written type means; `parameters` are the type parameters of the protocol around it.
+    pub(super) fn ty(&mut self, syntax: &TypeSyntax, parameters: &FxHashMap<Arc<str>, Type>) -> Type {
+        match syntax {
+            TypeSyntax::Named(name) => {
+                if let Some(ty) = parameters.get(&name.text) {
+                    return ty.clone();
+                }
+                if let Some(Some(ty)) = self.types.get(&name.text) {
+                    return ty.clone();
+                }
+                if let Some(ty) = payload::builtin(&name.text) {
+                    return ty;
+                }
+                let known = self.types.keys().map(|name| &**name).chain(payload::NAMES.iter().copied());
+                if name.text.len() > 3
+                    && let Some(close) = suggest::closest(&name.text, known)
+                    && !close.eq_ignore_ascii_case(&name.text)
+                {
+                    self.diagnostics.push(misspelt_type(name.span, &name.text, close));
+                }
+                Type::Opaque(Arc::clone(&name.text))
+            }
+            TypeSyntax::List(element, _) => Type::list(self.ty(element, parameters)),
+            TypeSyntax::Tuple(parts, _) if parts.is_empty() => Type::Unit,
+            TypeSyntax::Tuple(parts, _) => {
+                Type::Tuple(parts.iter().map(|part| self.ty(part, parameters)).collect())
+            }
+            TypeSyntax::Record(fields, _) => {
+                let mut seen: FxHashMap<&str, &Name> = FxHashMap::default();
+                for (name, _) in fields {
+                    if let Some(first) = seen.insert(&name.text, name) {
+                        self.diagnostics.push(duplicate_field(name.span, first.span, &name.text));
+                    }
+                }
+                let field =
+                    |(name, ty): &(Name, TypeSyntax)| (Arc::clone(&name.text), self.ty(ty, parameters));
+                Type::Record(fields.iter().map(field).collect())
+            }
+            TypeSyntax::Delegation(protocol, role) => {
+                Type::opaque(&format!("{}@{}", protocol.text, role.text))
+            }
+        }
+    }
+
+    /// The declared predicates, as expressions see them.
+    pub(super) fn signatures(&self) -> impl Iterator<Item = (&Arc<str>, Signature)> {
+        self.externals.iter().map(|external| {
+            let parameters = external.parameters.clone().into();
+            (&external.name, Signature { parameters, result: external.result.clone() })
+        })
+    }
+}
+
+/// The names in a type, in the order of the text.
+fn named_types(ty: &TypeSyntax) -> Vec<&Name> {
+    let mut names = Vec::new();
+    let mut stack = vec![ty];
+    while let Some(ty) = stack.pop() {
+        match ty {
+            TypeSyntax::Named(name) => names.push(name),
+            TypeSyntax::List(element, _) => stack.push(element),
+            TypeSyntax::Tuple(parts, _) => stack.extend(parts.iter().rev()),
+            TypeSyntax::Record(fields, _) => stack.extend(fields.iter().rev().map(|(_, ty)| ty)),
+            TypeSyntax::Delegation(..) => {}
+        }
+    }
+    names
+}

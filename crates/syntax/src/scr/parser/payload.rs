@@ -1,0 +1,143 @@
+//! Payload types, payloads and messages.
+
+use std::sync::Arc;
+
+use referee_theory::expr::Expr;
+
+use super::Parser;
+use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
+use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
+use crate::expr::{self, Dialect};
+use crate::scr::ast::{FieldSyntax, MessageSyntax, Name, TypeSyntax};
+use crate::scr::cursor::{Parsed, Reported};
+use crate::scr::token::Token;
+use crate::source::Span;
+
+const MAX_TYPE_DEPTH: usize = 128;
+
+impl Parser<'_> {
+    pub(super) fn payload_type(&mut self) -> Parsed<TypeSyntax> {
+        self.payload_type_at(0)
+    }
+
+    fn payload_type_at(&mut self, depth: usize) -> Parsed<TypeSyntax> {
+        let start = self.cursor.span();
+        if depth > MAX_TYPE_DEPTH {
+            self.cursor.diagnostics.push(nested_too_deep(start, MAX_TYPE_DEPTH));
+            return Err(Reported);
+        }
+        match self.cursor.peek() {
+            Token::LeftParen => {
+                self.cursor.advance();
+                let mut parts = Vec::new();
+                while self.cursor.peek() != Token::RightParen {
+                    parts.push(self.payload_type_at(depth + 1)?);
+                    if !self.cursor.eat(Token::Comma) {
+                        break;
+                    }
+                }
+                let end = self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+                Ok(TypeSyntax::Tuple(parts, start.to(end)))
+            }
+            Token::LeftBrace => {
+                self.cursor.advance();
+                let mut fields = Vec::new();
+                while self.cursor.peek() != Token::RightBrace {
+                    let name = self.cursor.name("the name of a field")?;
+                    self.cursor.expect(Token::Colon, "`:`")?;
+                    fields.push((name, self.payload_type_at(depth + 1)?));
+                    if !self.cursor.eat(Token::Comma) {
+                        break;
+                    }
+                }
+                let end = self.cursor.expect(Token::RightBrace, "`,` or `}`")?;
+                Ok(TypeSyntax::Record(fields, start.to(end)))
+            }
+            Token::Word => {
+                let name = self.qualified_name("a type")?;
+                let (close, what) = match (&*name.text, self.cursor.peek()) {
+                    ("list", Token::Less) => (Token::Greater, "`>`"),
+                    ("list" | "array", Token::LeftBracket) => (Token::RightBracket, "`]`"),
+                    _ => return Ok(TypeSyntax::Named(name)),
+                };
+                self.cursor.advance();
+                let element = self.payload_type_at(depth + 1)?;
+                let end = self.cursor.expect(close, what)?;
+                Ok(TypeSyntax::List(Box::new(element), start.to(end)))
+            }
+            _ => Err(self.cursor.unexpected(&["a type"])),
+        }
+    }
+
+    /// `label(payload)`, `label`, or `(payload)`.
+    pub(super) fn message(&mut self) -> Parsed<MessageSyntax> {
+        let label = if self.cursor.peek() == Token::LeftParen {
+            Name { text: "".into(), span: Span::at(self.cursor.span().start as usize) }
+        } else {
+            self.cursor.name("a message")?
+        };
+        let payload = if self.cursor.eat(Token::LeftParen) {
+            let mut fields = Vec::new();
+            while self.cursor.peek() != Token::RightParen {
+                fields.push(self.field()?);
+                if !self.cursor.eat(Token::Comma) {
+                    break;
+                }
+            }
+            self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+            Some(fields)
+        } else {
+            None
+        };
+        Ok(MessageSyntax { label, payload })
+    }
+
+    fn field(&mut self) -> Parsed<FieldSyntax> {
+        let named = self.cursor.peek() == Token::Word && self.cursor.peek_second().0 == Token::Colon;
+        let name = if named {
+            let name = self.cursor.name("the name of a field")?;
+            self.cursor.expect(Token::Colon, "`:`")?;
+            Some(name)
+        } else {
+            None
+        };
+        let ty = self.payload_type()?;
+        if let TypeSyntax::Named(protocol) = &ty
+            && self.cursor.eat(Token::At)
+        {
+            let role = self.cursor.name("the name of a role")?;
+            return Ok(FieldSyntax {
+                name,
+                ty: TypeSyntax::Delegation(protocol.clone(), role),
+                refinement: None,
+            });
+        }
+        let refinement = if self.cursor.peek() == Token::LeftBrace {
+            let expr = self.expression(Dialect::NuScr)?;
+            self.cursor.expect(Token::RightBrace, "`}`")?;
+            Some(expr)
+        } else {
+            None
+        };
+        Ok(FieldSyntax { name, ty, refinement })
+    }
+
+    /// The expression that begins behind the current token.
+    pub(super) fn expression(&mut self, dialect: Dialect) -> Parsed<Arc<Expr>> {
+        let start = self.cursor.span().end as usize;
+        match expr::parse_prefix(&self.cursor.text[start..], narrow(start), dialect) {
+            Ok((expr, consumed)) => {
+                self.cursor.resume(start + consumed);
+                Ok(Arc::new(expr))
+            }
+            Err(error) => {
+                self.cursor.diagnostics.push(assertion_syntax(&error));
+                Err(Reported)
+            }
+        }
+    }
+}
+
+fn narrow(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,51 @@
+//! Every diagnostic's example triggers it, and the corrected example is clean.
+
+use referee_syntax::diagnostics::ALL;
+use referee_syntax::{Analysis, Severity, parse};
+
+#[test]
+fn every_example_triggers_its_code_and_its_correction_does_not() {
+    let mut wrong = Vec::new();
+    for code in ALL {
+        let found = Analysis::of(parse(code.example.wrong, code.example.language)).diagnostics;
+        if !found.iter().any(|diagnostic| diagnostic.code.id == code.id) {
+            let ids: Vec<_> = found.iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
+            wrong.push(format!("{}: `wrong` gives {ids:?}", code.id));
+        }
+        let found = Analysis::of(parse(code.example.right, code.example.language)).diagnostics;
+        for diagnostic in found {
+            if diagnostic.code.id == code.id || diagnostic.is_error() {
+                wrong.push(format!(
+                    "{}: `right` gives {}: {}",
+                    code.id, diagnostic.code.id, diagnostic.message
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn codes_are_listed_in_order_and_explained() {
+    assert!(ALL.len() >= 40, "{} codes", ALL.len());
+    assert!(ALL.is_sorted_by(|a, b| a.id < b.id));
+    for code in ALL {
+        assert!(code.explanation.trim().len() > 60, "{} is not explained", code.id);
+        assert!(code.title.starts_with(|c: char| c.is_lowercase()), "{}", code.id);
+    }
+}
+
+#[test]
+fn errors_of_examples_point_into_the_text() {
+    for code in ALL {
+        let text = code.example.wrong;
+        for diagnostic in Analysis::of(parse(text, code.example.language)).diagnostics {
+            let spans = diagnostic.related.iter().map(|(span, _)| *span).chain([diagnostic.span]);
+            for span in spans {
+                assert!(span.start <= span.end && text.get(span.range()).is_some(), "{} {span:?}", code.id);
+            }
+            let needs_help = diagnostic.code.severity == Severity::Error;
+            assert!(!needs_help || diagnostic.help.is_some() || diagnostic.label.is_some(), "{}", code.id);
+        }
+    }
+}
