@@ -67,26 +67,74 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
+/// Every construct, with `inner` at every place in it and variables elsewhere.
+fn around(inner: &Expr) -> Vec<Expr> {
+    let (x, f) = (|| Expr::variable("x"), || Arc::<str>::from("f"));
+    let mut nodes = vec![
+        Node::List([inner.clone()].into()),
+        Node::Member(Box::new(inner.clone()), f()),
+        Node::Call(Function::Size, [inner.clone()].into()),
+        Node::External { name: f(), args: [x(), inner.clone()].into() },
+        Node::Unary(UnaryOperator::Not, Box::new(inner.clone())),
+        Node::Unary(UnaryOperator::Negate, Box::new(inner.clone())),
+        Node::Conditional(Box::new([inner.clone(), x(), x()])),
+        Node::Conditional(Box::new([x(), inner.clone(), x()])),
+        Node::Conditional(Box::new([x(), x(), inner.clone()])),
+    ];
+    for pair in [[inner.clone(), x()], [x(), inner.clone()]] {
+        nodes.extend(Operator::ALL.map(|operator| Node::Binary(operator, Box::new(pair.clone()))));
+        nodes.push(Node::And(pair.clone().into()));
+        nodes.push(Node::Or(pair.clone().into()));
+        nodes.push(Node::Index(Box::new(pair.clone())));
+        nodes.push(Node::Call(Function::Contains, pair.clone().into()));
+    }
+    nodes.into_iter().map(|node| Expr::new(node, Place::NONE).unwrap()).collect()
+}
+
+/// Every construct in every place of every construct, three deep.
+#[test]
+fn every_nesting_reads_back_and_needs_its_parentheses() {
+    let float = Float::new(1.5).map(Literal::Float);
+    let leaves = [Some(Literal::Int(5)), Some(Literal::Int(-5)), float].into_iter().flatten();
+    let leaves: Vec<_> = leaves.map(Expr::literal).chain([Expr::variable("y")]).collect();
+    let two = leaves.iter().flat_map(around).collect::<Vec<_>>();
+    let three = two.iter().flat_map(around).collect::<Vec<_>>();
+    let mut count = 0;
+    for expr in leaves.iter().chain(&two).chain(&three) {
+        reads_back(expr);
+        needs_its_parentheses(expr);
+        count += 1;
+    }
+    assert_eq!(count, 4 + 4 * 41 + 4 * 41 * 41);
+}
+
+fn reads_back(expr: &Expr) {
+    let text = expr.to_string();
+    assert_eq!(parse(&text, 0, Dialect::Cel).as_ref(), Ok(expr), "{text}");
+}
+
+/// Without any one pair of parentheses that is not a call's, the text means something else.
+fn needs_its_parentheses(expr: &Expr) {
+    let text = expr.to_string();
+    for (open, close) in grouping_pairs(&text) {
+        let mut without = text.clone();
+        without.replace_range(close..=close, " ");
+        without.replace_range(open..=open, " ");
+        assert_ne!(parse(&without, 0, Dialect::Cel).as_ref(), Ok(expr), "{text}");
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn parsing_what_is_printed_gives_the_same(expr in expr()) {
-        let text = expr.to_string();
-        let read = parse(&text, 0, Dialect::Cel);
-        prop_assert_eq!(read.as_ref(), Ok(&expr), "{}", text);
+        reads_back(&expr);
     }
 
     #[test]
-    fn parentheses_are_needed(expr in expr()) {
-        let text = expr.to_string();
-        // Without any one pair of parentheses that is not a call's, the text means something else.
-        for (open, close) in grouping_pairs(&text) {
-            let mut without = text.clone();
-            without.replace_range(close..=close, " ");
-            without.replace_range(open..=open, " ");
-            prop_assert_ne!(parse(&without, 0, Dialect::Cel), Ok(expr.clone()), "{}", text);
-        }
+    fn random_parentheses_are_needed(expr in expr()) {
+        needs_its_parentheses(&expr);
     }
 
     #[test]
