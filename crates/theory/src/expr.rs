@@ -1,7 +1,7 @@
 //! Assertion expressions over payload variables: a subset of CEL.
 //!
-//! What is here: the tree ([`Expr`], [`Node`]), its printer, the type checker ([`check`]), run-time values
-//! ([`Value`]) and a tree-walking evaluator ([`eval`]) that is the slow, obviously right meaning every
+//! What is here: the tree ([`Expr`], [`Node`]), its printer, the type checker ([`check()`]), run-time values
+//! ([`Value`]) and a tree-walking evaluator ([`eval()`]) that is the slow, obviously right meaning every
 //! other engine is tested against. What is not here: text. `referee-syntax` parses the three dialects.
 //!
 //! A tree is never deeper than [`MAX_DEPTH`]: [`Expr::new`] refuses to build one. Recursion over

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use referee_theory::expr::{Expr, Float, Function, Literal, Node, Operator, Place, UnaryOperator};
+use referee_theory::expr::{Expr, Float, Function, Literal, MAX_DEPTH, Node, Operator, Place, UnaryOperator};
 
 use super::super::{Dialect, parse, parse_prefix};
 
@@ -67,28 +67,38 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
-/// Every construct, with `inner` at every place in it and variables elsewhere.
+/// How many places there are for an expression in a construct.
+const PLACES: usize = 9 + 2 * 16;
+
+/// The construct around the `place`th of them, with `inner` there and variables elsewhere.
+fn wrap(place: usize, inner: Expr) -> Expr {
+    let x = || Expr::variable("x");
+    let node = match place {
+        0 => Node::List([inner].into()),
+        1 => Node::Member(Box::new(inner), "f".into()),
+        2 => Node::Call(Function::Size, [inner].into()),
+        3 => Node::External { name: "f".into(), args: [x(), inner].into() },
+        4 => Node::Unary(UnaryOperator::Not, Box::new(inner)),
+        5 => Node::Unary(UnaryOperator::Negate, Box::new(inner)),
+        6 => Node::Conditional(Box::new([inner, x(), x()])),
+        7 => Node::Conditional(Box::new([x(), inner, x()])),
+        8 => Node::Conditional(Box::new([x(), x(), inner])),
+        _ => {
+            let pair = if place % 2 == 0 { [inner, x()] } else { [x(), inner] };
+            match (place - 9) / 2 {
+                0 => Node::And(pair.into()),
+                1 => Node::Or(pair.into()),
+                2 => Node::Index(Box::new(pair)),
+                3 => Node::Call(Function::Contains, pair.into()),
+                operator => Node::Binary(Operator::ALL[operator - 4], Box::new(pair)),
+            }
+        }
+    };
+    Expr::new(node, Place::NONE).unwrap()
+}
+
 fn around(inner: &Expr) -> Vec<Expr> {
-    let (x, f) = (|| Expr::variable("x"), || Arc::<str>::from("f"));
-    let mut nodes = vec![
-        Node::List([inner.clone()].into()),
-        Node::Member(Box::new(inner.clone()), f()),
-        Node::Call(Function::Size, [inner.clone()].into()),
-        Node::External { name: f(), args: [x(), inner.clone()].into() },
-        Node::Unary(UnaryOperator::Not, Box::new(inner.clone())),
-        Node::Unary(UnaryOperator::Negate, Box::new(inner.clone())),
-        Node::Conditional(Box::new([inner.clone(), x(), x()])),
-        Node::Conditional(Box::new([x(), inner.clone(), x()])),
-        Node::Conditional(Box::new([x(), x(), inner.clone()])),
-    ];
-    for pair in [[inner.clone(), x()], [x(), inner.clone()]] {
-        nodes.extend(Operator::ALL.map(|operator| Node::Binary(operator, Box::new(pair.clone()))));
-        nodes.push(Node::And(pair.clone().into()));
-        nodes.push(Node::Or(pair.clone().into()));
-        nodes.push(Node::Index(Box::new(pair.clone())));
-        nodes.push(Node::Call(Function::Contains, pair.clone().into()));
-    }
-    nodes.into_iter().map(|node| Expr::new(node, Place::NONE).unwrap()).collect()
+    (0..PLACES).map(|place| wrap(place, inner.clone())).collect()
 }
 
 /// Every construct in every place of every construct, three deep.
@@ -105,7 +115,25 @@ fn every_nesting_reads_back_and_needs_its_parentheses() {
         needs_its_parentheses(expr);
         count += 1;
     }
-    assert_eq!(count, 4 + 4 * 41 + 4 * 41 * 41);
+    assert_eq!(count, 4 + 4 * PLACES + 4 * PLACES * PLACES);
+}
+
+/// Whatever can be built reads back: every two constructs in turn, down to the limit.
+#[test]
+fn the_deepest_expressions_read_back() {
+    let mut deepest = 0;
+    for first in 0..PLACES {
+        for second in 0..PLACES {
+            let mut expr = Expr::variable("y");
+            for level in 1..MAX_DEPTH {
+                expr = wrap(if level % 2 == 0 { first } else { second }, expr);
+            }
+            reads_back(&expr);
+            deepest += usize::from(expr.depth() == MAX_DEPTH);
+        }
+    }
+    // Conjunctions of conjunctions and disjunctions of disjunctions are flat, on either side.
+    assert_eq!(deepest, PLACES * PLACES - 2 * 4);
 }
 
 fn reads_back(expr: &Expr) {
