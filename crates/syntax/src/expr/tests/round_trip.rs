@@ -84,7 +84,7 @@ fn wrap(place: usize, inner: Expr) -> Expr {
         7 => Node::Conditional(Box::new([x(), inner, x()])),
         8 => Node::Conditional(Box::new([x(), x(), inner])),
         _ => {
-            let pair = if place % 2 == 0 { [inner, x()] } else { [x(), inner] };
+            let pair = if place.is_multiple_of(2) { [inner, x()] } else { [x(), inner] };
             match (place - 9) / 2 {
                 0 => Node::And(pair.into()),
                 1 => Node::Or(pair.into()),
@@ -126,7 +126,7 @@ fn the_deepest_expressions_read_back() {
         for second in 0..PLACES {
             let mut expr = Expr::variable("y");
             for level in 1..MAX_DEPTH {
-                expr = wrap(if level % 2 == 0 { first } else { second }, expr);
+                expr = wrap(if level.is_multiple_of(2) { first } else { second }, expr);
             }
             reads_back(&expr);
             deepest += usize::from(expr.depth() == MAX_DEPTH);
