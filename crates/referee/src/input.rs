@@ -90,7 +90,8 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![path.clone()];
         while let Some(folder) = folders.pop() {
-            let entries = fs::read_dir(&folder).with_context(|| format!("cannot open `{}`", folder.display()))?;
+            let entries =
+                fs::read_dir(&folder).with_context(|| format!("cannot open `{}`", folder.display()))?;
             for entry in entries {
                 let entry = entry.with_context(|| format!("cannot read `{}`", folder.display()))?;
                 // Links are not followed, so that a folder cannot contain itself.

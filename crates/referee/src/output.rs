@@ -48,7 +48,8 @@ impl Renderer {
             (true, true) => GraphicalTheme::unicode(),
             _ => GraphicalTheme::unicode_nocolor(),
         };
-        let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(60, 120));
+        let width =
+            terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(60, 120));
         let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
         Self { handler }
     }
@@ -106,4 +107,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// Whether standard output is a terminal.
 pub(crate) fn to_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Shows the errors of `read` on standard error.
+pub(crate) fn report_errors(read: &crate::input::Read) -> io::Result<()> {
+    let text =
+        Renderer::new(&io::stderr()).render(&read.input.name, &read.input.text, &read.analysis.diagnostics);
+    anstream::stderr().write_all(text.as_bytes())
 }

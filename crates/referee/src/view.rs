@@ -24,5 +24,7 @@ pub fn signature(vocabulary: &Vocabulary, message: Message) -> String {
 #[must_use]
 pub fn payload_json(vocabulary: &Vocabulary, message: Message) -> serde_json::Value {
     let fields = vocabulary.spec(message).fields.iter();
-    fields.map(|field| serde_json::json!({"name": field.name.as_deref(), "type": field.ty.to_string()})).collect()
+    fields
+        .map(|field| serde_json::json!({"name": field.name.as_deref(), "type": field.ty.to_string()}))
+        .collect()
 }

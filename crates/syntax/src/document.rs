@@ -42,6 +42,8 @@ pub struct GlobalProtocol {
     pub name: Option<Arc<str>>,
     /// Whether it is only a part of others (`aux`), not to be checked on its own.
     pub auxiliary: bool,
+    /// Which projections its language demands.
+    pub demands: Demands,
     /// The protocol; `None` when errors prevented it.
     pub global: Option<GlobalType>,
     /// The names it uses, also when `global` is `None`.
@@ -52,6 +54,17 @@ pub struct GlobalProtocol {
     pub enforcement: Vec<EnforcedAssertion>,
     /// Its header in the text.
     pub span: Span,
+}
+
+/// Which projections a protocol must have to be well formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demands {
+    /// Onto every role, or onto every pair of roles: components or monitors can follow it.
+    Either,
+    /// Onto every role: nuScr's protocols with nested sessions.
+    Local,
+    /// Onto every pair of roles: RelaMon's global types (paper's Definition 7).
+    Relative,
 }
 
 /// An assertion and the roles whose monitors enforce it.

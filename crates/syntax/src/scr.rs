@@ -23,7 +23,7 @@ use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::rf0116_unused_role::unused_role;
-use crate::document::{Content, Document, EnforcedAssertion, GlobalProtocol, in_order};
+use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
 use crate::source::Origins;
@@ -84,6 +84,7 @@ fn lower_protocol(
     let protocol = GlobalProtocol {
         name: Some(Arc::clone(&declaration.name.text)),
         auxiliary: declaration.kind == ProtocolKind::Auxiliary,
+        demands: if names.nested_mode { Demands::Local } else { Demands::Either },
         global,
         vocabulary,
         externals,

@@ -161,7 +161,8 @@ fn projections(projected: &ProjectedProtocol, protocol: &GlobalProtocol) -> Stri
         let vocabulary = &protocol.vocabulary;
         for enforced in &protocol.enforcement {
             let roles: Vec<&str> = enforced.roles.iter().map(|role| vocabulary.role_name(*role)).collect();
-            let what = format!("{}: {} — checked at {}", enforced.label, enforced.assertion, roles.join(" and "));
+            let what =
+                format!("{}: {} — checked at {}", enforced.label, enforced.assertion, roles.join(" and "));
             text += &format!("  {}\n", styled(SOFT, what));
         }
     }

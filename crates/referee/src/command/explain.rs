@@ -49,7 +49,8 @@ fn list() -> String {
 
 fn explain(code: &Code) -> String {
     const LONGEST_EXAMPLE: usize = 1500;
-    let mut text = format!("{} ({})\n\n", styled(STRONG, format!("{}: {}", code.id, code.title)), code.severity.name());
+    let mut text =
+        format!("{} ({})\n\n", styled(STRONG, format!("{}: {}", code.id, code.title)), code.severity.name());
     let _ = writeln!(text, "{}\n", code.explanation.trim());
     let language = code.example.language;
     for (title, example) in [("Wrong", code.example.wrong), ("Right", code.example.right)] {
