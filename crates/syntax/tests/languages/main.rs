@@ -2,6 +2,10 @@
 
 mod corpus;
 mod examples;
+mod generate;
 mod probes;
 mod relative;
+mod robust;
+mod round_trip;
+mod same;
 mod support;
