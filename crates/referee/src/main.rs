@@ -1,2 +1,73 @@
-//! The `referee` binary.
-fn main() {}
+//! The `referee` command: reads arguments, calls one file of `command/`, turns its outcome into an exit
+//! status. Nothing else in the workspace reads arguments or prints.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod command;
+mod input;
+mod output;
+
+use command::{check, completions, demo, explain, fmt, show};
+
+/// Check, guard and watch communication protocols.
+///
+/// Exit status: 0 all holds; 1 something is violated or unsafe; 2 the input or the call is wrong; 3 no
+/// answer within the given bound.
+#[derive(Parser)]
+#[command(name = "referee", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Show(show::Arguments),
+    Fmt(fmt::Arguments),
+    Explain(explain::Arguments),
+    Demo(demo::Arguments),
+    Completions(completions::Arguments),
+}
+
+/// What a command came to; the numbers are part of the contract with scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// All holds.
+    Holds = 0,
+    /// Something is violated or unsafe.
+    Violated = 1,
+    /// The input or the call is wrong.
+    WrongInput = 2,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Fmt(arguments) => fmt::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+    };
+    match result {
+        Ok(outcome) => ExitCode::from(outcome as u8),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(Outcome::WrongInput as u8)
+        }
+    }
+}
+
+/// Whoever reads our output has read enough: `referee … | head` is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

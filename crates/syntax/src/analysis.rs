@@ -10,9 +10,8 @@ use referee_theory::{GlobalType, System};
 use crate::diagnostics::rf0411_relative_only::relative_only;
 use crate::diagnostics::rf0412_projection_only::projection_only;
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;
-use crate::language::Language;
 
 /// A document and what was found out about it.
 #[derive(Clone, Debug)]
@@ -84,13 +83,12 @@ fn report(
     let local =
         |error: &ProjectionError| ill_formed::projection(error, vocabulary, &document.origins, protocol.span);
     let relative = |error: &RelativeError| ill_formed::relative(error, vocabulary, &document.origins);
-    // RelaMon's global types are well formed when their relative types are defined (Definition 7); for
-    // other protocols it is enough that components or monitors can follow them.
-    let needs_relative = matches!(document.language, Language::Gt | Language::GtJson);
     match (&projected.local, &projected.relative) {
         (Ok(_), Ok(_)) => {}
-        (_, Err(errors)) if needs_relative => diagnostics.extend(errors.iter().map(relative)),
-        (Err(errors), Ok(_)) => {
+        (_, Err(errors)) if protocol.demands == Demands::Relative => {
+            diagnostics.extend(errors.iter().map(relative));
+        }
+        (Err(errors), Ok(_)) if protocol.demands != Demands::Local => {
             let why = errors.first().map_or_else(String::new, |error| local(error).message);
             diagnostics.push(relative_only(protocol.span, &why));
         }
@@ -98,6 +96,6 @@ fn report(
             let why = errors.first().map_or_else(String::new, |error| relative(error).message);
             diagnostics.push(projection_only(protocol.span, &why));
         }
-        (Err(errors), Err(_)) => diagnostics.extend(errors.iter().map(local)),
+        (Err(errors), _) => diagnostics.extend(errors.iter().map(local)),
     }
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+use referee_theory::assertion::Assertions;
 use referee_theory::session::SessionType;
-use referee_theory::{GlobalType, Origin, Role, System, Type, Vocabulary};
+use referee_theory::{Global, GlobalType, Origin, Role, System, Type, Vocabulary};
 
 use crate::diagnostics::Diagnostic;
 use crate::language::Language;
@@ -40,14 +42,62 @@ pub struct GlobalProtocol {
     pub name: Option<Arc<str>>,
     /// Whether it is only a part of others (`aux`), not to be checked on its own.
     pub auxiliary: bool,
+    /// Which projections its language demands.
+    pub demands: Demands,
     /// The protocol; `None` when errors prevented it.
     pub global: Option<GlobalType>,
     /// The names it uses, also when `global` is `None`.
     pub vocabulary: Arc<Vocabulary>,
     /// Predicates that monitors must be given.
     pub externals: Vec<External>,
+    /// Who enforces its assertions.
+    pub enforcement: Vec<EnforcedAssertion>,
     /// Its header in the text.
     pub span: Span,
+}
+
+/// Which projections a protocol must have to be well formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demands {
+    /// Onto every role, or onto every pair of roles: components or monitors can follow it.
+    Either,
+    /// Onto every role: nuScr's protocols with nested sessions.
+    Local,
+    /// Onto every pair of roles: RelaMon's global types (paper's Definition 7).
+    Relative,
+}
+
+/// An assertion and the roles whose monitors enforce it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EnforcedAssertion {
+    /// The label of its message.
+    pub label: Arc<str>,
+    /// The assertion, in the native syntax.
+    pub assertion: String,
+    /// The sender, the receiver, or both.
+    pub roles: Vec<Role>,
+}
+
+impl EnforcedAssertion {
+    /// All assertions of `global` that can be enforced, in the order of the protocol, each once.
+    pub(crate) fn all(global: &GlobalType, assertions: &Assertions) -> Vec<Self> {
+        let mut all: IndexSet<Self> = IndexSet::new();
+        for enforcement in &assertions.enforcement {
+            let (node, index) = enforcement.branch;
+            let Global::Exchange(exchange) = global.node(node) else { continue };
+            let branch = &exchange.branches[index];
+            let spec = global.vocabulary().spec(branch.message);
+            let Some(assertion) = &spec.assertion else { continue };
+            let roles = [(exchange.sender, enforcement.sender), (branch.receiver, enforcement.receiver)];
+            let enforced = Self {
+                label: global.vocabulary().label_name(spec.label).into(),
+                assertion: assertion.to_string(),
+                roles: roles.into_iter().filter(|(_, enforces)| *enforces).map(|(role, _)| role).collect(),
+            };
+            all.insert(enforced);
+        }
+        all.into_iter().collect()
+    }
 }
 
 /// A predicate that is used in assertions but defined elsewhere.

@@ -29,7 +29,7 @@ use crate::diagnostics::rf0310_nobody_can_check::{cannot_compute, nobody_can_che
 use crate::diagnostics::rf0311_external_predicate::external_predicate;
 use crate::diagnostics::rf0312_recursion_data::{wrong_number_of_values, wrong_type_of_value};
 use crate::diagnostics::rf0402_send_or_receive::undecided;
-use crate::diagnostics::rf0410_hidden_dependency::{HiddenDependency, hidden_dependency};
+use crate::diagnostics::rf0410_hidden_dependency::{HiddenDependency, hidden_dependency, several_receivers};
 use crate::diagnostics::{
     Code, Diagnostic, rf0401_end_or_action, rf0402_send_or_receive, rf0403_different_senders,
     rf0404_different_sends, rf0405_different_payloads,
@@ -111,11 +111,14 @@ pub fn relative(error: &RelativeError, vocabulary: &Vocabulary, origins: &Origin
     let undefined = &error.undefined;
     let name = |role| vocabulary.role_name(role);
     let receivers: Vec<&str> = undefined.receivers.iter().map(|role| name(*role)).collect();
+    if receivers.len() > 1 {
+        return several_receivers(origins.span(undefined.origin), name(undefined.sender), &receivers);
+    }
     hidden_dependency(&HiddenDependency {
         pair: (name(error.pair.0), name(error.pair.1)),
         exchange: origins.span(undefined.origin),
         sender: name(undefined.sender),
-        receiver: &receivers.join("`, `"),
+        receiver: receivers[0],
         left: (vocabulary.label_of(undefined.left.0), origins.span(undefined.left.1), &undefined.left.2),
         right: (vocabulary.label_of(undefined.right.0), origins.span(undefined.right.1), &undefined.right.2),
     })

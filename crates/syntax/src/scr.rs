@@ -23,7 +23,7 @@ use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::rf0116_unused_role::unused_role;
-use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
 use crate::source::Origins;
@@ -69,12 +69,14 @@ fn lower_protocol(
         global = flattened;
     }
     let mut externals = names.externals.clone();
+    let mut enforcement = Vec::new();
     if let Some(global) = &global {
         let mut scope = Scope::new();
         names.signatures().for_each(|(name, signature)| scope.declare(name, signature));
         let assertions = global.check_assertions(&scope);
         let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
         diagnostics.extend(wrong);
+        enforcement = EnforcedAssertion::all(global, &assertions);
         externals.retain(|external| uses(global, &external.name));
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));
@@ -82,9 +84,11 @@ fn lower_protocol(
     let protocol = GlobalProtocol {
         name: Some(Arc::clone(&declaration.name.text)),
         auxiliary: declaration.kind == ProtocolKind::Auxiliary,
+        demands: if names.nested_mode { Demands::Local } else { Demands::Either },
         global,
         vocabulary,
         externals,
+        enforcement,
         span: declaration.header,
     };
     (protocol, diagnostics)

@@ -11,6 +11,7 @@
 
 use crate::document::Document;
 
+mod assertions;
 mod lexer;
 mod parser;
 pub(crate) mod types;
@@ -18,5 +19,7 @@ pub(crate) mod types;
 /// Reads a `.st` text.
 #[must_use]
 pub fn parse(text: &str) -> Document {
-    parser::parse(text)
+    let mut document = parser::parse(text);
+    assertions::check(&mut document);
+    document
 }

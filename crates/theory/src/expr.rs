@@ -1,7 +1,7 @@
 //! Assertion expressions over payload variables: a subset of CEL.
 //!
-//! What is here: the tree ([`Expr`], [`Node`]), its printer, the type checker ([`check`]), run-time values
-//! ([`Value`]) and a tree-walking evaluator ([`eval`]) that is the slow, obviously right meaning every
+//! What is here: the tree ([`Expr`], [`Node`]), its printer, the type checker ([`check()`]), run-time values
+//! ([`Value`]) and a tree-walking evaluator ([`eval()`]) that is the slow, obviously right meaning every
 //! other engine is tested against. What is not here: text. `referee-syntax` parses the three dialects.
 //!
 //! A tree is never deeper than [`MAX_DEPTH`]: [`Expr::new`] refuses to build one. Recursion over
@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod eval;
 mod function;
+mod operator;
 mod pattern;
 mod print;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use environment::{Environment, InferredExternal, Lookup, Scope, Signature};
 pub use error::{Expected, Fix, Position, TypeError, TypeErrorKind};
 pub use eval::{Bindings, EvalError, EvalErrorKind, Externals, NoExternals, eval};
 pub use function::{Arity, Function};
+pub use operator::{Operator, UnaryOperator};
 pub use pattern::{BadPattern, Pattern};
 pub use value::Value;
 
@@ -141,92 +143,6 @@ impl Float {
 impl fmt::Debug for Float {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.get(), f)
-    }
-}
-
-/// An operator before its operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum UnaryOperator {
-    /// `!`
-    Not,
-    /// `-`
-    Negate,
-}
-
-impl UnaryOperator {
-    /// The operator in CEL.
-    #[must_use]
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Not => "!",
-            Self::Negate => "-",
-        }
-    }
-}
-
-/// An operator between two operands, `&&` and `||` apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Operator {
-    /// `==`
-    Equal,
-    /// `!=`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterEqual,
-    /// `in`
-    In,
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `%`
-    Remainder,
-}
-
-impl Operator {
-    /// Every operator.
-    pub const ALL: [Self; 12] = [
-        Self::Equal,
-        Self::NotEqual,
-        Self::Less,
-        Self::LessEqual,
-        Self::Greater,
-        Self::GreaterEqual,
-        Self::In,
-        Self::Add,
-        Self::Subtract,
-        Self::Multiply,
-        Self::Divide,
-        Self::Remainder,
-    ];
-
-    /// The operator in CEL.
-    #[must_use]
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterEqual => ">=",
-            Self::In => "in",
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! The projection is computed as a [`Machine`] whose states are the sets of actions that the role may be
 //! in front of, given all it has seen: a subset construction. On such a set, merging is
 //!
-//! - receives from one sender: the union of their labels, continuations of a common label merged in turn;
+//! - receives from one sender: the union of their labels, continuations of a common label merged in turn
+//!   (a common label with different assertions is checked by its sender alone, who knows which applies);
 //! - sends: defined only when all offer the same messages, for the role would choose without knowing where
 //!   it is;
 //! - anything else (send and receive, receives from different senders, an end and an action): undefined.
@@ -66,7 +67,7 @@ pub enum Conflict {
     DifferentSenders,
     /// The role sends different messages.
     DifferentSends,
-    /// The role receives the same label with different payloads or assertions.
+    /// The role receives the same label with different payloads.
     DifferentPayloads,
     /// The projection exceeds the built-in limit on its size.
     TooLarge,
@@ -217,10 +218,20 @@ impl Projection<'_> {
                             let (sender, message) = (exchange.sender, branch.message);
                             merged.push((Action::Receive, sender, message, branch.origin, vec![branch.next]));
                         }
-                        Some(known) if vocabulary.same_signature(known.2, branch.message) => {
+                        Some(known) => {
+                            if !vocabulary.same_signature(known.2, branch.message) {
+                                let (bare, other) = (
+                                    vocabulary.without_assertion(known.2),
+                                    vocabulary.without_assertion(branch.message),
+                                );
+                                if !vocabulary.same_signature(bare, other) {
+                                    return Err(self.conflict(Conflict::DifferentPayloads, first, item));
+                                }
+                                // The receiver cannot tell which assertion applies; the sender can.
+                                known.2 = bare;
+                            }
                             known.4.push(branch.next);
                         }
-                        Some(_) => return Err(self.conflict(Conflict::DifferentPayloads, first, item)),
                     }
                 }
                 (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+mod global;
+
 use rustc_hash::FxHashMap;
 
 use crate::machine::{Action, Machine, MachineBuilder, State, Transition};

@@ -90,6 +90,8 @@ pub struct Vocabulary {
     messages: Set<MessageSpec>,
     /// For each message, the first message with the same label, types and assertion (field names apart).
     signatures: Vec<Message>,
+    /// For each message, the same without its assertion.
+    bare: Vec<Message>,
     first_by_label: rustc_hash::FxHashMap<Label, Message>,
     by_signature: rustc_hash::FxHashMap<SignatureKey, Message>,
 }
@@ -122,8 +124,26 @@ impl Vocabulary {
         Label(narrow(index))
     }
 
-    /// The message `spec`, added if it is new.
+    /// The message `spec`, added if it is new, and the same without its assertion.
     pub fn add_message(&mut self, spec: MessageSpec) -> Message {
+        let bare = spec.assertion.is_some().then(|| MessageSpec { assertion: None, ..spec.clone() });
+        let (message, new) = self.insert(spec);
+        if new {
+            let bare = bare.map_or(message, |bare| self.insert_bare(bare));
+            self.bare[message.index()] = bare;
+        }
+        message
+    }
+
+    fn insert_bare(&mut self, spec: MessageSpec) -> Message {
+        let (message, new) = self.insert(spec);
+        if new {
+            self.bare[message.index()] = message;
+        }
+        message
+    }
+
+    fn insert(&mut self, spec: MessageSpec) -> (Message, bool) {
         let (index, new) = self.messages.insert_full(spec);
         let message = Message(narrow(index));
         if new {
@@ -132,8 +152,9 @@ impl Vocabulary {
             let types = spec.fields.iter().map(|field| field.ty.clone()).collect();
             let key = (spec.label, types, spec.assertion.clone());
             self.signatures.push(*self.by_signature.entry(key).or_insert(message));
+            self.bare.push(message);
         }
-        message
+        (message, new)
     }
 
     /// A message with this label and no payload, added if it is new.
@@ -210,6 +231,12 @@ impl Vocabulary {
     #[must_use]
     pub fn signature(&self, message: Message) -> Message {
         self.signatures[message.index()]
+    }
+
+    /// `message` without its assertion.
+    #[must_use]
+    pub fn without_assertion(&self, message: Message) -> Message {
+        self.bare[message.index()]
     }
 
     /// The representative of all messages with `message`'s label, for where only the label counts.

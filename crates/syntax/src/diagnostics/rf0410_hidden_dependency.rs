@@ -39,6 +39,14 @@ pub(crate) struct HiddenDependency<'a> {
     pub(crate) right: (&'a str, Span, &'a str),
 }
 
+/// The exchange is a choice between several receivers.
+pub(crate) fn several_receivers(span: Span, sender: &str, receivers: &[&str]) -> Diagnostic {
+    let receivers: Vec<String> = receivers.iter().map(|receiver| format!("`{receiver}`")).collect();
+    let receivers = receivers.join(", ");
+    CODE.at(span, format!("`{sender}` chooses here not only what to send but to whom: {receivers}"))
+        .help("for relative types, let every branch of a choice begin with a message to the same role")
+}
+
 pub(crate) fn hidden_dependency(found: &HiddenDependency<'_>) -> Diagnostic {
     let (p, q) = found.pair;
     let say = |what: &str| match what {

@@ -1,16 +1,19 @@
-//! The parser: precedence climbing over [`Token`]s, one token ahead.
+//! The parser: operators by precedence over [`Token`]s, one token ahead.
+//!
+//! Names and what follows them are in `selection`, the differences between dialects in `dialect`.
 
 mod dialect;
+mod selection;
+mod tokens;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use logos::{Lexer, Logos};
-use referee_theory::expr::{Expr, Function, Literal, MAX_DEPTH, Node, Place, TooDeep, UnaryOperator};
+use referee_theory::expr::{Expr, Literal, MAX_DEPTH, Node, TooDeep, UnaryOperator};
 
 use self::dialect::Infix;
 use super::lexer::{LexError, Token};
-use super::{Dialect, Expectation, SyntaxError, SyntaxErrorKind, literal, scala};
+use super::{Dialect, Expectation, SyntaxError, SyntaxErrorKind, literal};
 
 type Parsed<T> = Result<T, SyntaxError>;
 
@@ -170,57 +173,6 @@ impl<'a> Parser<'a> {
         self.node(start, Node::Literal(constant)).map(Some)
     }
 
-    /// A primary expression, then fields, indices and method calls.
-    fn postfix(&mut self) -> Parsed<Expr> {
-        let start = self.start();
-        let mut target = self.head(start)?;
-        loop {
-            target = match self.peek() {
-                Some(Token::Dot) => self.dotted(start, target)?,
-                Some(Token::OpenBracket) => self.indexed(start, target)?,
-                _ => return Ok(target.expr),
-            };
-        }
-    }
-
-    /// What selections are made from: a variable, a call, or any primary expression.
-    fn head(&mut self, start: usize) -> Parsed<Target> {
-        let name = match self.name_ahead() {
-            Some(name) if !self.is_constant_ahead() => name,
-            _ => return self.primary().map(Target::value),
-        };
-        self.advance_past();
-        if self.peek() == Some(Token::OpenParen) {
-            return self.function(start, &name).map(Target::value);
-        }
-        let expr = self.node(start, Node::Variable(name.as_str().into()))?;
-        Ok(Target { expr, path: Some(name) })
-    }
-
-    fn dotted(&mut self, start: usize, target: Target) -> Parsed<Target> {
-        self.advance_past();
-        let Some(name) = self.name_ahead() else {
-            return Err(self.unexpected(Expectation::Name));
-        };
-        let place = self.ahead_range();
-        self.advance_past();
-        let path = target.path.map(|path| format!("{path}.{name}"));
-        if self.peek() == Some(Token::OpenParen) {
-            let args = self.arguments()?;
-            let node = self.method(target.expr, path, &name, args, place)?;
-            return self.node(start, node).map(Target::value);
-        }
-        let node = self.member(target.expr, &name);
-        Ok(Target { expr: self.node(start, node)?, path })
-    }
-
-    fn indexed(&mut self, start: usize, target: Target) -> Parsed<Target> {
-        self.advance_past();
-        let index = self.expression()?;
-        self.expect(Token::CloseBracket, Expectation::Token("]"))?;
-        self.node(start, Node::Index(Box::new([target.expr, index]))).map(Target::value)
-    }
-
     fn primary(&mut self) -> Parsed<Expr> {
         let start = self.start();
         match self.peek() {
@@ -279,98 +231,10 @@ impl<'a> Parser<'a> {
         self.node(start, Node::External { name: path.into(), args })
     }
 
-    /// A call of a name without dots.
-    fn function(&mut self, start: usize, name: &str) -> Parsed<Expr> {
-        let args = self.arguments()?.into();
-        let built_in = match (self.dialect, name) {
-            (Dialect::NuScr, "len") => Some(Function::Size),
-            _ => Function::from_name(name),
-        };
-        let node = match built_in {
-            Some(function) => Node::Call(function, args),
-            None => Node::External { name: name.into(), args },
-        };
-        self.node(start, node)
-    }
-
-    /// A call `receiver.name(args)`; `qualified` is the dotted name if the receiver is one.
-    fn method(
-        &self,
-        receiver: Expr,
-        qualified: Option<String>,
-        name: &str,
-        mut args: Vec<Expr>,
-        place: Range<usize>,
-    ) -> Parsed<Node> {
-        if self.dialect == Dialect::Scala {
-            let function = qualified.as_deref().and_then(scala::function);
-            if let Some(function) = function {
-                return Ok(Node::Call(function, args.into()));
-            }
-            // `util` is the object in which STMonitor's users define their predicates.
-            if !qualified.as_deref().is_some_and(|path| path.starts_with("util.")) {
-                match scala::method(receiver, name, args) {
-                    Ok(node) => return Ok(node),
-                    Err(unchanged) => args = unchanged.1,
-                }
-            }
-        } else if let Some(function) = Function::from_method_name(name) {
-            args.insert(0, receiver);
-            return Ok(Node::Call(function, args.into()));
-        }
-        match qualified {
-            Some(name) => Ok(Node::External { name: name.into(), args: args.into() }),
-            None => Err(self.error(SyntaxErrorKind::UnknownMethod { name: name.to_owned() }, place)),
-        }
-    }
-
-    /// `record.field`; in Scala also a method called without parentheses.
-    fn member(&self, record: Expr, field: &str) -> Node {
-        let field: Arc<str> = field.into();
-        if self.dialect != Dialect::Scala {
-            return Node::Member(Box::new(record), field);
-        }
-        match scala::method(record, &field, Vec::new()) {
-            Ok(node) => node,
-            Err((record, _)) => Node::Member(Box::new(record), field),
-        }
-    }
-
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
-        self.expect(Token::OpenParen, Expectation::Token("("))?;
-        self.separated(Token::CloseParen, ")")
-    }
-
-    /// Expressions between commas up to `close`, which is taken. A trailing comma is fine, as in CEL lists.
-    fn separated(&mut self, close: Token, text: &'static str) -> Parsed<Vec<Expr>> {
-        let mut parts = Vec::new();
-        while !self.eat(close) {
-            parts.push(self.expression()?);
-            if !self.eat(Token::Comma) {
-                self.expect(close, Expectation::CommaOr(text))?;
-                break;
-            }
-        }
-        Ok(parts)
-    }
-
     fn node(&self, start: usize, node: Node) -> Parsed<Expr> {
         let range = start..self.consumed;
         Expr::new(node, self.place(range.clone()))
             .map_err(|TooDeep| self.error(SyntaxErrorKind::TooDeep, range))
-    }
-}
-
-/// What a selection is made from.
-struct Target {
-    expr: Expr,
-    /// The dotted name it is, if it is one: it may turn out to be that of a predicate.
-    path: Option<String>,
-}
-
-impl Target {
-    fn value(expr: Expr) -> Self {
-        Self { expr, path: None }
     }
 }
 
@@ -398,70 +262,5 @@ impl Waiting {
             Infix::Or => Node::Or(all(first, last)),
             Infix::Operator(operator) => Node::Binary(operator, Box::new([first, last])),
         }
-    }
-}
-
-/// Tokens and places.
-impl Parser<'_> {
-    fn peek(&self) -> Option<Token> {
-        self.ahead.as_ref().and_then(|(token, _)| token.ok())
-    }
-
-    fn advance(&mut self) {
-        self.ahead = self.lexer.next().map(|token| (token, self.lexer.span()));
-    }
-
-    /// Takes the token ahead.
-    fn advance_past(&mut self) {
-        self.consumed = self.ahead_range().end;
-        self.advance();
-    }
-
-    fn eat(&mut self, token: Token) -> bool {
-        let found = self.peek() == Some(token);
-        if found {
-            self.advance_past();
-        }
-        found
-    }
-
-    fn expect(&mut self, token: Token, expected: Expectation) -> Parsed<()> {
-        if self.eat(token) { Ok(()) } else { Err(self.unexpected(expected)) }
-    }
-
-    /// Where the token ahead is: the end of the text if there is none.
-    fn ahead_range(&self) -> Range<usize> {
-        self.ahead.as_ref().map_or(self.text.len()..self.text.len(), |(_, range)| range.clone())
-    }
-
-    fn start(&self) -> usize {
-        self.ahead_range().start
-    }
-
-    fn place(&self, range: Range<usize>) -> Place {
-        let offset = |at: usize| self.base.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
-        Place::new(offset(range.start), offset(range.end))
-    }
-
-    fn error(&self, kind: SyntaxErrorKind, range: Range<usize>) -> SyntaxError {
-        SyntaxError { kind, place: self.place(range) }
-    }
-
-    /// The token ahead cannot stand here.
-    fn unexpected(&self, expected: Expectation) -> SyntaxError {
-        let mut range = self.ahead_range();
-        let kind = match self.ahead.as_ref().map(|(token, _)| token) {
-            Some(Err(LexError::UnterminatedString)) => SyntaxErrorKind::UnterminatedString,
-            Some(Err(LexError::UnterminatedComment)) => SyntaxErrorKind::UnterminatedComment,
-            Some(Ok(_)) => SyntaxErrorKind::Unexpected { found: Some(self.peek_text().to_owned()), expected },
-            // The lexer may have looked further before it gave up: the first character is to blame.
-            Some(Err(LexError::Character)) => {
-                let found: String = self.peek_text().chars().take(1).collect();
-                range.end = range.start + found.len();
-                SyntaxErrorKind::Unexpected { found: Some(found), expected }
-            }
-            None => SyntaxErrorKind::Unexpected { found: None, expected },
-        };
-        self.error(kind, range)
     }
 }

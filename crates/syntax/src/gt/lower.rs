@@ -20,7 +20,7 @@ use crate::diagnostics::{
     rf0202_duplicate_label, rf0711_missing_key, rf0712_wrong_value, rf0713_unknown_node_type,
     rf0714_duplicate_key, rf0715_no_branches, rf0716_unknown_party,
 };
-use crate::document::{Content, Document, GlobalProtocol, in_order};
+use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
 use crate::scope::{MOST_SUGGESTIONS, Scope};
@@ -68,8 +68,16 @@ pub(super) fn finish(
         }
     };
     let global = global.filter(|_| !diagnostics.iter().any(Diagnostic::is_error));
-    let protocol =
-        GlobalProtocol { name: None, auxiliary: false, global, vocabulary, externals: Vec::new(), span };
+    let protocol = GlobalProtocol {
+        name: None,
+        auxiliary: false,
+        demands: Demands::Relative,
+        global,
+        vocabulary,
+        externals: Vec::new(),
+        enforcement: Vec::new(),
+        span,
+    };
     Document {
         language,
         content: Content::Global(vec![protocol]),

@@ -24,7 +24,6 @@ impl Projection<'_> {
     }
 
     pub(super) fn conflict(&self, conflict: Conflict, left: Item, right: Item) -> ProjectionError {
-        // For messages that differ in payload, the first such pair is more telling than the first items.
         ProjectionError {
             role: self.role,
             conflict,
@@ -53,24 +52,23 @@ impl Projection<'_> {
             let to_left = self.reaching(left, role_sees_nothing);
             let to_right = self.reaching(right, role_sees_nothing);
             // Nodes are numbered in preorder, so the last match is the innermost choice.
-            for (_, exchange) in self.global.exchanges().collect::<Vec<_>>().into_iter().rev() {
-                let visible = |receiver: Role| role_sees_nothing && receiver == self.role;
+            for (node, exchange) in self.global.exchanges().collect::<Vec<_>>().into_iter().rev() {
                 if exchange.sender == self.role {
                     continue;
                 }
-                let mut lefts = exchange.branches.iter().enumerate().filter(|(_, branch)| {
-                    !visible(branch.receiver)
-                        && to_left.contains(&branch.next)
-                        && !to_right.contains(&branch.next)
-                });
-                let mut rights = exchange.branches.iter().enumerate().filter(|(_, branch)| {
-                    !visible(branch.receiver)
-                        && to_right.contains(&branch.next)
-                        && !to_left.contains(&branch.next)
-                });
-                if let (Some((i, l)), Some((j, r))) = (lefts.next(), rights.next())
-                    && i != j
-                {
+                let leads_to = |index: usize, item: Item, reaching: &FxHashSet<NodeId>| {
+                    let branch = &exchange.branches[index];
+                    let seen = role_sees_nothing && branch.receiver == self.role;
+                    matches!(item, Item::Receive(n, i) if n == node && i as usize == index)
+                        || !seen && reaching.contains(&branch.next)
+                };
+                let parts = |toward, towards: &_, away, aways: &_| {
+                    let mut branches = exchange.branches.iter().enumerate();
+                    branches.find(|(i, _)| leads_to(*i, toward, towards) && !leads_to(*i, away, aways))
+                };
+                let left_branch = parts(left, &to_left, right, &to_right);
+                let right_branch = parts(right, &to_right, left, &to_left);
+                if let (Some((_, l)), Some((_, r))) = (left_branch, right_branch) {
                     return Some(HiddenChoice {
                         origin: exchange.origin,
                         sender: exchange.sender,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use referee_theory::expr::{Expr, Float, Function, Literal, Node, Operator, Place, UnaryOperator};
+use referee_theory::expr::{Expr, Float, Function, Literal, MAX_DEPTH, Node, Operator, Place, UnaryOperator};
 
 use super::super::{Dialect, parse, parse_prefix};
 
@@ -67,26 +67,102 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
+/// How many places there are for an expression in a construct.
+const PLACES: usize = 9 + 2 * 16;
+
+/// The construct around the `place`th of them, with `inner` there and variables elsewhere.
+fn wrap(place: usize, inner: Expr) -> Expr {
+    let x = || Expr::variable("x");
+    let node = match place {
+        0 => Node::List([inner].into()),
+        1 => Node::Member(Box::new(inner), "f".into()),
+        2 => Node::Call(Function::Size, [inner].into()),
+        3 => Node::External { name: "f".into(), args: [x(), inner].into() },
+        4 => Node::Unary(UnaryOperator::Not, Box::new(inner)),
+        5 => Node::Unary(UnaryOperator::Negate, Box::new(inner)),
+        6 => Node::Conditional(Box::new([inner, x(), x()])),
+        7 => Node::Conditional(Box::new([x(), inner, x()])),
+        8 => Node::Conditional(Box::new([x(), x(), inner])),
+        _ => {
+            let pair = if place.is_multiple_of(2) { [inner, x()] } else { [x(), inner] };
+            match (place - 9) / 2 {
+                0 => Node::And(pair.into()),
+                1 => Node::Or(pair.into()),
+                2 => Node::Index(Box::new(pair)),
+                3 => Node::Call(Function::Contains, pair.into()),
+                operator => Node::Binary(Operator::ALL[operator - 4], Box::new(pair)),
+            }
+        }
+    };
+    Expr::new(node, Place::NONE).unwrap()
+}
+
+fn around(inner: &Expr) -> Vec<Expr> {
+    (0..PLACES).map(|place| wrap(place, inner.clone())).collect()
+}
+
+/// Every construct in every place of every construct, three deep.
+#[test]
+fn every_nesting_reads_back_and_needs_its_parentheses() {
+    let float = Float::new(1.5).map(Literal::Float);
+    let leaves = [Some(Literal::Int(5)), Some(Literal::Int(-5)), float].into_iter().flatten();
+    let leaves: Vec<_> = leaves.map(Expr::literal).chain([Expr::variable("y")]).collect();
+    let two = leaves.iter().flat_map(around).collect::<Vec<_>>();
+    let three = two.iter().flat_map(around).collect::<Vec<_>>();
+    let mut count = 0;
+    for expr in leaves.iter().chain(&two).chain(&three) {
+        reads_back(expr);
+        needs_its_parentheses(expr);
+        count += 1;
+    }
+    assert_eq!(count, 4 + 4 * PLACES + 4 * PLACES * PLACES);
+}
+
+/// Whatever can be built reads back: every two constructs in turn, down to the limit.
+#[test]
+fn the_deepest_expressions_read_back() {
+    let mut deepest = 0;
+    for first in 0..PLACES {
+        for second in 0..PLACES {
+            let mut expr = Expr::variable("y");
+            for level in 1..MAX_DEPTH {
+                expr = wrap(if level.is_multiple_of(2) { first } else { second }, expr);
+            }
+            reads_back(&expr);
+            deepest += usize::from(expr.depth() == MAX_DEPTH);
+        }
+    }
+    // Conjunctions of conjunctions and disjunctions of disjunctions are flat, on either side.
+    assert_eq!(deepest, PLACES * PLACES - 2 * 4);
+}
+
+fn reads_back(expr: &Expr) {
+    let text = expr.to_string();
+    assert_eq!(parse(&text, 0, Dialect::Cel).as_ref(), Ok(expr), "{text}");
+}
+
+/// Without any one pair of parentheses that is not a call's, the text means something else.
+fn needs_its_parentheses(expr: &Expr) {
+    let text = expr.to_string();
+    for (open, close) in grouping_pairs(&text) {
+        let mut without = text.clone();
+        without.replace_range(close..=close, " ");
+        without.replace_range(open..=open, " ");
+        assert_ne!(parse(&without, 0, Dialect::Cel).as_ref(), Ok(expr), "{text}");
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn parsing_what_is_printed_gives_the_same(expr in expr()) {
-        let text = expr.to_string();
-        let read = parse(&text, 0, Dialect::Cel);
-        prop_assert_eq!(read.as_ref(), Ok(&expr), "{}", text);
+        reads_back(&expr);
     }
 
     #[test]
-    fn parentheses_are_needed(expr in expr()) {
-        let text = expr.to_string();
-        // Without any one pair of parentheses that is not a call's, the text means something else.
-        for (open, close) in grouping_pairs(&text) {
-            let mut without = text.clone();
-            without.replace_range(close..=close, " ");
-            without.replace_range(open..=open, " ");
-            prop_assert_ne!(parse(&without, 0, Dialect::Cel), Ok(expr.clone()), "{}", text);
-        }
+    fn random_parentheses_are_needed(expr in expr()) {
+        needs_its_parentheses(&expr);
     }
 
     #[test]

@@ -1,0 +1,8 @@
+//! One file per command, each with its `Arguments` and a `run`.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod fmt;
+pub(crate) mod show;

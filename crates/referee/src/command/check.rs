@@ -1,0 +1,170 @@
+//! `referee check`: is it well formed, and what can be said about it before anything runs?
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use referee::syntax::{GlobalProtocol, ProjectedProtocol};
+use referee::theory::Vocabulary;
+use referee::{Content, Language, Severity};
+
+use crate::Outcome;
+use crate::input::{self, Input, Read};
+use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, styled};
+
+/// Check protocols before anything runs.
+///
+/// Reports everything that is wrong with each file, with its place and what to do about it; for a correct
+/// protocol, its projections onto roles and pairs of roles.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Files or folders; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    paths: Vec<PathBuf>,
+    /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
+    #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
+    language: Option<Language>,
+    /// Text for people, or one JSON document for programs.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let files = input::files(&arguments.paths)?;
+    let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
+    let renderer = Renderer::new(&io::stdout());
+    let mut summary = Summary::default();
+    let mut documents = Vec::new();
+    let mut out = output::stdout();
+    for file in &files {
+        let read = match Input::read(file).and_then(|input| input.analyse(arguments.language)) {
+            Ok(read) => read,
+            Err(error) if one => return Err(error),
+            Err(error) => {
+                // One bad file among many must not hide what is known about the others.
+                summary.unreadable += 1;
+                output::complain(&error);
+                continue;
+            }
+        };
+        summary.count(&read);
+        match arguments.format {
+            Format::Json => documents.push(output::json::checked(&read)),
+            Format::Text => out.write_all(report(&read, &renderer).as_bytes())?,
+        }
+    }
+    match arguments.format {
+        Format::Json if one => writeln!(out, "{:#}", documents.pop().unwrap_or_default())?,
+        Format::Json => writeln!(out, "{:#}", serde_json::Value::Array(documents))?,
+        Format::Text if one => {}
+        Format::Text => writeln!(out, "{summary}")?,
+    }
+    out.flush()?;
+    Ok(if summary.errors == 0 && summary.unreadable == 0 { Outcome::Holds } else { Outcome::WrongInput })
+}
+
+#[derive(Default)]
+struct Summary {
+    files: usize,
+    with_errors: usize,
+    unreadable: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+impl Summary {
+    fn count(&mut self, read: &Read) {
+        self.files += 1;
+        self.with_errors += usize::from(!read.analysis.is_well_formed());
+        self.errors += read.analysis.count(Severity::Error);
+        self.warnings += read.analysis.count(Severity::Warning);
+    }
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let good = self.files - self.with_errors;
+        write!(f, "{} checked: {} well formed", plural(self.files, "file"), good)?;
+        if self.with_errors > 0 {
+            write!(f, ", {}", styled(BAD, format!("{} not", self.with_errors)))?;
+        }
+        if self.unreadable > 0 {
+            write!(f, ", {}", styled(BAD, format!("{} could not be read", self.unreadable)))?;
+        }
+        write!(f, "; {}, {}", plural(self.errors, "error"), plural(self.warnings, "warning"))
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What people read about one file.
+fn report(read: &Read, renderer: &Renderer) -> String {
+    let analysis = &read.analysis;
+    let mut text = renderer.render(&read.input.name, &read.input.text, &analysis.diagnostics);
+    let name = styled(STRONG, &read.input.name);
+    if !analysis.is_well_formed() {
+        let errors = plural(analysis.count(Severity::Error), "error");
+        return text + &format!("{} {name}: {}\n", styled(BAD, "✗"), styled(BAD, errors));
+    }
+    let mark = styled(GOOD, "✓");
+    match &analysis.document.content {
+        Content::Global(protocols) => {
+            let checked: Vec<&GlobalProtocol> = protocols.iter().filter(|p| !p.auxiliary).collect();
+            if checked.is_empty() {
+                text += &format!("{mark} {name}: no protocols\n");
+            }
+            for protocol in checked {
+                let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
+                let title = protocol.name.as_deref().map_or(String::new(), |n| format!(": protocol {n}"));
+                let title = title + &format!(" ({})", roles(&protocol.vocabulary));
+                text += &format!("{mark} {name}{title}\n");
+                text += &found.map(|projected| projections(projected, protocol)).unwrap_or_default();
+            }
+        }
+        Content::Binary(binary) => {
+            text += &format!("{mark} {name}: session type {} of `process`\n", binary.name);
+        }
+        Content::System(system) => {
+            text += &format!("{mark} {name}: system ({})\n", roles(&system.vocabulary));
+        }
+    }
+    text
+}
+
+fn roles(vocabulary: &Vocabulary) -> String {
+    vocabulary.roles().map(|role| vocabulary.role_name(role)).collect::<Vec<_>>().join(", ")
+}
+
+fn projections(projected: &ProjectedProtocol, protocol: &GlobalProtocol) -> String {
+    let local = match &projected.local {
+        Ok(system) => {
+            let states: usize = system.machines().iter().map(|machine| machine.state_count()).sum();
+            format!("every role has a projection ({} in all)", plural(states, "state"))
+        }
+        Err(errors) => format!("no projection for {}", plural(errors.len(), "role")),
+    };
+    let relative = match &projected.relative {
+        Ok(types) => format!("relative types for {}", plural(types.len(), "pair")),
+        Err(errors) => format!("no relative type for {}", plural(errors.len(), "pair")),
+    };
+    let mut text = format!("  {}\n", styled(SOFT, format!("{local}; {relative}")));
+    if !protocol.enforcement.is_empty() {
+        let vocabulary = &protocol.vocabulary;
+        for enforced in &protocol.enforcement {
+            let roles: Vec<&str> = enforced.roles.iter().map(|role| vocabulary.role_name(*role)).collect();
+            let what =
+                format!("{}: {} — checked at {}", enforced.label, enforced.assertion, roles.join(" and "));
+            text += &format!("  {}\n", styled(SOFT, what));
+        }
+    }
+    text
+}

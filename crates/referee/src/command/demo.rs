@@ -1,0 +1,63 @@
+//! `referee demo`: the whole product on an embedded example, nothing else needed.
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use referee::draw::Charset;
+use referee::syntax::scr;
+use referee::{Analysis, Language, parse, view};
+
+use crate::Outcome;
+use crate::output::{self, Renderer, SOFT, STRONG, styled};
+
+/// Show what Referee does, on an embedded example.
+#[derive(Args)]
+pub(crate) struct Arguments {}
+
+const PROTOCOL: &str = include_str!("demo/auth.scr");
+const MISTAKE: (&str, &str) = ("continue SESSION;", "continue SESION;");
+
+pub(crate) fn run(_: &Arguments) -> Result<Outcome> {
+    let mut out = output::stdout();
+    title(&mut out, "A protocol, written once")?;
+    for line in PROTOCOL.lines() {
+        writeln!(out, "    {line}")?;
+    }
+
+    title(&mut out, "Checked before anything runs")?;
+    let analysis = Analysis::of(parse(PROTOCOL, Language::Scr));
+    let renderer = Renderer::new(&std::io::stdout());
+    write!(out, "{}", renderer.render("auth.scr", PROTOCOL, &analysis.diagnostics))?;
+    let projected = analysis.protocols.first().context("the embedded protocol has no errors")?;
+    let system = projected.local.as_ref().ok().context("the embedded protocol has projections")?;
+    let vocabulary = projected.global.vocabulary();
+    writeln!(out, "    well formed; what each role does, as a machine:\n")?;
+    for machine in system.machines() {
+        for line in view::machine::table(machine, vocabulary).lines() {
+            writeln!(out, "    {line}")?;
+        }
+        writeln!(out)?;
+    }
+
+    title(&mut out, "Drawn")?;
+    let (module, _) = scr::parse_module(PROTOCOL);
+    let protocol = module.protocols.first().context("the embedded text holds a protocol")?;
+    for line in view::sequence::chart(&module, protocol).to_text(Charset::Unicode)?.lines() {
+        writeln!(out, "    {line}")?;
+    }
+
+    title(&mut out, "And with a mistake in it")?;
+    let wrong = PROTOCOL.replacen(MISTAKE.0, MISTAKE.1, 1);
+    let analysis = Analysis::of(parse(&wrong, Language::Scr));
+    write!(out, "{}", renderer.render("auth.scr", &wrong, &analysis.diagnostics))?;
+    let hint =
+        "Next: referee check FILE, referee show FILE --view machine --role R --format svg, referee explain";
+    writeln!(out, "{}", styled(SOFT, hint))?;
+    out.flush()?;
+    Ok(Outcome::Holds)
+}
+
+fn title(out: &mut impl std::io::Write, text: &str) -> std::io::Result<()> {
+    writeln!(out, "\n{}\n", styled(STRONG, format!("── {text} ──")))
+}

@@ -1,0 +1,250 @@
+//! `referee show`: a protocol in another form: types, machines, pictures.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use referee::Language;
+use referee::draw::{Charset, Graph};
+use referee::syntax::{print, scr};
+use referee::theory::relative::RelativeType;
+use referee::theory::{GlobalType, Machine, System};
+use referee::view;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::input::{self, Input};
+use crate::output;
+
+mod subject;
+
+use subject::Subject;
+
+/// Show a protocol in another form: types, machines, pictures.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file; `-` is standard input.
+    file: PathBuf,
+    /// What to show.
+    #[arg(long, value_enum)]
+    view: View,
+    /// Which role, where the view is one role's. Without it: all roles.
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+    /// Which two roles, for the relative view. Without it: all pairs.
+    #[arg(long, value_name = "P,Q")]
+    pair: Option<String>,
+    /// Which protocol, where the file has several. Without it: the first.
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<String>,
+    /// In which form.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The language of the file, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
+    #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
+    language: Option<Language>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum View {
+    /// The whole protocol.
+    Global,
+    /// A role's view as a session type.
+    Local,
+    /// What two roles have to do with each other, with dependencies.
+    Relative,
+    /// A role's view as an automaton.
+    Machine,
+    /// The protocol as a message sequence chart.
+    Sequence,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Dot,
+    Mermaid,
+    Svg,
+    Scr,
+    Fsm,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let read = Input::read(&arguments.file)?.analyse(arguments.language)?;
+    let subject = match Subject::of(&read, arguments.protocol.as_deref())? {
+        Some(subject) => subject,
+        None => {
+            output::report_errors(&read)?;
+            return Ok(Outcome::WrongInput);
+        }
+    };
+    let text = match arguments.view {
+        View::Global => global(&subject, arguments.format)?,
+        View::Sequence => sequence(&subject, arguments.format)?,
+        View::Relative => relative(&subject, arguments)?,
+        View::Machine | View::Local => roles(&subject, arguments)?,
+    };
+    output::print(&text)?;
+    Ok(Outcome::Holds)
+}
+
+impl Format {
+    /// The graph in this form, if it is a picture.
+    fn draw(self, graph: &Graph) -> Result<String> {
+        Ok(match self {
+            Self::Dot => graph.to_dot()?,
+            Self::Mermaid => graph.to_mermaid()?,
+            _ => graph.to_svg()?,
+        })
+    }
+}
+
+fn not_available(view: View, format: Format) -> anyhow::Error {
+    let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+    anyhow::anyhow!("the {} view cannot be shown as {}", name(&view), name(&format))
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn need_global(subject: &Subject) -> Result<&GlobalType> {
+    subject
+        .global
+        .as_ref()
+        .context("this file describes machines, not a whole protocol; use --view machine or --view local")
+}
+
+fn scr_text(subject: &Subject) -> Result<String> {
+    let global = need_global(subject)?;
+    print::scr::print(&subject.name, global).context(
+        "this protocol cannot be written as .scr text: it is too large, or its names are not names there",
+    )
+}
+
+fn global(subject: &Subject, format: Format) -> Result<String> {
+    let protocol = need_global(subject)?;
+    match format {
+        Format::Text | Format::Scr => scr_text(subject),
+        Format::Json => Ok(pretty(&view::global::to_json(Some(&subject.name), protocol))),
+        Format::Dot | Format::Mermaid | Format::Svg => {
+            format.draw(&view::global::graph(&subject.name, protocol))
+        }
+        Format::Fsm => Err(not_available(View::Global, format)),
+    }
+}
+
+fn sequence(subject: &Subject, format: Format) -> Result<String> {
+    let text = scr_text(subject)?;
+    let (module, _) = scr::parse_module(&text);
+    let protocol = module.protocols.first().context("the protocol is empty")?;
+    let chart = view::sequence::chart(&module, protocol);
+    match format {
+        Format::Text => Ok(chart.to_text(Charset::Unicode)?),
+        Format::Mermaid => Ok(chart.to_mermaid()?),
+        Format::Svg => Ok(chart.to_svg()?),
+        _ => Err(not_available(View::Sequence, format)),
+    }
+}
+
+fn relative(subject: &Subject, arguments: &Arguments) -> Result<String> {
+    let global = need_global(subject)?;
+    let participants = global.participants();
+    let pairs = match &arguments.pair {
+        Some(pair) => {
+            let (p, q) =
+                pair.split_once(',').context("--pair takes two roles, as in --pair client,server")?;
+            let (p, q) = (subject.role(p.trim())?, subject.role(q.trim())?);
+            if p == q {
+                bail!("--pair takes two different roles");
+            }
+            vec![(p, q)]
+        }
+        None => {
+            let firsts = participants.iter().enumerate();
+            firsts.flat_map(|(i, p)| participants[i + 1..].iter().map(|q| (*p, *q))).collect()
+        }
+    };
+    let name = |role| global.vocabulary().role_name(role);
+    let types: Vec<(String, Result<RelativeType, String>)> = pairs
+        .into_iter()
+        .map(|(p, q)| {
+            let projected = global.relative(p, q).map_err(|error| subject.explain_relative(&error));
+            (format!("{}, {}", name(p), name(q)), projected)
+        })
+        .collect();
+    match arguments.format {
+        Format::Text => Ok(types
+            .iter()
+            .map(|(pair, projected)| match projected {
+                Ok(relative) => format!("({pair}) = {}\n", relative.to_text()),
+                Err(why) => format!("({pair}) is undefined: {why}\n"),
+            })
+            .collect()),
+        Format::Json => {
+            let entry = |(pair, projected): &(String, Result<RelativeType, String>)| match projected {
+                Ok(relative) => view::relative::to_json(relative),
+                Err(why) => {
+                    json!({"pair": pair.split(", ").collect::<Vec<_>>(), "type": null, "undefined": why})
+                }
+            };
+            Ok(pretty(&types.iter().map(entry).collect()))
+        }
+        Format::Dot | Format::Mermaid | Format::Svg => match &types[..] {
+            [(_, Ok(relative))] => arguments.format.draw(&view::relative::graph(relative)),
+            [(pair, Err(why))] => bail!("({pair}) is undefined: {why}"),
+            _ => bail!("a picture shows one pair: choose it with --pair"),
+        },
+        Format::Scr | Format::Fsm => Err(not_available(View::Relative, arguments.format)),
+    }
+}
+
+/// The views of single roles.
+fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
+    let vocabulary = &subject.vocabulary;
+    let chosen: Vec<&Result<Machine, String>> = match &arguments.role {
+        Some(role) => vec![&subject.machines[subject.role(role)?.index()]],
+        None => subject.machines.iter().collect(),
+    };
+    let is_picture = matches!(arguments.format, Format::Dot | Format::Mermaid | Format::Svg);
+    if is_picture && chosen.len() != 1 {
+        bail!("a picture shows one role: choose it with --role ({})", subject.role_names().join(", "));
+    }
+    let mut machines = Vec::new();
+    for machine in chosen {
+        match machine {
+            Ok(machine) => machines.push(machine),
+            Err(why) => bail!("{why}"),
+        }
+    }
+    match (arguments.view, arguments.format) {
+        (View::Local, Format::Text) => {
+            let text = machines.iter().map(|machine| {
+                view::local::text(machine, vocabulary).with_context(|| {
+                    let role = vocabulary.role_name(machine.role());
+                    format!("the session type of `{role}` is too long to read; use --view machine")
+                })
+            });
+            Ok(text.collect::<Result<Vec<_>>>()?.join("\n"))
+        }
+        (_, Format::Text) => {
+            let tables: Vec<String> = machines.iter().map(|m| view::machine::table(m, vocabulary)).collect();
+            Ok(tables.join("\n"))
+        }
+        (_, Format::Json) => {
+            Ok(pretty(&machines.iter().map(|machine| view::machine::to_json(machine, vocabulary)).collect()))
+        }
+        (_, Format::Dot | Format::Mermaid | Format::Svg) => {
+            arguments.format.draw(&view::machine::graph(machines[0], vocabulary))
+        }
+        (_, Format::Fsm) => {
+            if arguments.role.is_some() {
+                bail!("an .fsm file holds the machines of all roles: leave --role out");
+            }
+            let system = System::new(vocabulary.clone(), machines.into_iter().cloned());
+            Ok(print::fsm::print(&system))
+        }
+        (view, Format::Scr) => Err(not_available(view, Format::Scr)),
+    }
+}

@@ -1,0 +1,95 @@
+//! What is shown, whatever language it comes from: machines per role, and the whole protocol if there is one.
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use referee::Content;
+use referee::syntax::diagnostics::suggest;
+use referee::syntax::{Document, ill_formed};
+use referee::theory::relative::RelativeError;
+use referee::theory::{GlobalType, Machine, Role, Vocabulary};
+
+use crate::input::Read;
+
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) vocabulary: Arc<Vocabulary>,
+    pub(super) global: Option<GlobalType>,
+    /// Per role; for a role without a projection, why.
+    pub(super) machines: Vec<Result<Machine, String>>,
+    document: Document,
+}
+
+impl Subject {
+    /// What `read` describes: the protocol called `protocol`, or the first. `None`: it has errors.
+    pub(super) fn of(read: &Read, protocol: Option<&str>) -> Result<Option<Self>> {
+        let document = read.analysis.document.clone();
+        Ok(match &read.analysis.document.content {
+            Content::Global(protocols) => {
+                let found = protocols.iter().find(|candidate| match protocol {
+                    Some(wanted) => candidate.name.as_deref() == Some(wanted),
+                    None => !candidate.auxiliary,
+                });
+                let Some(found) = found.or(protocols.first().filter(|_| protocol.is_none())) else {
+                    let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
+                    match protocol {
+                        Some(wanted) => {
+                            bail!("there is no protocol `{wanted}`; there are {}", known.join(", "))
+                        }
+                        None => bail!("`{}` contains no protocol", read.input.name),
+                    }
+                };
+                let Some(global) = found.global.clone() else { return Ok(None) };
+                let explain = |error| {
+                    ill_formed::projection(&error, &found.vocabulary, &document.origins, found.span).message
+                };
+                let machines =
+                    found.vocabulary.roles().map(|role| global.project(role).map_err(explain)).collect();
+                let name = found.name.as_deref().unwrap_or("Protocol").to_owned();
+                let vocabulary = Arc::clone(&found.vocabulary);
+                Some(Self { name, vocabulary, global: Some(global), machines, document })
+            }
+            Content::Binary(binary) => {
+                let Some(session) = &binary.session else { return Ok(None) };
+                let mut machines = vec![session.machine(), session.dual(binary.environment).machine()];
+                machines.sort_by_key(Machine::role);
+                Some(Self {
+                    name: binary.name.to_string(),
+                    vocabulary: Arc::clone(&binary.vocabulary),
+                    global: session.global(binary.environment),
+                    machines: machines.into_iter().map(Ok).collect(),
+                    document,
+                })
+            }
+            Content::System(local) => {
+                let Some(system) = &local.system else { return Ok(None) };
+                Some(Self {
+                    name: "System".to_owned(),
+                    vocabulary: Arc::clone(&local.vocabulary),
+                    global: None,
+                    machines: system.machines().iter().cloned().map(Ok).collect(),
+                    document,
+                })
+            }
+        })
+    }
+
+    pub(super) fn role_names(&self) -> Vec<&str> {
+        self.vocabulary.roles().map(|role| self.vocabulary.role_name(role)).collect()
+    }
+
+    /// The role called `name`.
+    pub(super) fn role(&self, name: &str) -> Result<Role> {
+        match self.vocabulary.find_role(name) {
+            Some(role) => Ok(role),
+            None => match suggest::closest(name, self.role_names()) {
+                Some(close) => bail!("there is no role `{name}`; did you mean `{close}`?"),
+                None => bail!("there is no role `{name}`; the roles are {}", self.role_names().join(", ")),
+            },
+        }
+    }
+
+    pub(super) fn explain_relative(&self, error: &RelativeError) -> String {
+        ill_formed::relative(error, &self.vocabulary, &self.document.origins).message
+    }
+}

@@ -1,0 +1,118 @@
+//! Reading protocols from files, folders and standard input.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use referee::syntax::source::MAX_SOURCE;
+use referee::{Analysis, Language, parse};
+
+/// A text and where it came from.
+pub(crate) struct Input {
+    /// As the user names it.
+    pub(crate) name: String,
+    /// What it holds. Bytes that are not UTF-8 are replaced, so that the parser can point at them.
+    pub(crate) text: String,
+}
+
+/// An input whose language could be told, analysed.
+pub(crate) struct Read {
+    pub(crate) input: Input,
+    pub(crate) analysis: Analysis,
+}
+
+impl Input {
+    /// Reads the file at `path`; `-` is standard input.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        let limit = MAX_SOURCE as u64 + 1;
+        if name == "-" {
+            io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read standard input")?;
+        } else {
+            let file = fs::File::open(path).with_context(|| format!("cannot open `{name}`"))?;
+            file.take(limit).read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
+        }
+        if bytes.len() > MAX_SOURCE {
+            bail!("`{name}` is larger than 1 GiB: this is not a protocol");
+        }
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        // Some editors put a byte-order mark first.
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        Ok(Self { name, text })
+    }
+
+    /// The language that `requested` names, or else the one the input seems to be written in.
+    pub(crate) fn language(&self, requested: Option<Language>) -> Result<Language> {
+        match requested.or_else(|| Language::detect(&self.name, &self.text)) {
+            Some(language) => Ok(language),
+            None => {
+                let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+                bail!(
+                    "cannot tell what language `{}` is written in; say so with --language ({})",
+                    self.name,
+                    known.join(", ")
+                )
+            }
+        }
+    }
+
+    /// Parses and analyses the input.
+    pub(crate) fn analyse(self, requested: Option<Language>) -> Result<Read> {
+        let language = self.language(requested)?;
+        let analysis = Analysis::of(parse(&self.text, language));
+        Ok(Read { input: self, analysis })
+    }
+}
+
+/// For clap: the language called `name`.
+pub(crate) fn parse_language(name: &str) -> Result<Language, String> {
+    Language::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+        format!("there is no language `{name}`; known are {}", known.join(", "))
+    })
+}
+
+const EXTENSIONS: [&str; 7] = ["scr", "nuscr", "st", "gt", "kmc", "fsm", "gt.json"];
+
+/// The files that `paths` name: folders stand for all protocol files in them, however deep, sorted.
+pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let mut found = Vec::new();
+        let mut folders = vec![path.clone()];
+        while let Some(folder) = folders.pop() {
+            let entries =
+                fs::read_dir(&folder).with_context(|| format!("cannot open `{}`", folder.display()))?;
+            for entry in entries {
+                let entry = entry.with_context(|| format!("cannot read `{}`", folder.display()))?;
+                // Links are not followed, so that a folder cannot contain itself.
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if is_protocol(&entry.path()) {
+                    found.push(entry.path());
+                }
+            }
+        }
+        if found.is_empty() {
+            bail!("`{}` contains no protocol files (.{})", path.display(), EXTENSIONS.join(", ."));
+        }
+        found.sort();
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn is_protocol(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    EXTENSIONS.iter().any(|extension| name.ends_with(&format!(".{extension}")))
+}

@@ -1,0 +1,111 @@
+//! The JSON that scripts rely on. Every key here is part of the contract: add, never change.
+
+use referee::syntax::document::GlobalProtocol;
+use referee::syntax::{Lines, ProjectedProtocol};
+use referee::theory::Vocabulary;
+use referee::{Content, Diagnostic};
+use serde_json::{Value, json};
+
+use crate::input::Read;
+
+/// What `check` found in one file.
+pub(crate) fn checked(read: &Read) -> Value {
+    let analysis = &read.analysis;
+    let document = &analysis.document;
+    let lines = Lines::new(&read.input.text);
+    let mut value = json!({
+        "file": read.input.name,
+        "language": document.language.name(),
+        "kind": document.kind(),
+        "roles": roles(&document.content),
+        "diagnostics": analysis.diagnostics.iter().map(|d| diagnostic(d, &lines)).collect::<Vec<_>>(),
+        "well_formed": analysis.is_well_formed(),
+        "projection": null,
+        "compatibility": null,
+    });
+    if let Content::Global(protocols) = &document.content {
+        value["projection"] = json!({
+            "local": defined(analysis.protocols.iter().all(|protocol| protocol.local.is_ok())),
+            "relative": defined(analysis.protocols.iter().all(|protocol| protocol.relative.is_ok())),
+        });
+        let checked = protocols.iter().filter(|protocol| !protocol.auxiliary);
+        let protocols: Vec<Value> = checked
+            .map(|protocol| {
+                let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
+                global_protocol(protocol, found)
+            })
+            .collect();
+        value["protocols"] = protocols.into();
+    }
+    value
+}
+
+fn defined(yes: bool) -> &'static str {
+    if yes { "defined" } else { "undefined" }
+}
+
+/// The roles of the (first) protocol.
+fn roles(content: &Content) -> Vec<&str> {
+    match content {
+        Content::Global(protocols) => {
+            let first = protocols.iter().find(|protocol| !protocol.auxiliary).or(protocols.first());
+            first.map(|protocol| role_names(&protocol.vocabulary)).unwrap_or_default()
+        }
+        Content::Binary(binary) => role_names(&binary.vocabulary),
+        Content::System(system) => role_names(&system.vocabulary),
+    }
+}
+
+fn role_names(vocabulary: &Vocabulary) -> Vec<&str> {
+    vocabulary.roles().map(|role| vocabulary.role_name(role)).collect()
+}
+
+fn global_protocol(protocol: &GlobalProtocol, projected: Option<&ProjectedProtocol>) -> Value {
+    let vocabulary = &protocol.vocabulary;
+    let assertions: Vec<Value> = protocol
+        .enforcement
+        .iter()
+        .map(|enforced| {
+            json!({
+                "label": enforced.label,
+                "assertion": enforced.assertion,
+                "enforced_by": enforced.roles.iter().map(|role| vocabulary.role_name(*role)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "name": protocol.name.as_deref(),
+        "roles": role_names(vocabulary),
+        "projection": projected.map(|projected| json!({
+            "local": defined(projected.local.is_ok()),
+            "relative": defined(projected.relative.is_ok()),
+        })),
+        "assertions": assertions,
+        "externals": protocol.externals.iter().map(|external| external.name.to_string()).collect::<Vec<_>>(),
+    })
+}
+
+/// One diagnostic.
+pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
+    let (start, end) = (lines.position(diagnostic.span.start), lines.position(diagnostic.span.end));
+    let related: Vec<Value> = diagnostic
+        .related
+        .iter()
+        .map(|(span, text)| {
+            let (start, end) = (lines.position(span.start), lines.position(span.end));
+            json!({"message": text, "line": start.line, "column": start.column,
+                   "end_line": end.line, "end_column": end.column})
+        })
+        .collect();
+    json!({
+        "severity": diagnostic.code.severity.name(),
+        "code": diagnostic.code.id,
+        "message": diagnostic.message,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "help": diagnostic.help,
+        "related": related,
+    })
+}

@@ -1,0 +1,30 @@
+//! Views: protocols, machines and types as text, JSON and pictures. Pure functions.
+
+pub mod global;
+pub mod local;
+pub mod machine;
+pub mod relative;
+pub mod sequence;
+
+use referee_theory::{Message, Vocabulary};
+
+/// `message` without the names of its fields: `Auth(string, string)`.
+#[must_use]
+pub fn signature(vocabulary: &Vocabulary, message: Message) -> String {
+    let spec = vocabulary.spec(message);
+    let label = vocabulary.label_name(spec.label);
+    if spec.fields.is_empty() {
+        return label.to_owned();
+    }
+    let types: Vec<String> = spec.fields.iter().map(|field| field.ty.to_string()).collect();
+    format!("{label}({})", types.join(", "))
+}
+
+/// The payload of `message` as JSON: a list of `{"name", "type"}`.
+#[must_use]
+pub fn payload_json(vocabulary: &Vocabulary, message: Message) -> serde_json::Value {
+    let fields = vocabulary.spec(message).fields.iter();
+    fields
+        .map(|field| serde_json::json!({"name": field.name.as_deref(), "type": field.ty.to_string()}))
+        .collect()
+}
