@@ -51,7 +51,6 @@ pub(crate) enum LexError {
         closing: &'static str,
     },
     /// A string without its closing quote.
-    #[allow(dead_code, reason = "for languages with strings")]
     String,
 }
 
@@ -176,12 +175,6 @@ impl<'a, T: Token> Cursor<'a, T> {
     /// The text of the token after `n` others; empty at the end.
     pub(crate) fn text_nth(&self, n: usize) -> &'a str {
         self.text_of(self.span_nth(n))
-    }
-
-    /// The whole text.
-    #[allow(dead_code, reason = "for languages with parts in another language")]
-    pub(crate) fn source(&self) -> &'a str {
-        self.text
     }
 
     /// Takes the next token, whatever it is, and gives its place.

@@ -1,5 +1,7 @@
 //! Tests of the imported languages: `.st`, `.gt`, `.gt.json`, `.kmc`, `.fsm`.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "tests fail by panicking, in helpers too")]
+
 mod corpus;
 mod examples;
 mod generate;
