@@ -70,13 +70,14 @@ fn lower_protocol(
     }
     let mut externals = names.externals.clone();
     let mut enforcement = Vec::new();
-    if let Some(global) = &global {
+    if let Some(global) = &mut global {
         let mut scope = Scope::new();
         names.signatures().for_each(|(name, signature)| scope.declare(name, signature));
         let assertions = global.check_assertions(&scope);
         let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
         diagnostics.extend(wrong);
         enforcement = EnforcedAssertion::all(global, &assertions);
+        global.enforce(&assertions);
         externals.retain(|external| uses(global, &external.name));
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));

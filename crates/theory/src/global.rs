@@ -11,6 +11,9 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
+use crate::assertion::{Assertions, BranchId, Enforcement};
 use crate::expr::Expr;
 use crate::payload::Type;
 use crate::vocabulary::{Message, Origin, Role, Vocabulary};
@@ -132,9 +135,29 @@ pub struct GlobalType {
     vocabulary: Arc<Vocabulary>,
     nodes: Vec<Global>,
     root: NodeId,
+    /// Assertions that not both roles of their message can check: see [`GlobalType::enforce`].
+    partial: FxHashMap<BranchId, Enforcement>,
 }
 
 impl GlobalType {
+    /// Takes note of who can check which assertion, so that the projection onto a role states only what the
+    /// monitor of that role can check.
+    pub fn enforce(&mut self, assertions: &Assertions) {
+        let partial = assertions.enforcement.iter().filter(|found| !(found.sender && found.receiver));
+        self.partial = partial.map(|found| (found.branch, *found)).collect();
+    }
+
+    /// The message of a branch as its sender (or else its receiver) can check it.
+    #[must_use]
+    pub fn message_as_checked(&self, branch: BranchId, message: Message, by_sender: bool) -> Message {
+        match self.partial.get(&branch) {
+            Some(found) if !(if by_sender { found.sender } else { found.receiver }) => {
+                self.vocabulary.without_assertion(message)
+            }
+            _ => message,
+        }
+    }
+
     /// The names behind the numbers.
     #[must_use]
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {

@@ -189,16 +189,17 @@ impl Projection<'_> {
                     if item != first && exchange.branches.len() != merged.len() {
                         return Err(self.conflict(Conflict::DifferentSends, first, item));
                     }
-                    for branch in &exchange.branches {
+                    for (index, branch) in exchange.branches.iter().enumerate() {
                         let key = (branch.receiver, vocabulary.label(branch.message));
+                        let message = self.global.message_as_checked((node, index), branch.message, true);
                         if item == first {
                             by_label.insert(key, merged.len());
-                            let (receiver, message) = (branch.receiver, branch.message);
+                            let receiver = branch.receiver;
                             merged.push((Action::Send, receiver, message, branch.origin, vec![branch.next]));
                             continue;
                         }
                         match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                            Some(known) if vocabulary.same_signature(known.2, branch.message) => {
+                            Some(known) if vocabulary.same_signature(known.2, message) => {
                                 known.4.push(branch.next);
                             }
                             _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
@@ -212,17 +213,19 @@ impl Projection<'_> {
                         return Err(self.conflict(Conflict::DifferentSenders, first, item));
                     }
                     let key = (exchange.sender, vocabulary.label(branch.message));
+                    let message =
+                        self.global.message_as_checked((node, index as usize), branch.message, false);
                     match by_label.get(&key).map(|&slot| &mut merged[slot]) {
                         None => {
                             by_label.insert(key, merged.len());
-                            let (sender, message) = (exchange.sender, branch.message);
+                            let sender = exchange.sender;
                             merged.push((Action::Receive, sender, message, branch.origin, vec![branch.next]));
                         }
                         Some(known) => {
-                            if !vocabulary.same_signature(known.2, branch.message) {
+                            if !vocabulary.same_signature(known.2, message) {
                                 let (bare, other) = (
                                     vocabulary.without_assertion(known.2),
-                                    vocabulary.without_assertion(branch.message),
+                                    vocabulary.without_assertion(message),
                                 );
                                 if !vocabulary.same_signature(bare, other) {
                                     return Err(self.conflict(Conflict::DifferentPayloads, first, item));

@@ -135,7 +135,11 @@ impl GlobalTypeBuilder {
         if errors.is_empty() {
             assign_levels(&mut nodes, root, &mut errors);
         }
-        if errors.is_empty() { Ok(GlobalType { vocabulary, nodes, root }) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(GlobalType { vocabulary, nodes, root, partial: FxHashMap::default() })
+        } else {
+            Err(errors)
+        }
     }
 }
 
