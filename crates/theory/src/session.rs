@@ -71,6 +71,9 @@ pub struct SessionType {
     vocabulary: Arc<Vocabulary>,
     role: Role,
     nodes: Vec<Session>,
+    /// For each node, what stands there once definitions and calls are followed.
+    // INVARIANT: as long as `nodes`; every entry is an end or a choice.
+    unfolded: Vec<TermId>,
     root: TermId,
 }
 
@@ -127,7 +130,8 @@ impl SessionTypeBuilder {
     ) -> Result<SessionType, Vec<SessionError>> {
         let errors = unguarded(&self.nodes);
         if errors.is_empty() {
-            Ok(SessionType { vocabulary, role, nodes: self.nodes, root })
+            let unfolded = unfolded(&self.nodes);
+            Ok(SessionType { vocabulary, role, nodes: self.nodes, unfolded, root })
         } else {
             Err(errors)
         }
@@ -159,6 +163,30 @@ fn unguarded(nodes: &[Session]) -> Vec<SessionError> {
         }
     }
     errors
+}
+
+/// Follows definitions and calls from every node, each chain once. They end because recursion is guarded.
+fn unfolded(nodes: &[Session]) -> Vec<TermId> {
+    let mut unfolded: Vec<Option<TermId>> = vec![None; nodes.len()];
+    let mut chain = Vec::new();
+    for start in 0..nodes.len() {
+        let mut at = start;
+        let end = loop {
+            if let Some(known) = unfolded[at] {
+                break known;
+            }
+            chain.push(at);
+            match &nodes[at] {
+                Session::Rec { body, .. } => at = body.index(),
+                Session::Call { target, .. } => at = target.index(),
+                Session::End | Session::Choice(_) => break TermId(u32::try_from(at).unwrap_or(u32::MAX)),
+            }
+        };
+        for node in chain.drain(..) {
+            unfolded[node] = Some(end);
+        }
+    }
+    unfolded.into_iter().flatten().collect()
 }
 
 impl SessionType {
@@ -204,20 +232,14 @@ impl SessionType {
                 }
             }
         }
-        Self { vocabulary: Arc::clone(&self.vocabulary), role: peer, nodes, root: self.root }
+        let unfolded = self.unfolded.clone();
+        Self { vocabulary: Arc::clone(&self.vocabulary), role: peer, nodes, unfolded, root: self.root }
     }
 
     /// What stands at `node` once definitions and calls are followed: an end or a choice.
     #[must_use]
-    pub fn unfold(&self, mut node: TermId) -> TermId {
-        // Terminates because recursion is guarded.
-        loop {
-            match self.node(node) {
-                Session::Rec { body, .. } => node = *body,
-                Session::Call { target, .. } => node = *target,
-                Session::End | Session::Choice(_) => return node,
-            }
-        }
+    pub fn unfold(&self, node: TermId) -> TermId {
+        self.unfolded[node.index()]
     }
 
     /// The machine that behaves as this type says.
