@@ -243,7 +243,7 @@ fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
                 bail!("an .fsm file holds the machines of all roles: leave --role out");
             }
             let system = System::new(vocabulary.clone(), machines.into_iter().cloned());
-            Ok(print::fsm::print(&system))
+            Ok(print::fsm(&system)?)
         }
         (view, Format::Scr) => Err(not_available(view, Format::Scr)),
     }

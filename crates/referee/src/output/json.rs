@@ -67,7 +67,7 @@ fn global_protocol(protocol: &GlobalProtocol, projected: Option<&ProjectedProtoc
         .iter()
         .map(|enforced| {
             json!({
-                "label": enforced.label,
+                "label": &*enforced.label,
                 "assertion": enforced.assertion,
                 "enforced_by": enforced.roles.iter().map(|role| vocabulary.role_name(*role)).collect::<Vec<_>>(),
             })
