@@ -12,11 +12,13 @@ use referee_theory::{GlobalType, Vocabulary};
 pub mod ast;
 mod cursor;
 mod flatten;
+mod format;
 mod graph;
 mod lower;
 mod names;
 mod parser;
 mod token;
+mod written;
 
 use ast::{Protocol, ProtocolKind};
 use names::{Names, ProtocolId};
@@ -28,6 +30,7 @@ use crate::ill_formed;
 use crate::language::Language;
 use crate::source::Origins;
 
+pub use format::format;
 pub use parser::parse as parse_module;
 
 /// Reads a `.scr` text.

@@ -220,7 +220,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 None
             }
             StatementKind::Continue { name, arguments } => {
-                Some(self.jump(name, arguments.clone(), here.span).unwrap_or(next))
+                let arguments = arguments.iter().map(|argument| Arc::clone(&argument.expr)).collect();
+                Some(self.jump(name, arguments, here.span).unwrap_or(next))
             }
             StatementKind::Do { protocol, arguments, roles } => {
                 self.do_protocol(protocol, arguments, roles, here.span, next, stack)

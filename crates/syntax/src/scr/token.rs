@@ -86,8 +86,8 @@ fn c_comment(lexer: &mut Lexer<'_, Token>) -> bool {
     end.is_some()
 }
 
-/// `(* *)` nests; `(*)` inside opens nothing.
-fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
+/// The rest of a comment: `(* *)` nests; `(*)` inside opens nothing. Whether it is closed.
+pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
     let rest = lexer.remainder().as_bytes();
     let mut depth = 1;
     let mut at = 0;

@@ -36,10 +36,10 @@ impl Lowering<'_, '_> {
         for field in payload {
             let ty = self.names.ty(&field.ty, &types);
             fields.push(Field { name: field.name.map(|name| name.text), ty });
-            conditions.extend(field.refinement);
+            conditions.extend(field.refinement.map(|refinement| refinement.expr));
         }
         conditions.extend(statement.condition.clone());
-        conditions.extend(statement.annotation.as_ref().map(|(expr, _)| Arc::clone(expr)));
+        conditions.extend(statement.annotation.clone());
         let assertion = self.all_of(conditions);
         let label = self.vocabulary.add_label(&syntax.label.text);
         self.vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion })
@@ -80,7 +80,7 @@ impl Lowering<'_, '_> {
                 name: Arc::clone(&parameter.name.text),
                 roles,
                 ty: self.names.ty(&parameter.ty, &types),
-                initial: Arc::clone(&parameter.initial),
+                initial: Arc::clone(&parameter.initial.expr),
                 origin: self.origins.add(parameter.name.span),
             });
         }

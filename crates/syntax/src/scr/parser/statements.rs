@@ -10,7 +10,7 @@ use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
     Block, MessageStatement, MessageSyntax, Name, Protocol, RecParameter, Statement, StatementId,
-    StatementKind,
+    StatementKind, TypeSyntax, Written,
 };
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
@@ -107,12 +107,11 @@ impl Parser<'_> {
                 Owner::Body => return closed.block,
                 Owner::Branch { head, at, mut earlier } => {
                     earlier.push(closed.block);
-                    Statement { kind: StatementKind::Choice { at, branches: earlier }, span: head }
+                    compound(StatementKind::Choice { at, branches: earlier }, head)
                 }
-                Owner::Rec { head, name, parameters } => Statement {
-                    kind: StatementKind::Rec { name, parameters, body: closed.block },
-                    span: head,
-                },
+                Owner::Rec { head, name, parameters } => {
+                    compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
+                }
             };
             self.push(statement, &mut open);
         }
@@ -124,8 +123,7 @@ impl Parser<'_> {
         let statement = match closed.owner {
             Owner::Body => return Some(closed.block),
             Owner::Rec { head, name, parameters } => {
-                let kind = StatementKind::Rec { name, parameters, body: closed.block };
-                Statement { kind, span: head }
+                compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
             }
             Owner::Branch { head, at, mut earlier } => {
                 earlier.push(closed.block);
@@ -137,7 +135,7 @@ impl Parser<'_> {
                         return None;
                     }
                 }
-                Statement { kind: StatementKind::Choice { at, branches: earlier }, span: head }
+                compound(StatementKind::Choice { at, branches: earlier }, head)
             }
         };
         self.push(statement, open);
@@ -177,8 +175,8 @@ impl Parser<'_> {
         }
         let kind = self.simple_statement(second_is_name)?;
         let end = self.cursor.expect(Token::Semicolon, "`;`")?;
-        let (kind, end) = self.annotation(kind, end)?;
-        self.push(Statement { kind, span: start.to(end) }, open);
+        let statement = self.annotated(Statement { kind, annotation: None, span: start.to(end) })?;
+        self.push(statement, open);
         Ok(())
     }
 
@@ -236,7 +234,7 @@ impl Parser<'_> {
             to.push(self.cursor.name("the name of a role")?);
         }
         let condition =
-            if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?) } else { None };
+            if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?.expr) } else { None };
         let annotation = None;
         let statement = MessageStatement { message, from, to, condition, annotation, connects };
         Ok(StatementKind::Message(Box::new(statement)))
@@ -256,22 +254,20 @@ impl Parser<'_> {
     }
 
     /// nuScr's `@"…"` behind a statement: an assertion for a message, otherwise only accepted.
-    fn annotation(&mut self, mut kind: StatementKind, end: Span) -> Parsed<(StatementKind, Span)> {
+    fn annotated(&mut self, mut statement: Statement) -> Parsed<Statement> {
         if !self.cursor.eat(Token::At) {
-            return Ok((kind, end));
+            return Ok(statement);
         }
-        let span = self.cursor.span();
-        let text = self.cursor.word();
-        self.cursor.expect(Token::String, "a string")?;
-        if let StatementKind::Message(message) = &mut kind {
-            let inside =
-                Span::new(span.start as usize + 1, (span.end as usize - 1).max(span.start as usize + 1));
-            match expr::parse(text.trim_matches('"'), inside.start, Dialect::NuScr) {
-                Ok(expr) => message.annotation = Some((Arc::new(expr), inside)),
+        let text = self.string()?;
+        statement.span = statement.span.to(text.span);
+        if let StatementKind::Message(message) = &mut statement.kind {
+            match expr::parse(&text.text, text.span.start + 1, Dialect::NuScr) {
+                Ok(expr) => message.annotation = Some(Arc::new(expr)),
                 Err(error) => self.cursor.diagnostics.push(assertion_syntax(&error)),
             }
         }
-        Ok((kind, span))
+        statement.annotation = Some(Name { text: text.text.trim().into(), span: text.span });
+        Ok(statement)
     }
 
     fn do_statement(&mut self) -> Parsed<StatementKind> {
@@ -292,9 +288,7 @@ impl Parser<'_> {
 
     fn do_argument(&mut self) -> Parsed<MessageSyntax> {
         let argument = self.message()?;
-        if self.cursor.eat_word("as") {
-            self.cursor.name("a name")?;
-        }
+        self.renaming(argument.label.clone(), "a name")?;
         Ok(argument)
     }
 
@@ -304,10 +298,7 @@ impl Parser<'_> {
         loop {
             let role = self.cursor.name("the name of a role")?;
             // Scribble's `do P(A as B)`: A plays B; the order of roles says so already.
-            if self.cursor.eat_word("as") {
-                self.cursor.name("the name of a role")?;
-            }
-            roles.push(role);
+            roles.push(self.renaming(role, "the name of a role")?.0);
             if !self.cursor.eat(Token::Comma) {
                 break;
             }
@@ -334,12 +325,12 @@ impl Parser<'_> {
                 self.cursor.expect(Token::Greater, "`,` or `>`")?;
             }
             self.cursor.expect(Token::Colon, "`:`")?;
-            let ty = self.rec_parameter_type()?;
+            let (alias, ty, refinement) = self.rec_parameter_type()?;
             if self.cursor.peek() != Token::Equals {
                 return Err(self.cursor.unexpected(&["`=` and an initial value"]));
             }
             let initial = self.expression(Dialect::NuScr)?;
-            parameters.push(RecParameter { name, roles, ty, initial });
+            parameters.push(RecParameter { name, roles, alias, ty, refinement, initial });
             if !self.cursor.eat(Token::Comma) {
                 break;
             }
@@ -348,36 +339,56 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    /// `int`, or nuScr's `(x: int{x >= 0})`, whose refinement is not checked here.
-    fn rec_parameter_type(&mut self) -> Parsed<crate::scr::ast::TypeSyntax> {
+    /// `int`, a tuple, or nuScr's `(x: int{x >= 0})`: what the value is called there, its type, and its
+    /// refinement. Parentheses around one type only group.
+    fn rec_parameter_type(&mut self) -> Parsed<(Option<Name>, TypeSyntax, Option<Written>)> {
+        let start = self.cursor.span();
         let parenthesised = self.cursor.eat(Token::LeftParen);
+        if parenthesised && self.cursor.peek() == Token::RightParen {
+            self.cursor.advance();
+            return Ok((None, TypeSyntax::Tuple(Vec::new(), start.to(self.here())), None));
+        }
+        let mut alias = None;
         if self.cursor.peek_second().0 == Token::Colon {
-            self.cursor.name("a name")?;
+            alias = Some(self.cursor.name("a name")?);
             self.cursor.expect(Token::Colon, "`:`")?;
         }
-        let ty = self.payload_type()?;
-        if self.cursor.peek() == Token::LeftBrace {
-            self.expression(Dialect::NuScr)?;
-            self.cursor.expect(Token::RightBrace, "`}`")?;
-        }
+        let mut ty = self.payload_type()?;
+        let refinement = self.refinement()?;
         if parenthesised {
-            self.cursor.expect(Token::RightParen, "`)`")?;
+            if alias.is_none() && refinement.is_none() && self.cursor.peek() == Token::Comma {
+                ty = self.tuple_from(ty, start)?;
+            } else {
+                self.cursor.expect(Token::RightParen, "`)`")?;
+            }
         }
-        Ok(ty)
+        Ok((alias, ty, refinement))
     }
 
-    fn continue_arguments(&mut self) -> Parsed<Vec<Arc<referee_theory::expr::Expr>>> {
+    /// The rest of a tuple that began with `first` at `start`, from the comma on.
+    fn tuple_from(&mut self, first: TypeSyntax, start: Span) -> Parsed<TypeSyntax> {
+        let mut parts = vec![first];
+        while self.cursor.eat(Token::Comma) && self.cursor.peek() != Token::RightParen {
+            parts.push(self.payload_type()?);
+        }
+        let end = self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        Ok(TypeSyntax::Tuple(parts, start.to(end)))
+    }
+
+    fn continue_arguments(&mut self) -> Parsed<Vec<Written>> {
         let mut arguments = Vec::new();
-        while matches!(self.cursor.peek(), Token::LeftBracket | Token::Comma) {
+        if self.cursor.peek() != Token::LeftBracket {
+            return Ok(arguments);
+        }
+        loop {
             arguments.push(self.expression(Dialect::NuScr)?);
             if self.cursor.eat(Token::RightBracket) {
-                break;
+                return Ok(arguments);
             }
             if self.cursor.peek() != Token::Comma {
                 return Err(self.cursor.unexpected(&["`,`", "`]`"]));
             }
         }
-        Ok(arguments)
     }
 
     /// Goes on behind the statement that could not be understood: after its `;` or its block, or at the
@@ -409,4 +420,8 @@ impl Parser<'_> {
             self.cursor.advance();
         }
     }
+}
+
+fn compound(kind: StatementKind, head: Span) -> Statement {
+    Statement { kind, annotation: None, span: head }
 }

@@ -1,0 +1,5 @@
+//! `.scr` text: the formatter, the printer and the parser's robustness.
+
+mod corpus;
+mod format;
+mod same;
