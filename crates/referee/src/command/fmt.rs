@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::Language;
-use referee::syntax::scr::format;
+use referee::syntax::scr;
 
 use crate::Outcome;
 use crate::input::{self, Input};
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 fn one(file: &Path, input: &Input, check: bool) -> Result<Outcome> {
-    let formatted = match format::format(&input.text) {
+    let formatted = match scr::format(&input.text) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             let renderer = Renderer::new(&io::stderr());
