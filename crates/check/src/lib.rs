@@ -1,1 +1,28 @@
-//! Placeholder header, replaced as the crate is written.
+//! Asynchronous compatibility of a system of machines: bounded exploration, k-multiparty compatibility
+//! (paper `003`), and a witness for every negative answer.
+
+pub mod csa;
+mod examine;
+mod explore;
+mod graph;
+mod layout;
+pub mod model;
+pub mod properties;
+mod reach;
+pub mod report;
+mod store;
+
+pub use csa::{Defect, Shape, Undirected};
+pub use examine::Reduction;
+pub use explore::{Observer, Progress, Stop};
+pub use model::{Model, Semantics, StateKind};
+pub use properties::Property;
+pub use report::BoundReport;
+
+/// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
+/// explored, whether or not the reduction is justified for the system.
+#[must_use]
+pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
+    let limits = explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None };
+    BoundReport::of(&examine::examine(model, bound, reduction, limits, &mut ()))
+}
