@@ -53,6 +53,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) states: usize,
     pub(crate) memory: usize,
     pub(crate) cancel: Option<&'a AtomicBool>,
+    pub(crate) threads: usize,
 }
 
 impl Limits<'_> {

@@ -84,11 +84,6 @@ impl Layout {
         self.queues[channel].length.get(words)
     }
 
-    pub(crate) fn is_full(&self, words: &[u64], channel: usize) -> bool {
-        let queue = &self.queues[channel];
-        queue.length.get(words) >= queue.capacity
-    }
-
     /// The symbol at `position` of `channel`, 0 being the head.
     pub(crate) fn symbol(&self, words: &[u64], channel: usize, position: u32) -> u32 {
         self.queues[channel].get(words, position)

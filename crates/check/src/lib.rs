@@ -1,28 +1,37 @@
 //! Asynchronous compatibility of a system of machines: bounded exploration, k-multiparty compatibility
 //! (paper `003`), and a witness for every negative answer.
 
+pub mod check;
 pub mod csa;
 mod examine;
+mod explain;
 mod explore;
+mod find;
 mod graph;
 mod layout;
 pub mod model;
 pub mod properties;
 mod reach;
 pub mod report;
+mod saturate;
 mod store;
+pub mod verdict;
+pub mod witness;
 
+pub use check::{Options, check};
 pub use csa::{Defect, Shape, Undirected};
 pub use examine::Reduction;
 pub use explore::{Observer, Progress, Stop};
 pub use model::{Model, Semantics, StateKind};
 pub use properties::Property;
-pub use report::BoundReport;
+pub use report::{BoundReport, Report};
+pub use verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
 
 /// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
 /// explored, whether or not the reduction is justified for the system.
 #[must_use]
 pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
-    let limits = explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None };
+    let limits = explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1 };
     BoundReport::of(&examine::examine(model, bound, reduction, limits, &mut ()))
 }

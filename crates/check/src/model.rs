@@ -79,8 +79,6 @@ pub struct Model {
     /// `locals[offsets[role] + state]`.
     pub(crate) locals: Vec<Local>,
     pub(crate) offsets: Vec<u32>,
-    /// Role indices sorted by name, as strings.
-    pub(crate) by_name: Vec<u32>,
     /// For each channel, its rank in the order of (sender name, receiver name).
     pub(crate) channel_rank: Vec<u32>,
 }
@@ -125,9 +123,8 @@ impl Model {
         }
         offsets.push(narrow(locals.len()));
         let channels = builder.channels;
-        let by_name = sorted_by_name(system);
-        let channel_rank = rank_channels(&channels, &by_name);
-        Self { system: system.clone(), semantics, moves, channels, locals, offsets, by_name, channel_rank }
+        let channel_rank = rank_channels(&channels, &sorted_by_name(system));
+        Self { system: system.clone(), semantics, moves, channels, locals, offsets, channel_rank }
     }
 
     /// The system this is the model of.

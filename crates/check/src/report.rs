@@ -1,7 +1,10 @@
 //! What a check answers.
 
+use crate::csa::Shape;
 use crate::examine::{Examined, Reduction};
 use crate::explore::Stop;
+use crate::model::Semantics;
+use crate::verdict::Verdict;
 
 /// What was found at one bound. A property that was not computed is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,30 @@ impl BoundReport {
             progress: answers.map(|a| a.progress.is_empty()),
             stable: stable.map(|a| a.stable.is_empty()),
             stopped: examined.stopped,
+        }
+    }
+}
+
+/// Everything a check answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What holds of the machines whatever the bound.
+    pub shape: Shape,
+    /// How messages travelled.
+    pub semantics: Semantics,
+    /// What was found at each bound tried.
+    pub bounds: Vec<BoundReport>,
+    /// The conclusion.
+    pub verdict: Verdict,
+}
+
+impl Report {
+    /// The least bound at which the system is k-multiparty compatible, if it was shown to be safe.
+    #[must_use]
+    pub fn least_k(&self) -> Option<u32> {
+        match self.verdict {
+            Verdict::Safe { k, .. } => Some(k),
+            _ => None,
         }
     }
 }

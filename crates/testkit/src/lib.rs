@@ -1,6 +1,8 @@
-//! What tests share: readers of the corpora of other tools. Never a dependency of the product.
+//! What tests share: readers of the corpora of other tools, enumerators of all small inputs. Never a
+//! dependency of the product.
 //!
 //! [`corpus`] finds the corpus and reads KMC's two languages with a reader of its own, so that the tests of
-//! the checker do not depend on the parsers.
+//! the checker do not depend on the parsers; [`systems`] enumerates all small systems.
 
 pub mod corpus;
+pub mod systems;

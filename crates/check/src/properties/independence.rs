@@ -30,15 +30,6 @@ pub(crate) fn splits_sends(graph: &Graph<'_>, words: &[u64], role: usize) -> boo
     }
 }
 
-/// Two receptions from different senders in one local state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Race {
-    /// The move that can be made.
-    pub(crate) first: u32,
-    /// The move that must not become possible.
-    pub(crate) second: u32,
-}
-
 /// For each reception, the other receptions of its state that are from other senders and can be sent at all.
 pub(crate) fn races(graph: &Graph<'_>) -> Vec<Vec<u32>> {
     let model = graph.model;
