@@ -162,8 +162,14 @@ impl Numbering {
 /// TS_k(S), Definition 13.
 #[must_use]
 pub fn transition_system(system: &System, bound: usize) -> TransitionSystem {
+    transition_system_from(system, bound, Configuration::initial(system))
+}
+
+/// What is k-reachable from `start`, which becomes number 0.
+#[must_use]
+pub fn transition_system_from(system: &System, bound: usize, start: Configuration) -> TransitionSystem {
     let mut numbering = Numbering::default();
-    numbering.of(Configuration::initial(system));
+    numbering.of(start);
     let mut edges = Vec::new();
     while edges.len() < numbering.states.len() {
         let source = numbering.states[edges.len()].clone();
@@ -174,6 +180,33 @@ pub fn transition_system(system: &System, bound: usize) -> TransitionSystem {
         edges.push(row);
     }
     TransitionSystem { states: numbering.states, edges, bound }
+}
+
+/// Whether an execution from `start` within `bound` fires an action that satisfies `wanted`. `None` when
+/// more than `most` configurations would have to be looked at.
+pub fn can_happen(
+    system: &System,
+    bound: usize,
+    start: &Configuration,
+    most: usize,
+    wanted: impl Fn(&Act) -> bool,
+) -> Option<bool> {
+    let mut seen = BTreeSet::from([start.clone()]);
+    let mut agenda = vec![start.clone()];
+    while let Some(s) = agenda.pop() {
+        for (act, target) in successors(system, &s, bound) {
+            if wanted(&act) {
+                return Some(true);
+            }
+            if seen.insert(target.clone()) {
+                agenda.push(target);
+            }
+        }
+        if seen.len() > most {
+            return None;
+        }
+    }
+    Some(false)
 }
 
 /// RTS_k(S): Algorithm 1, line by line, with the agenda and the order of sets of the paper's tool.

@@ -90,6 +90,21 @@ impl Alphabet {
         self.machine(role, &slots, &table)
     }
 
+    /// `machine` from the other side: what it sends `role` receives, and the other way round.
+    #[must_use]
+    pub fn dual(&self, machine: &Machine, role: usize) -> Machine {
+        let mut builder = MachineBuilder::new(Role(u16::try_from(role).unwrap_or(u16::MAX)));
+        for _ in machine.states() {
+            builder.add_state();
+        }
+        for state in machine.states() {
+            for t in machine.transitions(state) {
+                builder.add_transition(state, Transition { action: t.action.dual(), peer: machine.role(), ..*t });
+            }
+        }
+        builder.finish()
+    }
+
     fn slots(&self, role: usize) -> Vec<(Role, Message)> {
         self.vocabulary
             .roles()

@@ -4,6 +4,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agnosticity;
+mod independence;
+mod lifting;
 mod reduction;
 
 use referee_testkit::systems::{Alphabet, Rng};

@@ -83,3 +83,37 @@ impl Weak {
             .all(|(act, u)| other.weak(t, *act).into_iter().any(|v| related(*u, v)))
     }
 }
+
+/// Whether one role's projections of two transition systems have the same weak traces: the subset
+/// construction on both at once.
+#[must_use]
+pub fn same_weak_traces(left: &TransitionSystem, right: &TransitionSystem, role: Role) -> bool {
+    let left = Weak::of(left, role);
+    let right = Weak::of(right, role);
+    let start = (left.silent[0].clone(), right.silent[0].clone());
+    let mut seen = BTreeSet::from([start.clone()]);
+    let mut agenda = vec![start];
+    while let Some((s, t)) = agenda.pop() {
+        let actions: BTreeSet<Act> = left.visible(&s).chain(right.visible(&t)).collect();
+        for act in actions {
+            let next = (left.after(&s, act), right.after(&t, act));
+            if next.0.is_empty() != next.1.is_empty() {
+                return false;
+            }
+            if seen.insert(next.clone()) {
+                agenda.push(next);
+            }
+        }
+    }
+    true
+}
+
+impl Weak {
+    fn visible<'a>(&'a self, states: &'a BTreeSet<usize>) -> impl Iterator<Item = Act> + 'a {
+        states.iter().flat_map(|&s| self.strong[s].iter().filter_map(|(act, _)| *act))
+    }
+
+    fn after(&self, states: &BTreeSet<usize>, act: Act) -> BTreeSet<usize> {
+        states.iter().flat_map(|&s| self.weak(s, Some(act))).collect()
+    }
+}
