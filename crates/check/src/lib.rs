@@ -1,1 +1,49 @@
-//! Placeholder header, replaced as the crate is written.
+//! Asynchronous compatibility of a system of machines: bounded exploration, k-multiparty compatibility
+//! (paper `003`), and a witness for every negative answer.
+
+pub mod agnostic;
+pub mod check;
+pub mod csa;
+mod examine;
+mod explain;
+mod explore;
+mod find;
+mod graph;
+mod layout;
+pub mod model;
+pub mod properties;
+mod reach;
+pub mod report;
+mod saturate;
+mod store;
+pub mod verdict;
+pub mod witness;
+
+pub use agnostic::Agnosticity;
+pub use check::{Options, check};
+pub use csa::{Defect, Shape, Undirected};
+pub use examine::Reduction;
+pub use explore::{Observer, Progress, Stop};
+pub use model::{Model, Semantics, StateKind};
+pub use properties::Property;
+pub use report::{BoundReport, Report};
+pub use verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
+
+const UNLIMITED: explore::Limits<'static> =
+    explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1 };
+
+/// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
+/// explored, whether or not the reduction is justified for the system.
+#[must_use]
+pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
+    BoundReport::of(&examine::examine(model, bound, reduction, UNLIMITED, &mut ()))
+}
+
+/// Whether each role behaves the same under `k` and `k + 1` (paper `003`, Theorem 3).
+///
+/// # Errors
+/// Why the exploration was stopped.
+pub fn bound_agnosticity(model: &Model, k: u32) -> Result<Agnosticity, Stop> {
+    agnostic::agnosticity(model, k, UNLIMITED, &mut ())
+}

@@ -1,1 +1,8 @@
-//! Placeholder header, replaced as the crate is written.
+//! What tests share: readers of the corpora of other tools, enumerators of all small inputs. Never a
+//! dependency of the product.
+//!
+//! [`corpus`] finds the corpus and reads KMC's two languages with a reader of its own, so that the tests of
+//! the checker do not depend on the parsers; [`systems`] enumerates all small systems.
+
+pub mod corpus;
+pub mod systems;

@@ -1,0 +1,280 @@
+//! Algorithm 2 of paper `003`: the least bound at which the premises of Theorem 5 hold, and what is to be
+//! said when there is none.
+
+use std::sync::atomic::AtomicBool;
+
+use referee_theory::System;
+
+use crate::csa::{Defect, Shape};
+use crate::examine::{Answers, Examined, Reduction, examine};
+use crate::explore::{Limits, Observer, Stop};
+use crate::find::Finder;
+use crate::model::{Model, Semantics};
+use crate::properties::Property;
+use crate::report::{BoundReport, Report};
+use crate::verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+use crate::witness::Witness;
+
+/// What to check and how far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The smallest bound tried.
+    pub min_k: u32,
+    /// The largest bound tried.
+    pub max_k: u32,
+    /// Which part of TS_k is explored.
+    pub reduction: Reduction,
+    /// How messages travel.
+    pub semantics: Semantics,
+    /// The most configurations of one exploration.
+    pub max_states: usize,
+    /// The most bytes of one exploration.
+    pub max_memory: usize,
+    /// How many threads may explore.
+    pub threads: usize,
+    /// Up to this many configurations, a negative answer from a reduced graph is looked at again without
+    /// reduction, for the shortest witness.
+    pub witness_states: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            min_k: 1,
+            max_k: 4,
+            reduction: Reduction::Sound,
+            semantics: Semantics::PeerToPeer,
+            max_states: usize::MAX,
+            max_memory: usize::MAX,
+            threads: 1,
+            witness_states: 100_000,
+        }
+    }
+}
+
+impl Options {
+    /// Only the bound `k`.
+    #[must_use]
+    pub fn exactly(k: u32) -> Self {
+        Self { min_k: k, max_k: k, ..Self::default() }
+    }
+}
+
+/// Checks `system`: properties of its shape, of each bound, and the verdict.
+///
+/// `cancel` may be set by another thread: the exploration then stops, and the verdict says so.
+#[must_use]
+pub fn check(
+    system: &System,
+    options: &Options,
+    cancel: Option<&AtomicBool>,
+    observer: &mut dyn Observer,
+) -> Report {
+    let shape = Shape::of(system);
+    let model = Model::new(system, options.semantics);
+    let limits = Limits { states: options.max_states, memory: options.max_memory, cancel, threads: options.threads };
+    let mut checker = Checker { shape: &shape, model: &model, options, limits, observer, bounds: Vec::new() };
+    let verdict = checker.run();
+    let bounds = checker.bounds;
+    Report { shape, semantics: options.semantics, bounds, verdict }
+}
+
+struct Checker<'a> {
+    shape: &'a Shape,
+    model: &'a Model,
+    options: &'a Options,
+    limits: Limits<'a>,
+    observer: &'a mut dyn Observer,
+    bounds: Vec<BoundReport>,
+}
+
+impl<'a> Checker<'a> {
+    fn run(&mut self) -> Verdict {
+        let mut last = unknown(Reason::NoBound, "no bound was tried");
+        for k in self.options.min_k..=self.options.max_k {
+            let examined = self.examine(k);
+            self.bounds.push(BoundReport::of(&examined));
+            match self.conclude(k, &examined) {
+                Verdict::Unknown { reason: reason @ Reason::Stopped { .. }, explanation } => {
+                    return Verdict::Unknown { reason, explanation };
+                }
+                verdict @ Verdict::Unknown { .. } => last = verdict,
+                verdict => return verdict,
+            }
+        }
+        last
+    }
+
+    /// The reduction is used only where it is justified: for communicating session automata with one channel
+    /// per pair whose reduced graph is bound independent. Otherwise all of TS_k is explored.
+    fn examine(&mut self, k: u32) -> Examined<'a> {
+        let plain = self.options.semantics == Semantics::PeerToPeer && self.shape.is_csa();
+        let reduction = match self.options.reduction {
+            Reduction::Sound if !plain => Reduction::None,
+            Reduction::Paper if self.options.semantics == Semantics::Mailbox => Reduction::None,
+            other => other,
+        };
+        let examined = examine(self.model, k, reduction, self.limits, self.observer);
+        let justified = examined.answers.as_ref().is_none_or(|answers| self.independent(answers).is_ok());
+        if reduction != Reduction::Sound || justified {
+            return examined;
+        }
+        let full = examine(self.model, k, Reduction::None, self.limits, self.observer);
+        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) { full } else { examined }
+    }
+
+    /// The bound independence premises of Theorem 5, or the property that fails.
+    fn independent(&self, answers: &Answers) -> Result<Premises, Property> {
+        let output = if self.shape.is_send_directed() {
+            OutputGround::SendDirected
+        } else if answers.is_output_independent() {
+            OutputGround::OutputIndependent
+        } else {
+            return Err(Property::OutputIndependence);
+        };
+        let input = if self.shape.is_receive_directed() {
+            InputGround::ReceiveDirected
+        } else if answers.strong.is_empty() {
+            InputGround::StrongInputIndependent
+        } else if answers.is_input_independent() {
+            InputGround::ChainedInputIndependent
+        } else if answers.is_chained().is_none() {
+            return Err(Property::StrongInputIndependence);
+        } else {
+            return Err(Property::ChainedInputIndependence);
+        };
+        Ok(Premises { output, input })
+    }
+
+    fn conclude(&self, k: u32, examined: &Examined<'_>) -> Verdict {
+        let Some(answers) = &examined.answers else {
+            return self.stopped(k, examined);
+        };
+        let premises = self.premises(answers);
+        if let (Ok(premises), true) = (premises, answers.is_safe()) {
+            return Verdict::Safe { k, premises };
+        }
+        // For the shortest witness, and for violations that only the full graph shows to be real.
+        let full = self.full(k, examined);
+        let (graph, answers, is_full) = match &full {
+            Some(full) => match &full.answers {
+                Some(answers) => (&full.graph, answers, true),
+                None => (&examined.graph, answers, examined.reduction == Reduction::None),
+            },
+            None => (&examined.graph, answers, examined.reduction == Reduction::None),
+        };
+        let finder = Finder { graph, answers, full: is_full };
+        // Algorithm 1 as printed proves nothing: its violations must be real on their own.
+        let lemma = premises.ok().filter(|_| examined.reduction != Reduction::Paper).map(Ground::Premises);
+        if let Some((witness, ground)) = finder.real_violation(lemma) {
+            return Verdict::Unsafe { k, ground, witness: Box::new(witness) };
+        }
+        self.unknown(k, &finder, premises)
+    }
+
+    /// All premises of Theorem 5 but k-safety.
+    fn premises(&self, answers: &Answers) -> Result<Premises, Option<Property>> {
+        if !self.shape.is_csa() || self.options.semantics == Semantics::Mailbox {
+            return Err(None);
+        }
+        let premises = self.independent(answers).map_err(Some)?;
+        if answers.exhaustive.is_empty() { Ok(premises) } else { Err(Some(Property::Exhaustivity)) }
+    }
+
+    fn full<'g>(&self, k: u32, examined: &Examined<'g>) -> Option<Examined<'g>> {
+        if examined.reduction == Reduction::None {
+            return None;
+        }
+        let limits = self.limits.at_most(self.options.witness_states);
+        let full = examine(examined.graph.model, k, Reduction::None, limits, &mut ());
+        full.answers.is_some().then_some(full)
+    }
+
+    fn stopped(&self, k: u32, examined: &Examined<'_>) -> Verdict {
+        let stop = examined.stopped.unwrap_or(Stop::Cancelled);
+        let (states, transitions) = (examined.graph.states(), examined.graph.transitions());
+        let (why, help) = match stop {
+            Stop::States => ("the limit on configurations was reached", "raise it, or lower the bound"),
+            Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
+            Stop::Cancelled => ("the check was cancelled", "let it run longer"),
+        };
+        let text = format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
+        unknown(Reason::Stopped { stop, k }, text)
+    }
+
+    fn unknown(&self, k: u32, finder: &Finder<'_>, premises: Result<Premises, Option<Property>>) -> Verdict {
+        if self.options.semantics == Semantics::Mailbox {
+            return unknown(
+                Reason::Mailbox,
+                format!("no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"),
+            );
+        }
+        if let Some(defect) = self.shape.defects.first() {
+            return unknown(Reason::NotSessionAutomata(*defect), self.defect(defect));
+        }
+        match premises {
+            Ok(_) => match finder.any_violation() {
+                Some(witness) => {
+                    let text = explained(&witness, "perhaps only because of the bound: a larger k may help");
+                    unknown(Reason::Bound(Box::new(witness)), text)
+                }
+                None => unknown(
+                    Reason::FalseAlarm { k },
+                    format!(
+                        "at k = {k} Algorithm 1 as printed ignores a pending action and reports a violation that \
+                         the unreduced system does not have: use the sound reduction"
+                    ),
+                ),
+            },
+            Err(property) => {
+                let property = property.unwrap_or(Property::Exhaustivity);
+                let Some(witness) = finder.violation(property) else {
+                    return unknown(
+                        Reason::FalseAlarm { k },
+                        format!("at k = {k} the reduced graph fails {}, the full one does not", property.name()),
+                    );
+                };
+                let help = match property {
+                    Property::OutputIndependence => "a larger k may help, or a choice that sends to one peer",
+                    Property::Exhaustivity => "a larger k may help, unless that channel never drains",
+                    _ => "receptions of one state from different senders race: order them, or let one sender decide",
+                };
+                let text = explained(&witness, help);
+                if property == Property::StrongInputIndependence {
+                    return unknown(Reason::ChainTooLong(Box::new(witness)), text);
+                }
+                unknown(Reason::Premise(Box::new(witness)), text)
+            }
+        }
+    }
+
+    fn defect(&self, defect: &Defect) -> String {
+        let system = self.model.system();
+        let vocabulary = system.vocabulary();
+        let role = vocabulary.role_name(defect.role());
+        let state = system.machine(defect.role()).state_name(defect.state());
+        match defect {
+            Defect::Mixed { send, receive, .. } => format!(
+                "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` from `{}`",
+                vocabulary.label_of(send.message),
+                vocabulary.role_name(send.peer),
+                vocabulary.label_of(receive.message),
+                vocabulary.role_name(receive.peer),
+            ),
+            Defect::Nondeterministic { transitions: [first, _], .. } => format!(
+                "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`",
+                vocabulary.role_name(first.peer),
+                first.action.symbol(),
+                vocabulary.label_of(first.message),
+            ),
+        }
+    }
+}
+
+fn unknown(reason: Reason, explanation: impl Into<String>) -> Verdict {
+    Verdict::Unknown { reason, explanation: explanation.into() }
+}
+
+fn explained(witness: &Witness, help: &str) -> String {
+    format!("k = {}: {} fails: {}; {help}", witness.bound, witness.property.name(), witness.explanation)
+}
