@@ -72,7 +72,8 @@ pub fn check(
 ) -> Report {
     let shape = Shape::of(system);
     let model = Model::new(system, options.semantics);
-    let limits = Limits { states: options.max_states, memory: options.max_memory, cancel, threads: options.threads };
+    let limits =
+        Limits { states: options.max_states, memory: options.max_memory, cancel, threads: options.threads };
     let mut checker = Checker { shape: &shape, model: &model, options, limits, observer, bounds: Vec::new() };
     let verdict = checker.run();
     let bounds = checker.bounds;
@@ -198,7 +199,8 @@ impl<'a> Checker<'a> {
             Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
             Stop::Cancelled => ("the check was cancelled", "let it run longer"),
         };
-        let text = format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
+        let text =
+            format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
         unknown(Reason::Stopped { stop, k }, text)
     }
 
@@ -206,7 +208,9 @@ impl<'a> Checker<'a> {
         if self.options.semantics == Semantics::Mailbox {
             return unknown(
                 Reason::Mailbox,
-                format!("no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"),
+                format!(
+                    "no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"
+                ),
             );
         }
         if let Some(defect) = self.shape.defects.first() {
@@ -231,13 +235,18 @@ impl<'a> Checker<'a> {
                 let Some(witness) = finder.violation(property) else {
                     return unknown(
                         Reason::FalseAlarm { k },
-                        format!("at k = {k} the reduced graph fails {}, the full one does not", property.name()),
+                        format!(
+                            "at k = {k} the reduced graph fails {}, the full one does not",
+                            property.name()
+                        ),
                     );
                 };
                 let help = match property {
                     Property::OutputIndependence => "a larger k may help, or a choice that sends to one peer",
                     Property::Exhaustivity => "a larger k may help, unless that channel never drains",
-                    _ => "receptions of one state from different senders race: order them, or let one sender decide",
+                    _ => {
+                        "receptions of one state from different senders race: order them, or let one sender decide"
+                    }
                 };
                 let text = explained(&witness, help);
                 if property == Property::StrongInputIndependence {

@@ -34,7 +34,7 @@ enum Command {
 }
 
 /// What a command came to; the numbers are part of the contract with scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// All holds.
     Holds = 0,
@@ -42,6 +42,21 @@ pub(crate) enum Outcome {
     Violated = 1,
     /// The input or the call is wrong.
     WrongInput = 2,
+    /// There is no answer within the bound given.
+    NoAnswer = 3,
+}
+
+impl Outcome {
+    /// What two outcomes come to together: wrong input first, then violations, then missing answers.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let rank = |outcome| match outcome {
+            Self::Holds => 0,
+            Self::NoAnswer => 1,
+            Self::Violated => 2,
+            Self::WrongInput => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
 }
 
 fn main() -> ExitCode {

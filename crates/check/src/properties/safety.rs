@@ -13,7 +13,8 @@ pub(crate) fn eventual_reception(graph: &Graph<'_>, components: &Components) -> 
     let mut bad = StateSet::new(graph.states());
     for first in (0..graph.model.channels.len()).step_by(64) {
         let end = graph.model.channels.len().min(first + 64);
-        let masks = components.eventually_fired(graph, &receptions(graph, |step| (step.0 as usize, first, end)));
+        let masks =
+            components.eventually_fired(graph, &receptions(graph, |step| (step.0 as usize, first, end)));
         for state in 0..graph.states() {
             let words = graph.words(state);
             let received = masks[components.of[state as usize] as usize];
@@ -32,7 +33,8 @@ pub(crate) fn progress(graph: &Graph<'_>, components: &Components) -> StateSet {
     let roles = graph.model.role_count();
     for first in (0..roles).step_by(64) {
         let end = roles.min(first + 64);
-        let masks = components.eventually_fired(graph, &receptions(graph, |step| (step.1 as usize, first, end)));
+        let masks =
+            components.eventually_fired(graph, &receptions(graph, |step| (step.1 as usize, first, end)));
         for state in 0..graph.states() {
             let words = graph.words(state);
             let received = masks[components.of[state as usize] as usize];
@@ -50,8 +52,7 @@ pub(crate) fn progress(graph: &Graph<'_>, components: &Components) -> StateSet {
 
 /// Where the channels can never all be emptied.
 pub(crate) fn stability(graph: &Graph<'_>, components: &Components) -> StateSet {
-    let masks =
-        components.eventually(graph, |state| u64::from(graph.layout.is_stable(graph.words(state))));
+    let masks = components.eventually(graph, |state| u64::from(graph.layout.is_stable(graph.words(state))));
     let mut bad = StateSet::new(graph.states());
     for state in 0..graph.states() {
         if masks[components.of[state as usize] as usize] == 0 {

@@ -116,7 +116,9 @@ fn describes(system: &System, witness: &Witness, end: &kmc::Configuration) -> bo
         && witness.end.queues.iter().all(|queue| {
             let Some(from) = queue.from else { return false };
             let held = end.channels.get(&(from, queue.to));
-            held.is_some_and(|held| held.iter().copied().eq(queue.messages.iter().map(|&(_, m)| signature(m))))
+            held.is_some_and(|held| {
+                held.iter().copied().eq(queue.messages.iter().map(|&(_, m)| signature(m)))
+            })
         })
 }
 

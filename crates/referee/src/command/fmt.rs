@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             }
             bail!("`{}` is written in `{language}`; only `.scr` files are formatted", input.name);
         }
-        outcome = outcome.max(one(&file, &input, arguments.check)?);
+        outcome = outcome.and(one(&file, &input, arguments.check)?);
     }
     Ok(outcome)
 }
