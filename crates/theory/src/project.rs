@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::global::{Global, GlobalType, NodeId};
 use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition};
@@ -39,7 +40,39 @@ enum Item {
     Receive(NodeId, u32),
 }
 
-type Items = Rc<[Item]>;
+/// A state of the projection: sorted, without repetitions. Nearly always there is just one item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Items {
+    One(Item),
+    Several(Rc<[Item]>),
+}
+
+impl Items {
+    fn new(mut items: Vec<Item>) -> Self {
+        items.sort_unstable();
+        items.dedup();
+        match items[..] {
+            [item] => Self::One(item),
+            _ => Self::Several(items.into()),
+        }
+    }
+
+    fn as_slice(&self) -> &[Item] {
+        match self {
+            Self::One(item) => std::slice::from_ref(item),
+            Self::Several(items) => items,
+        }
+    }
+}
+
+/// A transition of the projection, and the nodes it may lead to.
+struct Merged {
+    action: Action,
+    peer: Role,
+    message: Message,
+    origin: Origin,
+    nexts: SmallVec<[NodeId; 1]>,
+}
 
 /// Why a global type has no projection onto a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,21 +176,21 @@ impl Projection<'_> {
         let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
         let mut queue = VecDeque::new();
         let initial = self.closure(self.global.root());
-        numbers.insert(Rc::clone(&initial), builder.add_state());
-        queue.push_back(initial);
-        while let Some(items) = queue.pop_front() {
-            let source = numbers[&items];
-            for (action, peer, message, origin, nexts) in self.merge(&items)? {
+        let source = builder.add_state();
+        numbers.insert(initial.clone(), source);
+        queue.push_back((initial, source));
+        while let Some((items, source)) = queue.pop_front() {
+            for Merged { action, peer, message, origin, nexts } in self.merge(items.as_slice())? {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
                     Some(&known) => known,
                     None => {
                         if numbers.len() >= MAX_STATES {
-                            return Err(self.conflict(Conflict::TooLarge, items[0], items[0]));
+                            return Err(self.conflict(Conflict::TooLarge, Item::End, Item::End));
                         }
                         let fresh = builder.add_state();
-                        numbers.insert(Rc::clone(&target_items), fresh);
-                        queue.push_back(target_items);
+                        numbers.insert(target_items.clone(), fresh);
+                        queue.push_back((target_items, fresh));
                         fresh
                     }
                 };
@@ -168,15 +201,11 @@ impl Projection<'_> {
     }
 
     /// The transitions of the state `items`, each with the nodes it may lead to.
-    #[expect(clippy::type_complexity, reason = "private, and a struct would only name the tuple")]
-    fn merge(
-        &self,
-        items: &[Item],
-    ) -> Result<Vec<(Action, Role, Message, Origin, Vec<NodeId>)>, ProjectionError> {
+    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, ProjectionError> {
         let Some(&first) = items.first() else { return Ok(Vec::new()) };
         let vocabulary = self.global.vocabulary();
         // Transitions in the order of the text; the map finds the one that a further item joins.
-        let mut merged: Vec<(Action, Role, Message, Origin, Vec<NodeId>)> = Vec::new();
+        let mut merged: Vec<Merged> = Vec::new();
         let mut by_label: BTreeMap<(Role, Label), usize> = BTreeMap::new();
         for &item in items {
             match (first, item) {
@@ -194,13 +223,18 @@ impl Projection<'_> {
                         let message = self.global.message_as_checked((node, index), branch.message, true);
                         if item == first {
                             by_label.insert(key, merged.len());
-                            let receiver = branch.receiver;
-                            merged.push((Action::Send, receiver, message, branch.origin, vec![branch.next]));
+                            merged.push(Merged {
+                                action: Action::Send,
+                                peer: branch.receiver,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            });
                             continue;
                         }
                         match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                            Some(known) if vocabulary.same_signature(known.2, message) => {
-                                known.4.push(branch.next);
+                            Some(known) if vocabulary.same_signature(known.message, message) => {
+                                known.nexts.push(branch.next);
                             }
                             _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
                         }
@@ -218,22 +252,27 @@ impl Projection<'_> {
                     match by_label.get(&key).map(|&slot| &mut merged[slot]) {
                         None => {
                             by_label.insert(key, merged.len());
-                            let sender = exchange.sender;
-                            merged.push((Action::Receive, sender, message, branch.origin, vec![branch.next]));
+                            merged.push(Merged {
+                                action: Action::Receive,
+                                peer: exchange.sender,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            });
                         }
                         Some(known) => {
-                            if !vocabulary.same_signature(known.2, message) {
+                            if !vocabulary.same_signature(known.message, message) {
                                 let (bare, other) = (
-                                    vocabulary.without_assertion(known.2),
+                                    vocabulary.without_assertion(known.message),
                                     vocabulary.without_assertion(message),
                                 );
                                 if !vocabulary.same_signature(bare, other) {
                                     return Err(self.conflict(Conflict::DifferentPayloads, first, item));
                                 }
                                 // The receiver cannot tell which assertion applies; the sender can.
-                                known.2 = bare;
+                                known.message = bare;
                             }
-                            known.4.push(branch.next);
+                            known.nexts.push(branch.next);
                         }
                     }
                 }
@@ -251,17 +290,18 @@ impl Projection<'_> {
         }
         let mut all: Vec<Item> = Vec::new();
         for &node in nodes {
-            all.extend_from_slice(&self.closure(node));
+            all.extend_from_slice(self.closure(node).as_slice());
         }
-        all.sort_unstable();
-        all.dedup();
-        all.into()
+        Items::new(all)
     }
 
     /// What the role can be in front of when the protocol is at `start`, sorted.
     fn closure(&mut self, start: NodeId) -> Items {
+        if let Some(item) = self.visible_at_once(start) {
+            return Items::One(item);
+        }
         if let Some(known) = self.closures.get(&start) {
-            return Rc::clone(known);
+            return known.clone();
         }
         let mut items = Vec::new();
         let mut seen = FxHashSet::default();
@@ -271,7 +311,7 @@ impl Projection<'_> {
                 continue;
             }
             if let Some(known) = self.closures.get(&node) {
-                items.extend_from_slice(known);
+                items.extend_from_slice(known.as_slice());
                 continue;
             }
             match self.global.node(node) {
@@ -290,10 +330,21 @@ impl Projection<'_> {
                 }
             }
         }
-        items.sort_unstable();
-        items.dedup();
-        let items: Items = items.into();
-        self.closures.insert(start, Rc::clone(&items));
+        let items = Items::new(items);
+        self.closures.insert(start, items.clone());
         items
+    }
+
+    /// The one thing the role does at `node`, where that is plain to see.
+    fn visible_at_once(&self, node: NodeId) -> Option<Item> {
+        match self.global.node(node) {
+            Global::End => Some(Item::End),
+            Global::Exchange(exchange) if exchange.sender == self.role => Some(Item::Send(node)),
+            Global::Exchange(exchange) => match &exchange.branches[..] {
+                [only] if only.receiver == self.role => Some(Item::Receive(node, 0)),
+                _ => None,
+            },
+            Global::Rec(_) | Global::Call(_) => None,
+        }
     }
 }

@@ -112,7 +112,7 @@ fn pretty(value: &Value) -> String {
 fn need_global(subject: &Subject) -> Result<&GlobalType> {
     subject
         .global
-        .as_ref()
+        .as_deref()
         .context("this file describes machines, not a whole protocol; use --view machine or --view local")
 }
 

@@ -14,7 +14,7 @@ use crate::input::Read;
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) vocabulary: Arc<Vocabulary>,
-    pub(super) global: Option<GlobalType>,
+    pub(super) global: Option<Arc<GlobalType>>,
     /// Per role; for a role without a projection, why.
     pub(super) machines: Vec<Result<Machine, String>>,
     document: Document,
@@ -56,7 +56,7 @@ impl Subject {
                 Some(Self {
                     name: binary.name.to_string(),
                     vocabulary: Arc::clone(&binary.vocabulary),
-                    global: session.global(binary.environment),
+                    global: session.global(binary.environment).map(Arc::new),
                     machines: machines.into_iter().map(Ok).collect(),
                     document,
                 })
