@@ -15,6 +15,7 @@ mod gt;
 mod gt_json;
 mod kmc;
 mod scala;
+mod scr;
 mod session;
 mod st;
 
@@ -22,6 +23,7 @@ pub use fsm::fsm;
 pub use gt::gt;
 pub use gt_json::gt_json;
 pub use kmc::{kmc, kmc_system};
+pub use scr::scr;
 pub use session::session;
 pub use st::st;
 

@@ -32,6 +32,7 @@ use crate::source::Origins;
 
 pub use format::format;
 pub use parser::parse as parse_module;
+pub(crate) use token::is_word;
 
 /// Reads a `.scr` text.
 #[must_use]

@@ -74,6 +74,12 @@ impl Token {
     }
 }
 
+/// Whether `text` is one word: a name, as far as the lexer is concerned.
+pub(crate) fn is_word(text: &str) -> bool {
+    let mut lexer = Token::lexer(text);
+    lexer.next() == Some(Ok(Token::Word)) && lexer.span() == (0..text.len())
+}
+
 fn line_comment(lexer: &mut Lexer<'_, Token>) {
     let rest = lexer.remainder();
     lexer.bump(rest.find('\n').unwrap_or(rest.len()));

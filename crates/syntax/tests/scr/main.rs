@@ -2,4 +2,5 @@
 
 mod corpus;
 mod format;
+mod print;
 mod same;

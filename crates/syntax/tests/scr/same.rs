@@ -1,7 +1,14 @@
 //! When two texts, or two protocols, are the same.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use referee_syntax::scr::ast::Module;
 use referee_syntax::scr::parse_module;
+use referee_theory::expr::Expr;
+use referee_theory::global::{Parameter, Rec};
+use referee_theory::machine::{MachineBuilder, Transition};
+use referee_theory::{Field, Global, GlobalType, Machine, Message, Vocabulary};
 
 /// All that the parser makes of `text`, but for places: equal exactly if the modules are.
 pub(crate) fn shape(text: &str) -> String {
@@ -51,4 +58,73 @@ pub(crate) fn difference(left: &str, right: &str) -> Option<String> {
         before = line;
     }
     None
+}
+
+/// Asserts that two global types are the same: walked in lockstep they say the same, and their roles'
+/// machines, if there are any, are bisimilar.
+pub(crate) fn assert_same_global(left: &GlobalType, right: &GlobalType, about: &str) {
+    let (l, r) = (left.vocabulary(), right.vocabulary());
+    let roles = |v: &Vocabulary| v.roles().map(|role| v.role_name(role).to_owned()).collect::<Vec<_>>();
+    assert_eq!(roles(l), roles(r), "{about}");
+    let mut seen = HashSet::from([(left.root(), right.root())]);
+    let mut pending = vec![(left.root(), right.root())];
+    let mut calls = Vec::new();
+    while let Some((a, b)) = pending.pop() {
+        let mut next = Vec::new();
+        match (left.node(a), right.node(b)) {
+            (Global::End, Global::End) => {}
+            (Global::Rec(a), Global::Rec(b)) => {
+                assert_eq!(a.level, b.level, "{about}");
+                let parameter =
+                    |p: &Parameter| (p.name.clone(), p.roles.clone(), p.ty.clone(), p.initial.clone());
+                let parameters = |r: &Rec| r.parameters.iter().map(parameter).collect::<Vec<_>>();
+                assert_eq!(parameters(a), parameters(b), "{about}");
+                next.push((a.body, b.body));
+            }
+            (Global::Call(a), Global::Call(b)) => {
+                assert_eq!(a.arguments, b.arguments, "{about}");
+                calls.push((a.target, b.target));
+            }
+            (Global::Exchange(a), Global::Exchange(b)) => {
+                assert_eq!((a.sender, a.branches.len()), (b.sender, b.branches.len()), "{about}");
+                for (a, b) in a.branches.iter().zip(&b.branches) {
+                    assert_eq!(a.receiver, b.receiver, "{about}");
+                    assert_eq!(spec(l, a.message), spec(r, b.message), "{about}");
+                    next.push((a.next, b.next));
+                }
+            }
+            (a, b) => panic!("{a:?} against {b:?}\n{about}"),
+        }
+        pending.extend(next.into_iter().filter(|pair| seen.insert(*pair)));
+    }
+    assert!(calls.iter().all(|pair| seen.contains(pair)), "calls of different definitions\n{about}");
+    for role in l.roles() {
+        match (left.project(role), right.project(role)) {
+            (Ok(a), Ok(b)) => assert!(a.bisimilar(&with_messages_of(l, r, &b), l), "{about}"),
+            (Err(_), Err(_)) => {}
+            (a, b) => panic!("{:?} against {:?}\n{about}", a.is_ok(), b.is_ok()),
+        }
+    }
+}
+
+type Spec<'a> = (&'a str, &'a [Field], Option<&'a Arc<Expr>>);
+
+fn spec(vocabulary: &Vocabulary, message: Message) -> Spec<'_> {
+    let spec = vocabulary.spec(message);
+    (vocabulary.label_name(spec.label), &spec.fields, spec.assertion.as_ref())
+}
+
+/// `machine`, its messages numbered by `vocabulary` rather than by `own`.
+fn with_messages_of(vocabulary: &Vocabulary, own: &Vocabulary, machine: &Machine) -> Machine {
+    let mut builder = MachineBuilder::new(machine.role());
+    machine.states().for_each(|_| drop(builder.add_state()));
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            let message =
+                vocabulary.messages().find(|m| spec(vocabulary, *m) == spec(own, transition.message));
+            let message = message.expect("a message of both");
+            builder.add_transition(state, Transition { message, ..*transition });
+        }
+    }
+    builder.finish()
 }
