@@ -90,20 +90,24 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
+    /// Bound after bound until one decides; only when none does are the bounds looked at again, without
+    /// reduction, for violations that the reduced graphs do not show to be real.
     fn run(&mut self) -> Verdict {
-        let mut last = unknown(Reason::NoBound, "no bound was tried");
+        let mut last = None;
         for k in self.options.min_k..=self.options.max_k {
             let examined = self.examine(k);
             self.bounds.push(BoundReport::of(&examined));
-            match self.conclude(k, &examined) {
-                Verdict::Unknown { reason: reason @ Reason::Stopped { .. }, explanation } => {
-                    return Verdict::Unknown { reason, explanation };
-                }
-                verdict @ Verdict::Unknown { .. } => last = verdict,
-                verdict => return verdict,
+            if let Some(verdict) = self.decide(k, &examined) {
+                return verdict;
+            }
+            let stopped = examined.answers.is_none();
+            last = Some((k, examined));
+            if stopped {
+                break;
             }
         }
-        last
+        let Some((k, examined)) = last else { return unknown(Reason::NoBound, "no bound was tried") };
+        self.look_again().unwrap_or_else(|| self.conclude(k, &examined))
     }
 
     /// The reduction is used only where it is justified: for communicating session automata with one channel
@@ -147,29 +151,58 @@ impl<'a> Checker<'a> {
         Ok(Premises { output, input })
     }
 
+    /// Safe by Theorem 5, or a violation that this graph shows to be real.
+    fn decide(&self, k: u32, examined: &Examined<'_>) -> Option<Verdict> {
+        let answers = examined.answers.as_ref()?;
+        let premises = self.premises(answers);
+        if answers.is_safe() {
+            return premises.ok().map(|premises| Verdict::Safe { k, premises });
+        }
+        let full = examined.reduction == Reduction::None;
+        let finder = Finder { graph: &examined.graph, answers, full };
+        // Algorithm 1 as printed proves nothing: its violations must be real on their own.
+        let lemma = premises.ok().filter(|_| examined.reduction != Reduction::Paper).map(Ground::Premises);
+        if full || lemma.is_some() || finder.looks_real() { self.violated(k, examined, lemma) } else { None }
+    }
+
+    /// The shortest real violation, from the full graph if that is small enough.
+    fn violated(&self, k: u32, examined: &Examined<'_>, lemma: Option<Ground>) -> Option<Verdict> {
+        let again = self.full(k, examined, self.options.witness_states);
+        let from = again.as_ref().unwrap_or(examined);
+        let finder =
+            Finder { graph: &from.graph, answers: from.answers.as_ref()?, full: from.reduction == Reduction::None };
+        let (witness, ground) = finder.real_violation(lemma)?;
+        Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) })
+    }
+
+    /// Every bound once more, without reduction, as long as the graphs are small.
+    fn look_again(&self) -> Option<Verdict> {
+        let mut budget = self.options.witness_states;
+        for bound in self.bounds.iter().filter(|bound| bound.reduction != Reduction::None) {
+            if bound.safe() == Some(true) && bound.reduction == Reduction::Sound {
+                continue;
+            }
+            let limits = self.limits.at_most(budget);
+            let full = examine(self.model, bound.k, Reduction::None, limits, &mut ());
+            budget = budget.saturating_sub(full.graph.states() as usize);
+            let Some(answers) = &full.answers else { break };
+            let finder = Finder { graph: &full.graph, answers, full: true };
+            if let Some((witness, ground)) = finder.real_violation(None) {
+                return Some(Verdict::Unsafe { k: bound.k, ground, witness: Box::new(witness) });
+            }
+        }
+        None
+    }
+
     fn conclude(&self, k: u32, examined: &Examined<'_>) -> Verdict {
         let Some(answers) = &examined.answers else {
             return self.stopped(k, examined);
         };
         let premises = self.premises(answers);
-        if let (Ok(premises), true) = (premises, answers.is_safe()) {
-            return Verdict::Safe { k, premises };
-        }
-        // For the shortest witness, and for violations that only the full graph shows to be real.
-        let full = self.full(k, examined);
-        let (graph, answers, is_full) = match &full {
-            Some(full) => match &full.answers {
-                Some(answers) => (&full.graph, answers, true),
-                None => (&examined.graph, answers, examined.reduction == Reduction::None),
-            },
-            None => (&examined.graph, answers, examined.reduction == Reduction::None),
-        };
-        let finder = Finder { graph, answers, full: is_full };
-        // Algorithm 1 as printed proves nothing: its violations must be real on their own.
-        let lemma = premises.ok().filter(|_| examined.reduction != Reduction::Paper).map(Ground::Premises);
-        if let Some((witness, ground)) = finder.real_violation(lemma) {
-            return Verdict::Unsafe { k, ground, witness: Box::new(witness) };
-        }
+        let again = self.full(k, examined, self.options.witness_states);
+        let from = again.as_ref().unwrap_or(examined);
+        let answers = from.answers.as_ref().unwrap_or(answers);
+        let finder = Finder { graph: &from.graph, answers, full: from.reduction == Reduction::None };
         self.unknown(k, &finder, premises)
     }
 
@@ -182,11 +215,12 @@ impl<'a> Checker<'a> {
         if answers.exhaustive.is_empty() { Ok(premises) } else { Err(Some(Property::Exhaustivity)) }
     }
 
-    fn full<'g>(&self, k: u32, examined: &Examined<'g>) -> Option<Examined<'g>> {
+    /// The same bound without reduction, if it has at most `most` configurations.
+    fn full<'g>(&self, k: u32, examined: &Examined<'g>, most: usize) -> Option<Examined<'g>> {
         if examined.reduction == Reduction::None {
             return None;
         }
-        let limits = self.limits.at_most(self.options.witness_states);
+        let limits = self.limits.at_most(most);
         let full = examine(examined.graph.model, k, Reduction::None, limits, &mut ());
         full.answers.is_some().then_some(full)
     }

@@ -14,6 +14,8 @@ use crate::witness::{Failure, Witness, situation, step_of, steps_of};
 
 /// How many configurations may be tested for a violation that no bound helps.
 const CANDIDATES: usize = 10_000;
+/// How many when it is only to be seen whether a closer look is worth it.
+const FEW: usize = 4;
 
 /// A graph in which witnesses are looked for.
 pub(crate) struct Finder<'a> {
@@ -49,6 +51,12 @@ impl Finder<'_> {
         })?;
         let ((property, failure), ground) = found?;
         Some((self.witness(property, failure, &labels, state), ground))
+    }
+
+    /// Whether one of a few configurations near the end of everything violates k-safety whatever the bound.
+    pub(crate) fn looks_real(&self) -> bool {
+        let last = self.answers.components.order.iter();
+        last.filter(|&&state| self.violates_safety(state)).take(FEW).any(|&state| self.saturated(state).is_some())
     }
 
     /// A shortest execution to a violation of k-safety, real or not.

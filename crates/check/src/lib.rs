@@ -8,9 +8,11 @@ mod examine;
 mod explain;
 mod explore;
 mod find;
+pub mod generate;
 mod graph;
 mod layout;
 pub mod model;
+pub mod promela;
 pub mod properties;
 mod reach;
 pub mod report;
@@ -46,4 +48,12 @@ pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundRe
 /// Why the exploration was stopped.
 pub fn bound_agnosticity(model: &Model, k: u32) -> Result<Agnosticity, Stop> {
     agnostic::agnosticity(model, k, UNLIMITED, &mut ())
+}
+
+/// Only explores `model` under `bound`: every property of the report is `None`.
+#[must_use]
+pub fn explore_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
+    let explore::Explored { graph, stopped } =
+        examine::search(model, bound, None, reduction, UNLIMITED, &mut ());
+    BoundReport::of(&examine::Examined { graph, reduction, stopped, answers: None })
 }
