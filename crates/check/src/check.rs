@@ -169,8 +169,11 @@ impl<'a> Checker<'a> {
     fn violated(&self, k: u32, examined: &Examined<'_>, lemma: Option<Ground>) -> Option<Verdict> {
         let again = self.full(k, examined, self.options.witness_states);
         let from = again.as_ref().unwrap_or(examined);
-        let finder =
-            Finder { graph: &from.graph, answers: from.answers.as_ref()?, full: from.reduction == Reduction::None };
+        let finder = Finder {
+            graph: &from.graph,
+            answers: from.answers.as_ref()?,
+            full: from.reduction == Reduction::None,
+        };
         let (witness, ground) = finder.real_violation(lemma)?;
         Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) })
     }

@@ -56,7 +56,9 @@ impl Finder<'_> {
     /// Whether one of a few configurations near the end of everything violates k-safety whatever the bound.
     pub(crate) fn looks_real(&self) -> bool {
         let last = self.answers.components.order.iter();
-        last.filter(|&&state| self.violates_safety(state)).take(FEW).any(|&state| self.saturated(state).is_some())
+        last.filter(|&&state| self.violates_safety(state))
+            .take(FEW)
+            .any(|&state| self.saturated(state).is_some())
     }
 
     /// A shortest execution to a violation of k-safety, real or not.

@@ -15,7 +15,7 @@ pub(crate) use compatibility::Answers;
 
 use crate::Outcome;
 use crate::input::{self, Input, Read};
-use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, styled};
+use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
 
 /// Check protocols before anything runs.
 ///
@@ -151,28 +151,32 @@ fn report(read: &Read, answers: &Answers, renderer: &Renderer) -> String {
         let errors = plural(analysis.count(Severity::Error), "error");
         return text + &format!("{} {name}: {}\n", styled(BAD, "✗"), styled(BAD, errors));
     }
-    let mark = styled(GOOD, "✓");
+    let mark = |name: Option<&str>| match answers.outcome_of(name) {
+        Outcome::Violated => styled(BAD, "✗"),
+        Outcome::NoAnswer => styled(WARN, "?"),
+        Outcome::Holds | Outcome::WrongInput => styled(GOOD, "✓"),
+    };
     match &analysis.document.content {
         Content::Global(protocols) => {
             let checked: Vec<&GlobalProtocol> = protocols.iter().filter(|p| !p.auxiliary).collect();
             if checked.is_empty() {
-                text += &format!("{mark} {name}: no protocols\n");
+                text += &format!("{} {name}: no protocols\n", mark(None));
             }
             for protocol in checked {
                 let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
                 let title = protocol.name.as_deref().map_or(String::new(), |n| format!(": protocol {n}"));
                 let title = title + &format!(" ({})", roles(&protocol.vocabulary));
-                text += &format!("{mark} {name}{title}\n");
+                text += &format!("{} {name}{title}\n", mark(protocol.name.as_deref()));
                 text += &found.map(|projected| projections(projected, protocol)).unwrap_or_default();
                 text += &answers.text(protocol.name.as_deref());
             }
         }
         Content::Binary(binary) => {
-            text += &format!("{mark} {name}: session type {} of `process`\n", binary.name);
+            text += &format!("{} {name}: session type {} of `process`\n", mark(None), binary.name);
             text += &answers.text(None);
         }
         Content::System(system) => {
-            text += &format!("{mark} {name}: system ({})\n", roles(&system.vocabulary));
+            text += &format!("{} {name}: system ({})\n", mark(None), roles(&system.vocabulary));
             text += &answers.text(None);
         }
     }

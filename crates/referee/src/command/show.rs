@@ -117,14 +117,8 @@ fn need_global(subject: &Subject) -> Result<&GlobalType> {
 }
 
 fn scr_text(subject: &Subject) -> Result<String> {
-    let global = need_global(subject)?;
-    {
-        let _ = global;
-        None::<String>
-    }
-    .context(
-        "this protocol cannot be written as .scr text: it is too large, or its names are not names there",
-    )
+    print::scr(&subject.name, need_global(subject)?, &subject.externals)
+        .context("this protocol cannot be written as .scr text")
 }
 
 fn global(subject: &Subject, format: Format) -> Result<String> {

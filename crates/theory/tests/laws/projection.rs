@@ -91,7 +91,10 @@ fn types_built_to_have_projections() {
         seen.check(&tree, 4);
     }
     println!("projection, informed: {seen:?}");
-    assert!(seen.undefined == 0 && seen.beyond_the_textbook == 0 && seen.defined == 4 * seen.types, "{seen:?}");
+    assert!(
+        seen.undefined == 0 && seen.beyond_the_textbook == 0 && seen.defined == 4 * seen.types,
+        "{seen:?}"
+    );
 }
 
 /// Stored cases where the coinductive reading goes beyond the inductive one: the first differs only by
@@ -130,10 +133,7 @@ fn disagreements() {
         choice(message("b", "c", "m", end()), message("a", "c", "m", end())),
         choice(message("c", "b", "m", end()), message("c", "b", "n", end())),
         choice(message("c", "b", "m", end()), message("b", "c", "m", end())),
-        choice(
-            exchange("b", "c", vec![("m", "T", end())]),
-            exchange("b", "c", vec![("m", "U", end())]),
-        ),
+        choice(exchange("b", "c", vec![("m", "T", end())]), exchange("b", "c", vec![("m", "U", end())])),
         // The disagreement shows only after a common message.
         choice(message("b", "c", "m", message("b", "c", "n", end())), message("b", "c", "m", end())),
     ];

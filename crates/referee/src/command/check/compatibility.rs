@@ -81,6 +81,11 @@ impl Answers {
         self.all.iter().find(|(known, _)| known.as_deref() == name).map(|(_, answer)| answer)
     }
 
+    /// What the answer about the protocol called `name` comes to.
+    pub(crate) fn outcome_of(&self, name: Option<&str>) -> Outcome {
+        self.about(name).map_or(Outcome::Holds, Answer::outcome)
+    }
+
     /// What people read about the protocol called `name`.
     pub(crate) fn text(&self, name: Option<&str>) -> String {
         self.about(name).map(Answer::to_text).unwrap_or_default()
@@ -227,9 +232,9 @@ impl Answer {
             Verdict::Safe { k, premises } => {
                 let _ = writeln!(
                     text,
-                    "  {} for every channel size: {k}-multiparty compatible ({})",
+                    "  {} for every channel size: {k}-multiparty compatible\n  {}",
                     styled(GOOD, "safe"),
-                    grounds(premises)
+                    styled(SOFT, format!("by Theorem 5: {}", grounds(premises)))
                 );
             }
             Verdict::Unsafe { k, witness, .. } => {
@@ -288,7 +293,7 @@ fn grounds(premises: &Premises) -> String {
         InputGround::StrongInputIndependent => "strongly input bound independent",
         InputGround::ChainedInputIndependent => "chained input bound independent",
     };
-    format!("{output}, {input}, exhaustive and safe within the bound: Theorem 5")
+    format!("{output}, {input}, exhaustive and safe within the bound")
 }
 
 fn bound_json(bound: &BoundReport) -> Value {
