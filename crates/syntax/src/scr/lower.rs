@@ -29,6 +29,8 @@ use crate::source::{Origins, Span};
 
 mod message;
 
+use message::{Signatures, Types};
+
 /// Protocols that have more steps than this when written out are refused.
 pub(super) const MAX_NODES: usize = 1 << 20;
 
@@ -36,8 +38,8 @@ pub(super) const MAX_NODES: usize = 1 << 20;
 pub(super) struct Instance {
     protocol: ProtocolId,
     roles: Vec<Role>,
-    types: FxHashMap<Arc<str>, Type>,
-    signatures: FxHashMap<Arc<str>, (MessageSyntax, FxHashMap<Arc<str>, Type>)>,
+    types: Types,
+    signatures: Signatures,
 }
 
 enum Frame<'a> {

@@ -16,8 +16,10 @@ use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecPar
 use crate::scr::names::ProtocolId;
 use crate::source::Span;
 
-type Types = FxHashMap<Arc<str>, Type>;
-type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
+/// What type parameters stand for.
+pub(super) type Types = FxHashMap<Arc<str>, Type>;
+/// What signature parameters stand for, each with the types in force where it was given.
+pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
 
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
