@@ -1,0 +1,69 @@
+//! How fast events are watched, in processor time:
+//!
+//! `cargo run --release -p referee-watch --example measure -- PROTOCOL EVENTS [THREADS]`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use referee_monitor::{Monitor, Registry};
+use referee_syntax::{Analysis, Language, parse};
+use referee_watch::{Input, Notice, Observer, Options, Progress, watch};
+
+struct Silent;
+
+impl Observer for Silent {
+    fn notice(&mut self, _: Notice) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (protocol, events, threads) = match &arguments[..] {
+        [protocol, events] => (protocol, events, 1),
+        [protocol, events, threads] => (protocol, events, threads.parse()?),
+        _ => return Err("usage: measure PROTOCOL EVENTS [THREADS]".into()),
+    };
+    let analysis = Analysis::of(parse(&std::fs::read_to_string(protocol)?, Language::Scr));
+    let global = &analysis.protocols.first().ok_or("no protocol")?.global;
+    let role = global.vocabulary().roles().next().ok_or("no role")?;
+    let machine = global.project(role).map_err(|_| "no projection")?;
+    let monitor = Arc::new(Monitor::synthesise(&machine, global.vocabulary(), &Registry::new())?);
+    let options = Options { threads, ..Options::default() };
+    let (start, before) = (Instant::now(), processor_time());
+    let summary = watch(monitor, &[], vec![Input::file(events)], options, &mut Silent)?;
+    let (wall, (user, system)) = (start.elapsed().as_secs_f64(), processor_time());
+    let (user, system) = (user - before.0, system - before.1);
+    let counts = summary.counts;
+    let per_second = |seconds: f64| counts.events as f64 / seconds / 1e6;
+    let mut out = std::io::stdout();
+    use std::io::Write as _;
+    writeln!(
+        out,
+        "{} events, {} sessions, {} violations, {} malformed, {:.0} bytes/line",
+        counts.events,
+        counts.sessions,
+        counts.violations(),
+        counts.malformed,
+        summary.bytes as f64 / counts.events.max(1) as f64
+    )?;
+    writeln!(
+        out,
+        "user {user:.2} s, system {system:.2} s, wall {wall:.2} s: {:.2} M events/s of processor time, {:.2} M events/s",
+        per_second(user + system),
+        per_second(wall)
+    )?;
+    Ok(())
+}
+
+/// User and system time of this process so far, in seconds; Linux counts them in hundredths.
+fn processor_time() -> (f64, f64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<f64> = stat.rsplit(") ").next().unwrap_or_default().split(' ').filter_map(|f| f.parse().ok()).collect();
+    // After the state, which is no number, utime and stime are the 11th and 12th.
+    (fields.get(10).copied().unwrap_or(0.0) / 100.0, fields.get(11).copied().unwrap_or(0.0) / 100.0)
+}

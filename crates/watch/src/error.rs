@@ -1,0 +1,39 @@
+//! Why watching stops before the end of the input.
+
+use std::fmt;
+use std::io;
+
+/// Why watching stopped.
+#[derive(Debug)]
+pub enum WatchError {
+    /// An input cannot be read.
+    Read {
+        /// Which one.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// Whoever was told of a violation does not want to hear more.
+    Report(io::Error),
+    /// A thread stopped without an answer: a defect of Referee.
+    Defect,
+}
+
+impl fmt::Display for WatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { name, .. } => write!(f, "cannot read `{name}`"),
+            Self::Report(_) => f.write_str("cannot report what was found"),
+            Self::Defect => f.write_str("a thread stopped without an answer; this is a defect of Referee"),
+        }
+    }
+}
+
+impl std::error::Error for WatchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read { error, .. } | Self::Report(error) => Some(error),
+            Self::Defect => None,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The chunks of all inputs: one input after the other, or, when following, whichever has something new.
+
+use std::io::{self, Read as _};
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::line_ends::{self, LineEnds};
+use super::tail::Tail;
+use super::{Chunk, Counted, Input, InputKind, compression};
+use crate::decode::csv::Columns;
+use crate::error::WatchError;
+use crate::options::{EventsFormat, Options};
+
+/// How long to wait before looking again whether a followed file has grown.
+const POLL: Duration = Duration::from_millis(100);
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// Cuts inputs into chunks.
+pub(crate) struct Feed {
+    sources: Vec<Source>,
+    size: usize,
+    max_line: usize,
+    csv: bool,
+    shape: crate::shape::Shape,
+    follow: bool,
+    stop: Arc<AtomicBool>,
+}
+
+struct Source {
+    name: Arc<str>,
+    state: State,
+    /// The start of a line whose end has not been read.
+    carry: Vec<u8>,
+    /// Whether we are inside a line that is too long.
+    discarding: bool,
+    started: bool,
+    columns: Option<Arc<Columns>>,
+}
+
+enum State {
+    Waiting(InputKind),
+    Open { reader: Box<dyn io::Read + Send>, live: bool, tail: bool },
+    Done,
+}
+
+/// What came of reading a source.
+enum Filled {
+    Chunk(Chunk),
+    /// Nothing for now; what was to be filled.
+    Idle(Vec<u8>),
+}
+
+impl Feed {
+    pub(crate) fn new(inputs: Vec<Input>, options: &Options) -> Self {
+        let source = |input: Input| Source {
+            name: input.name,
+            state: State::Waiting(input.kind),
+            carry: Vec::new(),
+            discarding: false,
+            started: false,
+            columns: None,
+        };
+        Self {
+            sources: inputs.into_iter().map(source).collect(),
+            size: options.chunk.max(1),
+            max_line: options.max_line,
+            csv: options.format == EventsFormat::Csv,
+            shape: options.shape.clone(),
+            follow: options.follow,
+            stop: Arc::clone(&options.stop),
+        }
+    }
+
+    /// The next chunk, in `buffer`; `None` at the end of all inputs.
+    pub(crate) fn next(&mut self, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+        loop {
+            let mut done = true;
+            for index in 0..self.sources.len() {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                if matches!(self.sources[index].state, State::Done) {
+                    continue;
+                }
+                match self.fill(index, buffer, count) {
+                    Ok(Filled::Chunk(chunk)) => return Ok(Some(chunk)),
+                    Ok(Filled::Idle(unused)) => buffer = unused,
+                    Err(error) => {
+                        let name = self.sources[index].name.to_string();
+                        return Err(WatchError::Read { name, error });
+                    }
+                }
+                done &= matches!(self.sources[index].state, State::Done);
+                if !self.follow && !done {
+                    break;
+                }
+            }
+            if done {
+                return Ok(None);
+            }
+            if self.follow {
+                std::thread::sleep(POLL);
+            }
+        }
+    }
+
+    fn fill(&mut self, index: usize, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> io::Result<Filled> {
+        let follow = self.follow;
+        let source = &mut self.sources[index];
+        source.open(follow, count)?;
+        let State::Open { reader, live, tail } = &mut source.state else { return Ok(Filled::Idle(buffer)) };
+        let (live, tail) = (*live, *tail);
+        buffer.resize(self.size.max(source.carry.len() + 1), 0);
+        buffer[..source.carry.len()].copy_from_slice(&source.carry);
+        let mut filled = mem::take(&mut source.carry).len();
+        let mut ends = LineEnds::new(self.csv);
+        let mut cut = ends.last(&buffer[..filled]);
+        let mut exhausted = false;
+        loop {
+            if filled == buffer.len() {
+                if cut > 0 {
+                    break;
+                }
+                if filled > self.max_line {
+                    source.discarding = true;
+                    filled = 0;
+                    ends = LineEnds::new(false);
+                } else {
+                    let grown = (filled * 2).clamp(1024, self.max_line.saturating_add(1).max(1024));
+                    buffer.resize(grown.max(filled + 1), 0);
+                }
+            }
+            let length = match reader.read(&mut buffer[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
+            if length == 0 {
+                exhausted = true;
+                break;
+            }
+            if source.discarding {
+                if let Some(at) = memchr::memchr(b'\n', &buffer[filled..filled + length]) {
+                    source.carry = buffer[filled + at + 1..filled + length].to_vec();
+                    source.discarding = false;
+                    return Ok(Filled::Chunk(source.oversize(index, buffer)));
+                }
+                continue;
+            }
+            filled += length;
+            cut = ends.last(&buffer[..filled]);
+            if live && cut > 0 {
+                break;
+            }
+        }
+        if exhausted && !tail {
+            source.state = State::Done;
+            cut = filled;
+            if mem::take(&mut source.discarding) {
+                return Ok(Filled::Chunk(source.oversize(index, buffer)));
+            }
+        }
+        source.carry = buffer[cut..filled].to_vec();
+        if cut == 0 {
+            return Ok(Filled::Idle(buffer));
+        }
+        buffer.truncate(cut);
+        let mut chunk = Chunk { source: index, text: buffer, ..Chunk::default() };
+        source.start(&mut chunk, self.csv, &self.shape)?;
+        Ok(Filled::Chunk(chunk))
+    }
+}
+
+impl Source {
+    fn open(&mut self, follow: bool, count: &Arc<AtomicU64>) -> io::Result<()> {
+        let State::Waiting(kind) = mem::replace(&mut self.state, State::Done) else { return Ok(()) };
+        let counted = |inner| Box::new(Counted { inner, count: Arc::clone(count) });
+        self.state = match kind {
+            InputKind::File(path) if follow && path.is_file() => {
+                let reader = Tail::open(path, Arc::clone(count))?;
+                State::Open { reader: Box::new(reader), live: true, tail: true }
+            }
+            InputKind::File(path) => {
+                let file = std::fs::File::open(&path)?;
+                // A pipe or device is read as it comes.
+                let live = !file.metadata()?.is_file();
+                let (reader, _) = compression::open(counted(Box::new(file) as Box<dyn io::Read + Send>))?;
+                State::Open { reader, live, tail: false }
+            }
+            InputKind::Stream { reader, live } => {
+                let (reader, _) = compression::open(counted(reader))?;
+                State::Open { reader, live, tail: false }
+            }
+        };
+        Ok(())
+    }
+
+    /// A chunk that stands for a line that was too long.
+    fn oversize(&mut self, index: usize, mut buffer: Vec<u8>) -> Chunk {
+        buffer.clear();
+        self.started = true;
+        Chunk { source: index, text: buffer, oversize: true, columns: self.columns.clone(), ..Chunk::default() }
+    }
+
+    /// Skips what stands before the first event.
+    fn start(&mut self, chunk: &mut Chunk, csv: bool, shape: &crate::shape::Shape) -> io::Result<()> {
+        if !mem::replace(&mut self.started, true) && chunk.text.starts_with(&BYTE_ORDER_MARK) {
+            chunk.body = BYTE_ORDER_MARK.len();
+        }
+        if csv && self.columns.is_none() {
+            let rest = &chunk.text[chunk.body..];
+            let end = chunk.body + line_ends::first(rest, true);
+            let columns = Columns::parse(&chunk.text[chunk.body..end], shape)
+                .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+            self.columns = Some(Arc::new(columns));
+            chunk.body = end;
+            chunk.lines_before = 1;
+        }
+        chunk.columns.clone_from(&self.columns);
+        Ok(())
+    }
+}

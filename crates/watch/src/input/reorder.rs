@@ -1,0 +1,184 @@
+//! Events in the order of their times, as far as a window allows.
+//!
+//! A line is held back until a line has been read whose time is later by more than the window; then it goes
+//! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
+//! at once and is counted. A line without a time has that of the latest line before it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use super::feed::Feed;
+use super::line_ends::first;
+use super::{Chunk, time};
+use crate::decode::csv::Columns;
+use crate::decode::fields::{Scanner, scalar};
+use crate::error::WatchError;
+use crate::shape::{Part, Tree};
+
+/// Lines in order of time.
+pub(crate) struct Reorder {
+    feed: Feed,
+    tree: Tree,
+    window: i64,
+    newest: i64,
+    released: i64,
+    held: BinaryHeap<Reverse<Held>>,
+    taken: u64,
+    /// The number of the next line of each source.
+    lines: Vec<u64>,
+    size: usize,
+    ended: bool,
+    /// Lines that came too late to be put in order.
+    pub(crate) late: u64,
+}
+
+/// A line that waits. Ordered by time, then by input.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    time: i64,
+    order: u64,
+    source: usize,
+    number: u64,
+    text: Box<[u8]>,
+    columns: ByAddress,
+}
+
+/// Columns do not take part in the order.
+struct ByAddress(Option<Arc<Columns>>);
+
+impl PartialEq for ByAddress {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ByAddress {}
+
+impl PartialOrd for ByAddress {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByAddress {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Reorder {
+    pub(crate) fn new(feed: Feed, tree: Tree, window: Duration, sources: usize, size: usize) -> Self {
+        Self {
+            feed,
+            tree,
+            window: i64::try_from(window.as_nanos()).unwrap_or(i64::MAX),
+            newest: i64::MIN,
+            released: i64::MIN,
+            held: BinaryHeap::new(),
+            taken: 0,
+            lines: vec![0; sources],
+            size,
+            ended: false,
+            late: 0,
+        }
+    }
+
+    /// The next chunk of lines that need not wait; `None` at the end.
+    pub(crate) fn next(&mut self, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+        loop {
+            if let Some(chunk) = self.release(&mut buffer) {
+                return Ok(Some(chunk));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.feed.next(std::mem::take(&mut buffer), count)? {
+                None => self.ended = true,
+                Some(mut chunk) if chunk.oversize => {
+                    chunk.numbers = Some(vec![self.number(chunk.source)]);
+                    return Ok(Some(chunk));
+                }
+                Some(chunk) => {
+                    self.hold(&chunk);
+                    buffer = chunk.text;
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, source: usize) -> u64 {
+        let Some(next) = self.lines.get_mut(source) else { return 0 };
+        *next += 1;
+        *next - 1
+    }
+
+    fn hold(&mut self, chunk: &Chunk) {
+        for _ in 0..chunk.lines_before {
+            self.number(chunk.source);
+        }
+        let mut at = chunk.body;
+        let tree = self.tree.clone();
+        let mut scanner = Scanner::new(&tree);
+        while let Some(rest) = chunk.text.get(at..).filter(|rest| !rest.is_empty()) {
+            let end = first(rest, chunk.columns.is_some());
+            let line = rest.get(..end).unwrap_or_default();
+            at += end;
+            let number = self.number(chunk.source);
+            let time = match &chunk.columns {
+                Some(columns) => columns.time(line),
+                None => json_time(&mut scanner, line),
+            };
+            let time = time.unwrap_or(self.newest);
+            self.newest = self.newest.max(time);
+            if time < self.released {
+                self.late += 1;
+            }
+            let mut text = line.to_vec();
+            if text.last() != Some(&b'\n') {
+                text.push(b'\n');
+            }
+            let columns = ByAddress(chunk.columns.clone());
+            let (order, source) = (self.taken, chunk.source);
+            self.held.push(Reverse(Held { time, order, source, number, text: text.into(), columns }));
+            self.taken += 1;
+        }
+    }
+
+    /// A chunk of the earliest lines that need not wait, all of one source.
+    fn release(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+        let due = if self.ended { i64::MAX } else { self.newest.saturating_sub(self.window) };
+        let mut chunk = Chunk { numbers: Some(Vec::new()), ..Chunk::default() };
+        while let Some(Reverse(earliest)) = self.held.peek() {
+            let other = !chunk.text.is_empty() && earliest.source != chunk.source;
+            // Strictly before: a line exactly one window late is still in time.
+            let waits = earliest.time >= due && !self.ended;
+            if waits || other || chunk.text.len() >= self.size {
+                break;
+            }
+            let Some(Reverse(line)) = self.held.pop() else { break };
+            if chunk.text.is_empty() {
+                chunk.text = std::mem::take(buffer);
+                chunk.text.clear();
+                chunk.source = line.source;
+                chunk.columns = line.columns.0;
+            }
+            self.released = self.released.max(line.time);
+            chunk.text.extend_from_slice(&line.text);
+            if let Some(numbers) = &mut chunk.numbers {
+                numbers.push(line.number);
+            }
+        }
+        (!chunk.text.is_empty()).then_some(chunk)
+    }
+}
+
+fn json_time(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<i64> {
+    let (fields, _) = scanner.line(line, 0).ok()?;
+    let text = std::str::from_utf8(line).ok()?;
+    let mut scratch = String::new();
+    let found = scalar(fields.get(Part::Time).of(text), &mut scratch).ok()??;
+    time::parse(found)
+}

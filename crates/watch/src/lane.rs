@@ -1,0 +1,186 @@
+//! From records to verdicts: the second stage. A lane owns the sessions of its shards, so its chunks are
+//! worked on one after the other, in order.
+
+mod careful;
+mod explain;
+
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use referee_monitor::{FieldValue, Payload, Session, Verdict};
+
+use crate::decode::event::What;
+use crate::decode::{Decoded, Record};
+use crate::payload::{self, INLINE, Inline};
+use crate::plan::Plan;
+use crate::report::{Counts, Notice, Place};
+use crate::scan::Flaw;
+use crate::sessions::{Sessions, Status};
+
+/// When the memory for one event's decoded values has grown beyond this, it is given back.
+const KEPT: usize = 1 << 20;
+
+/// Some shards.
+pub(crate) struct Lane {
+    shards: Vec<Sessions>,
+    bump: Bump,
+}
+
+/// What one lane found in one chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// How many lines of the input come before the chunk.
+    pub(crate) base: u64,
+    /// By line within the chunk.
+    pub(crate) notices: Vec<(u32, Notice)>,
+    pub(crate) counts: Counts,
+}
+
+/// A chunk and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Position<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) decoded: &'a Decoded,
+    /// How many lines of its input come before it.
+    pub(crate) base: u64,
+    pub(crate) file: &'a Arc<str>,
+}
+
+impl Position<'_> {
+    pub(crate) fn place(&self, line: u32) -> Place {
+        let number = match &self.decoded.chunk.numbers {
+            Some(numbers) => numbers.get(line as usize).copied().unwrap_or_default(),
+            None => self.base + u64::from(line),
+        };
+        Place { file: Arc::clone(self.file), line: number + 1 }
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let sessions = || Sessions::new(plan.monitor.session(), plan.idle_limit(), plan.ended_limit());
+        Self { shards: (0..plan.shards / plan.lanes).map(|_| sessions()).collect(), bump: Bump::new() }
+    }
+
+    /// How many sessions are not over.
+    pub(crate) fn open(&self) -> u64 {
+        self.shards.iter().map(|sessions| sessions.live() as u64).sum()
+    }
+
+    /// Steps over the records of lane `number` of a chunk.
+    pub(crate) fn work(&mut self, position: Position<'_>, number: usize) -> Outcome {
+        let mut outcome = Outcome::default();
+        let plan = position.plan;
+        let before: (u64, u64) = self.totals();
+        for record in position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default() {
+            let shard = usize::from(record.shard) / plan.lanes;
+            let Some(sessions) = self.shards.get_mut(shard) else { continue };
+            step(position, record, sessions, &self.bump, &mut outcome);
+            if self.bump.allocated_bytes() > 0 {
+                if self.bump.allocated_bytes() > KEPT {
+                    self.bump = Bump::new();
+                }
+                self.bump.reset();
+            }
+        }
+        let after = self.totals();
+        outcome.counts.sessions = after.0 - before.0;
+        outcome.counts.evicted = after.1 - before.1;
+        outcome
+    }
+
+    /// How many sessions were created and evicted.
+    fn totals(&self) -> (u64, u64) {
+        self.shards.iter().fold((0, 0), |(created, evicted), sessions| {
+            (created + sessions.created, evicted + sessions.evicted)
+        })
+    }
+}
+
+#[inline]
+fn step(position: Position<'_>, record: &Record, sessions: &mut Sessions, bump: &Bump, outcome: &mut Outcome) {
+    let Position { plan, decoded, .. } = position;
+    let mut values: Inline<'_> = [FieldValue::Unit; INLINE];
+    let is_json = decoded.chunk.columns.is_none();
+    let decoded_payload = match is_json {
+        true => match json_payload(plan, record.payload.of(&decoded.text), record.label, &mut values, bump) {
+            Ok(payload) => payload,
+            Err(flaw) => return malformed(position, record, flaw, outcome),
+        },
+        false => Payload::Positional(&[]),
+    };
+    outcome.counts.events += 1;
+    let index = sessions.locate(record.hash, decoded.key(record));
+    let Some(entry) = sessions.entry(index) else { return };
+    let plain = record.what == What::Message && is_json && entry.status != Status::Evicted;
+    if !plain || entry.extra.is_some() || plan.options.history > 0 {
+        return careful::step(position, record, sessions, index, decoded_payload, bump, outcome);
+    }
+    let number = entry.events;
+    entry.events += 1;
+    let label = plan.names.label_id(record.label);
+    let verdict = plan.monitor.step_interned(&mut entry.session, record.channel, label, decoded_payload);
+    if verdict == Verdict::Forward {
+        if plan.monitor.is_over(&entry.session) && entry.status == Status::Live {
+            outcome.counts.ended += 1;
+            sessions.retire(index, Status::Ended);
+        }
+        return;
+    }
+    let line = careful::Line {
+        text: decoded.line(record),
+        columns: None,
+        number,
+        place: position.place(record.line),
+        from: record.from,
+        row: record.line,
+    };
+    careful::settle(position, &line, sessions, index, verdict, decoded_payload, outcome);
+}
+
+/// The payload of a JSON event.
+#[inline]
+fn json_payload<'a>(
+    plan: &Plan,
+    text: &'a str,
+    label: u32,
+    values: &'a mut Inline<'a>,
+    bump: &'a Bump,
+) -> Result<Payload<'a>, Flaw> {
+    if text.is_empty() {
+        return Ok(Payload::Positional(&[]));
+    }
+    if !plan.tree.flat
+        && let Some(declared) = plan.names.declared(label)
+        && let Some(count) = payload::declared(text, declared, values, bump)?
+    {
+        return Ok(Payload::Positional(values.get(..count).unwrap_or_default()));
+    }
+    if plan.tree.flat {
+        let fields = plan.names.fields(label);
+        let wanted = |name: &str| fields.iter().any(|field| field.name.as_deref() == Some(name));
+        return payload::general(text, Some(&wanted), bump);
+    }
+    payload::general(text, None, bump)
+}
+
+/// The fields that the message `label` declares, preferring what can come now.
+fn fields_now<'a>(plan: &'a Plan, session: &Session, label: u32) -> &'a [referee_theory::Field] {
+    let vocabulary = plan.monitor.vocabulary();
+    let id = plan.names.label_id(label);
+    let now = plan.monitor.expected(session).iter().find(|transition| {
+        plan.monitor.label(vocabulary.label_of(transition.message)) == id
+    });
+    match now {
+        Some(transition) => &vocabulary.spec(transition.message).fields,
+        None => plan.names.fields(label),
+    }
+}
+
+#[cold]
+fn malformed(position: Position<'_>, record: &Record, flaw: Flaw, outcome: &mut Outcome) {
+    outcome.counts.malformed += 1;
+    let column = record.payload.start as usize + flaw.at + 1 - record.place.start as usize;
+    let why = format!("{} at column {column}", flaw.what);
+    outcome.notices.push((record.line, Notice::Malformed(position.place(record.line), why)));
+}

@@ -1,0 +1,73 @@
+//! What can be chosen about watching.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::shape::Shape;
+
+/// In which form events come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventsFormat {
+    /// One JSON object per line.
+    #[default]
+    JsonLines,
+    /// Comma-separated values with a header.
+    Csv,
+}
+
+/// How to watch. The verdicts, and the order in which they come, do not depend on `threads` or `chunk`.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// In which form events come.
+    pub format: EventsFormat,
+    /// Where the parts of an event are.
+    pub shape: Shape,
+    /// How many threads work.
+    pub threads: usize,
+    /// Keep at most this many sessions that are not over; the longest idle go first. Without it all are kept.
+    pub idle_sessions: Option<usize>,
+    /// Remember at most this many sessions that are over or were evicted, so that what still comes is not
+    /// taken for a new session.
+    pub ended_sessions: usize,
+    /// Put events in the order of their times, if they are at most this late.
+    pub reorder: Option<Duration>,
+    /// Report every violation, not only the first of each session.
+    pub all: bool,
+    /// How many events of a session are kept to be shown with a violation.
+    pub history: usize,
+    /// Lines that are longer are malformed.
+    pub max_line: usize,
+    /// Go on with what is appended to the files.
+    pub follow: bool,
+    /// Set it to end early, as if the input had ended.
+    pub stop: Arc<AtomicBool>,
+    /// How much is read at a time.
+    pub chunk: usize,
+}
+
+/// By default lines may be this long.
+pub const MAX_LINE: usize = 16 << 20;
+/// The longest line that can be allowed.
+pub const LONGEST_LINE: usize = 1 << 30;
+/// By default this many sessions are remembered after their end.
+pub const ENDED_SESSIONS: usize = 1 << 20;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            format: EventsFormat::JsonLines,
+            shape: Shape::default(),
+            threads: 1,
+            idle_sessions: None,
+            ended_sessions: ENDED_SESSIONS,
+            reorder: None,
+            all: false,
+            history: 0,
+            max_line: MAX_LINE,
+            follow: false,
+            stop: Arc::default(),
+            chunk: 256 * 1024,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What all threads share: the monitor, the names, where parts are, and how sessions are spread.
+
+use std::sync::Arc;
+
+use ahash::RandomState;
+use referee_monitor::Monitor;
+use referee_theory::Role;
+
+use crate::names::Names;
+use crate::options::Options;
+use crate::shape::Tree;
+
+/// Sessions are spread over this many shards, whatever the number of threads, because what is forgotten
+/// when is decided in each shard by itself.
+const SHARDS: usize = 64;
+/// Below this bound on sessions all are in one shard, so that exactly the longest idle is evicted.
+const EXACT: usize = 1 << 16;
+
+/// What does not change while watching.
+pub(crate) struct Plan {
+    pub(crate) monitor: Arc<Monitor>,
+    pub(crate) names: Names,
+    pub(crate) tree: Tree,
+    pub(crate) options: Options,
+    pub(crate) hasher: RandomState,
+    // INVARIANT: both are powers of two, and there are at least as many shards as lanes.
+    pub(crate) shards: usize,
+    /// Shards are worked on in groups, by whichever thread is free.
+    pub(crate) lanes: usize,
+}
+
+impl Plan {
+    pub(crate) fn new(monitor: Arc<Monitor>, aliases: &[(String, Role)], options: Options) -> Self {
+        let shards = if options.idle_sessions.is_some_and(|limit| limit < EXACT) { 1 } else { SHARDS };
+        let lanes = match options.threads {
+            0 | 1 => 1,
+            threads => threads.saturating_mul(4).next_power_of_two().min(shards),
+        };
+        Self {
+            names: Names::new(&monitor, aliases),
+            tree: Tree::new(&options.shape),
+            monitor,
+            options,
+            hasher: RandomState::new(),
+            shards,
+            lanes,
+        }
+    }
+
+    /// How many sessions one shard may keep.
+    pub(crate) fn idle_limit(&self) -> Option<usize> {
+        self.options.idle_sessions.map(|limit| limit.div_ceil(self.shards).max(1))
+    }
+
+    /// How many sessions one shard remembers after their end.
+    pub(crate) fn ended_limit(&self) -> usize {
+        self.options.ended_sessions.div_ceil(self.shards)
+    }
+}

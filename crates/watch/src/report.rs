@@ -1,0 +1,209 @@
+//! What watching tells: violations, lines that are no events, and sums.
+
+use std::io;
+use std::sync::Arc;
+
+use referee_monitor::{Expected, Kind, Rejection};
+use referee_theory::Origin;
+use referee_theory::expr::Value;
+use rustc_hash::FxHashMap;
+
+/// A violation.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The key of the session; `None` if its events have none.
+    pub session: Option<String>,
+    /// In which way the protocol was broken.
+    pub kind: Kind,
+    /// Who broke it: a role, or the name that the event gives.
+    pub blame: String,
+    /// The paper's name for it.
+    pub rejection: Rejection,
+    /// Which event of the session it is, counted from 0.
+    pub event: u64,
+    /// The state in which it happened.
+    pub state: String,
+    /// What could have happened instead.
+    pub expected: Vec<Expected>,
+    /// The label that came; `None` for an end.
+    pub got: Option<String>,
+    /// The assertion that does not hold.
+    pub assertion: Option<String>,
+    /// The variables of the part of it that fails, and their values.
+    pub values: Vec<(Arc<str>, Value)>,
+    /// Whether an earlier violation of this session may be the cause.
+    pub consequence: bool,
+    /// All this as a sentence.
+    pub sentence: String,
+    /// The place in the protocol's text that says otherwise.
+    pub origin: Origin,
+    /// Where the event was read.
+    pub place: Place,
+    /// The last events of the session, this one included, if they were kept.
+    pub history: Vec<Step>,
+    /// How many events came before `history`.
+    pub before: u64,
+}
+
+/// A line of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The name of the input.
+    pub file: Arc<str>,
+    /// The number of the line, from 1.
+    pub line: u64,
+}
+
+/// An event as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Who sent it, as the event says.
+    pub from: String,
+    /// Whom it is for; empty if it does not say.
+    pub to: String,
+    /// The label and the payload, shortened; empty for an end.
+    pub message: String,
+}
+
+/// Something to tell.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// Somebody broke the protocol.
+    Violation(Box<Report>),
+    /// A line that is no event, and why.
+    Malformed(Place, String),
+}
+
+/// Who is told, in the order of the input.
+pub trait Observer: Send {
+    /// Something was found.
+    ///
+    /// # Errors
+    /// If it does not want to hear more: watching stops.
+    fn notice(&mut self, notice: Notice) -> io::Result<()>;
+
+    /// A chunk of the input is done.
+    ///
+    /// # Errors
+    /// If it does not want to hear more: watching stops.
+    fn progress(&mut self, progress: &Progress) -> io::Result<()>;
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Bytes read, as they are stored.
+    pub bytes: u64,
+    /// What was counted so far.
+    pub counts: Counts,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events, without malformed lines.
+    pub events: u64,
+    /// Events among them that do not concern the role under scrutiny.
+    pub ignored: u64,
+    /// Events among them that nothing could be said about, because their session had been evicted.
+    pub unjudged: u64,
+    /// Sessions that were started.
+    pub sessions: u64,
+    /// Sessions in which the protocol was over.
+    pub ended: u64,
+    /// Sessions that were evicted.
+    pub evicted: u64,
+    /// Sessions with a violation.
+    pub violated: u64,
+    /// Violations after the first of a session.
+    pub consequences: u64,
+    /// Lines that are no events.
+    pub malformed: u64,
+}
+
+impl Counts {
+    /// All violations.
+    #[must_use]
+    pub fn violations(&self) -> u64 {
+        self.violated + self.consequences
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.ignored += other.ignored;
+        self.unjudged += other.unjudged;
+        self.sessions += other.sessions;
+        self.ended += other.ended;
+        self.evicted += other.evicted;
+        self.violated += other.violated;
+        self.consequences += other.consequences;
+        self.malformed += other.malformed;
+    }
+}
+
+/// What it all came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// What was counted.
+    pub counts: Counts,
+    /// Bytes read, as they are stored.
+    pub bytes: u64,
+    /// Sessions that were not over when the input ended. Nobody is blamed for that.
+    pub open: u64,
+    /// Lines that came too late to be put in the order of their times.
+    pub late: u64,
+    /// First violations by kind.
+    pub kinds: Ranking,
+    /// First violations by who is blamed.
+    pub blamed: Ranking,
+    /// First violations by the label that came.
+    pub labels: Ranking,
+    /// First violations by state.
+    pub states: Ranking,
+}
+
+impl Summary {
+    pub(crate) fn note(&mut self, report: &Report) {
+        if report.consequence {
+            return;
+        }
+        self.kinds.count(report.kind.name());
+        self.blamed.count(&report.blame);
+        self.labels.count(report.got.as_deref().unwrap_or("(end)"));
+        self.states.count(&report.state);
+    }
+}
+
+/// How many different names are counted: events can name anything, and memory is bounded.
+const MOST: usize = 1024;
+
+/// How often something was named.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    counts: FxHashMap<String, u64>,
+    others: u64,
+}
+
+impl Ranking {
+    fn count(&mut self, name: &str) {
+        if let Some(count) = self.counts.get_mut(name) {
+            *count += 1;
+        } else if self.counts.len() < MOST {
+            self.counts.insert(name.to_owned(), 1);
+        } else {
+            self.others += 1;
+        }
+    }
+
+    /// The names, the most frequent first, and how often each was named. Beyond 1,024 different names only
+    /// their sum is known.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<(&str, u64)> {
+        let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        all.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
+        if self.others > 0 {
+            all.push(("(others)", self.others));
+        }
+        all
+    }
+}

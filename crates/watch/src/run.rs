@@ -1,0 +1,223 @@
+//! The work of all threads: read, decode, step, tell.
+//!
+//! Every thread does whatever can be done next, preferring what is furthest along, so that little is under way
+//! at a time: tell of a chunk that is done, step a lane over the next chunk, or read a chunk and decode it.
+//! Chunks are numbered as they are read. A lane takes them in that order, and they are told of in that order:
+//! what is said does not depend on how many threads there are.
+
+mod board;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use referee_monitor::Monitor;
+use referee_theory::Role;
+
+use self::board::{Board, Task};
+use crate::decode::{Decoded, decode};
+use crate::error::WatchError;
+use crate::input::feed::Feed;
+use crate::input::reorder::Reorder;
+use crate::input::{Chunk, Input};
+use crate::lane::{Lane, Outcome, Position};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::report::{Notice, Observer, Progress, Summary};
+
+/// Watches the events of `inputs` with `monitor` and tells `observer` what it finds.
+///
+/// `aliases` are further names by which events call the protocol's roles.
+///
+/// # Errors
+/// If an input cannot be read, or the observer does not want to hear more.
+pub fn watch(
+    monitor: Arc<Monitor>,
+    aliases: &[(String, Role)],
+    inputs: Vec<Input>,
+    options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Summary, WatchError> {
+    let threads = options.threads.max(1);
+    let files = inputs.iter().map(|input| Arc::clone(&input.name)).collect::<Vec<_>>();
+    let feed = Feed::new(inputs, &options);
+    let plan = Plan::new(monitor, aliases, options);
+    let lines = match plan.options.reorder {
+        None => Lines::AsRead(feed),
+        Some(window) => {
+            let (sources, size) = (files.len(), plan.options.chunk);
+            Lines::ByTime(Box::new(Reorder::new(feed, plan.tree.clone(), window, sources, size)))
+        }
+    };
+    let work = Work {
+        board: Mutex::new(Board::new(plan.lanes, files.len(), 2 * threads + 2)),
+        changed: Condvar::new(),
+        lines: Mutex::new(lines),
+        lanes: (0..plan.lanes).map(|_| Mutex::new(Lane::new(&plan))).collect(),
+        teller: Mutex::new(Teller { observer, summary: Summary::default() }),
+        bytes: Arc::default(),
+        files,
+        plan,
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| work.run());
+        }
+        work.run();
+    });
+    work.finish()
+}
+
+/// Lines in the order in which they are judged.
+enum Lines {
+    AsRead(Feed),
+    ByTime(Box<Reorder>),
+}
+
+impl Lines {
+    fn next(&mut self, buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+        match self {
+            Self::AsRead(feed) => feed.next(buffer, count),
+            Self::ByTime(reorder) => reorder.next(buffer, count),
+        }
+    }
+}
+
+struct Work<'a> {
+    board: Mutex<Board>,
+    changed: Condvar,
+    lines: Mutex<Lines>,
+    lanes: Vec<Mutex<Lane>>,
+    teller: Mutex<Teller<'a>>,
+    bytes: Arc<AtomicU64>,
+    files: Vec<Arc<str>>,
+    plan: Plan,
+}
+
+struct Teller<'a> {
+    observer: &'a mut dyn Observer,
+    summary: Summary,
+}
+
+/// A thread that stopped in the middle of something has left a defect behind; [`Board::fail`] ends the others.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all threads if this one stops without having said so.
+struct Alarm<'a, 'w>(&'a Work<'w>, bool);
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        if !self.1 {
+            self.0.fail(WatchError::Defect);
+        }
+    }
+}
+
+impl Work<'_> {
+    fn run(&self) {
+        let mut alarm = Alarm(self, false);
+        while let Some(task) = self.next_task() {
+            match task {
+                Task::Tell { decoded, outcomes } => self.tell(decoded, outcomes),
+                Task::Step { lane, seq, base, decoded } => {
+                    let Some(name) = self.files.get(decoded.chunk.source) else { break };
+                    let position = Position { plan: &self.plan, decoded: &decoded, base, file: name };
+                    let outcome = match self.lanes.get(lane) {
+                        Some(own) => lock(own).work(position, lane),
+                        None => Outcome::default(),
+                    };
+                    drop(decoded);
+                    lock(&self.board).stepped(lane, seq, outcome);
+                }
+                Task::Read { buffer, place } => self.read(buffer, place),
+            }
+            self.changed.notify_all();
+        }
+        alarm.1 = true;
+    }
+
+    fn next_task(&self) -> Option<Task> {
+        let mut board = lock(&self.board);
+        loop {
+            if board.is_over() {
+                return None;
+            }
+            if let Some(task) = board.take() {
+                return Some(task);
+            }
+            board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn read(&self, buffer: Vec<u8>, mut place: Decoded) {
+        let chunk = lock(&self.lines).next(buffer, &self.bytes);
+        let chunk = match chunk {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return lock(&self.board).exhausted(),
+            Err(error) => return self.fail(error),
+        };
+        let seq = lock(&self.board).reserve();
+        // Another thread may read on while this one decodes.
+        self.changed.notify_all();
+        decode(&self.plan, chunk, &mut place);
+        lock(&self.board).decoded(seq, place);
+    }
+
+    fn tell(&self, decoded: Arc<Decoded>, outcomes: Vec<Outcome>) {
+        let mut teller = lock(&self.teller);
+        let result = teller.tell(self, &decoded, outcomes);
+        drop(teller);
+        match result {
+            Ok(()) => lock(&self.board).told(decoded),
+            Err(error) => self.fail(WatchError::Report(error)),
+        }
+    }
+
+    fn fail(&self, error: WatchError) {
+        lock(&self.board).fail(error);
+        self.changed.notify_all();
+    }
+
+    fn finish(self) -> Result<Summary, WatchError> {
+        let board = self.board.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = board.into_failure() {
+            return Err(error);
+        }
+        let teller = self.teller.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut summary = teller.summary;
+        summary.open = self.lanes.iter().map(|lane| lock(lane).open()).sum();
+        summary.bytes = self.bytes.load(Ordering::Relaxed);
+        if let Lines::ByTime(reorder) = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            summary.late = reorder.late;
+        }
+        Ok(summary)
+    }
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, work: &Work<'_>, decoded: &Decoded, outcomes: Vec<Outcome>) -> std::io::Result<()> {
+        let mut notices: Vec<(u32, Notice)> = Vec::new();
+        let base = outcomes.first().map_or(0, |outcome| outcome.base);
+        if let (false, Some(file)) = (decoded.malformed.is_empty(), work.files.get(decoded.chunk.source)) {
+            let position = Position { plan: &work.plan, decoded, base, file };
+            let notice = |(line, why): &(u32, String)| (*line, Notice::Malformed(position.place(*line), why.clone()));
+            notices.extend(decoded.malformed.iter().map(notice));
+            self.summary.counts.malformed += decoded.malformed.len() as u64;
+        }
+        for outcome in outcomes {
+            self.summary.counts.add(&outcome.counts);
+            notices.extend(outcome.notices);
+        }
+        // Stable: several notices about one line stay in their order.
+        notices.sort_by_key(|(line, _)| *line);
+        for (_, notice) in notices {
+            if let Notice::Violation(report) = &notice {
+                self.summary.note(report);
+            }
+            self.observer.notice(notice)?;
+        }
+        let bytes = work.bytes.load(Ordering::Relaxed);
+        self.observer.progress(&Progress { bytes, counts: self.summary.counts })
+    }
+}

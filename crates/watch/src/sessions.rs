@@ -1,0 +1,219 @@
+//! The sessions of one shard: by key, with the order in which they were last seen.
+//!
+//! A session is live until the protocol is over or it is evicted. Then only its key is kept for a while, in a
+//! queue of bounded length, so that what still comes is not taken for the start of a new session.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
+use referee_monitor::Session;
+use smallvec::SmallVec;
+
+use crate::held::Extra;
+
+/// How a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Live,
+    /// The protocol is over.
+    Ended,
+    /// It was dropped to make room; nothing can be said about it any more.
+    Evicted,
+}
+
+/// A session and what belongs to it.
+pub(crate) struct Entry {
+    hash: u64,
+    pub(crate) key: SmallVec<[u8; 24]>,
+    pub(crate) session: Session,
+    /// How many events it has had, of any kind.
+    pub(crate) events: u64,
+    pub(crate) status: Status,
+    /// Neighbours in the order of last use: see [`Sessions::touch`].
+    older: u32,
+    newer: u32,
+    pub(crate) extra: Option<Box<Extra>>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// The sessions of one shard.
+pub(crate) struct Sessions {
+    table: HashTable<u32>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    oldest: u32,
+    newest: u32,
+    live: usize,
+    /// How many may be live; without a limit no order is kept.
+    idle_limit: Option<usize>,
+    /// Sessions that are no longer live, the first to be forgotten in front.
+    remembered: VecDeque<u32>,
+    ended_limit: usize,
+    pub(crate) created: u64,
+    pub(crate) evicted: u64,
+    /// A session before its first event.
+    blank: Session,
+}
+
+impl Sessions {
+    pub(crate) fn new(blank: Session, idle_limit: Option<usize>, ended_limit: usize) -> Self {
+        Self {
+            table: HashTable::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+            oldest: NOBODY,
+            newest: NOBODY,
+            live: 0,
+            idle_limit,
+            remembered: VecDeque::new(),
+            ended_limit,
+            created: 0,
+            evicted: 0,
+            blank,
+        }
+    }
+
+    /// How many sessions are not over.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    pub(crate) fn entry(&mut self, index: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(index as usize)
+    }
+
+    /// The session with `key`, made if there is none.
+    #[inline]
+    pub(crate) fn locate(&mut self, hash: u64, key: &[u8]) -> u32 {
+        let entries = &self.entries;
+        let same = |index: &u32| {
+            entries.get(*index as usize).is_some_and(|entry| entry.hash == hash && *entry.key == *key)
+        };
+        let found = self.table.find(hash, same).copied();
+        let index = found.unwrap_or_else(|| self.create(hash, key));
+        if self.idle_limit.is_some() {
+            self.touch(index);
+        }
+        index
+    }
+
+    fn create(&mut self, hash: u64, key: &[u8]) -> u32 {
+        if self.idle_limit.is_some_and(|limit| self.live >= limit) {
+            self.evict();
+        }
+        let entry = Entry {
+            hash,
+            key: SmallVec::from_slice(key),
+            session: self.blank.clone(),
+            events: 0,
+            status: Status::Live,
+            older: NOBODY,
+            newer: NOBODY,
+            extra: None,
+        };
+        let index = match self.free.pop() {
+            Some(index) => {
+                if let Some(place) = self.entries.get_mut(index as usize) {
+                    *place = entry;
+                }
+                index
+            }
+            None => {
+                // INVARIANT: four thousand million sessions do not fit into memory.
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
+            }
+        };
+        let entries = &self.entries;
+        let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
+        self.table.insert_unique(hash, index, rehash);
+        self.live += 1;
+        self.created += 1;
+        if self.idle_limit.is_some() {
+            self.append(index);
+        }
+        index
+    }
+
+    /// Makes it the one that was used last, if it is live.
+    fn touch(&mut self, index: u32) {
+        if self.newest == index || self.entry(index).is_none_or(|entry| entry.status != Status::Live) {
+            return;
+        }
+        self.unlink(index);
+        self.append(index);
+    }
+
+    fn append(&mut self, index: u32) {
+        let newest = self.newest;
+        if let Some(entry) = self.entry(index) {
+            entry.older = newest;
+            entry.newer = NOBODY;
+        }
+        match self.entry(newest) {
+            Some(entry) => entry.newer = index,
+            None => self.oldest = index,
+        }
+        self.newest = index;
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let Some((older, newer)) = self.entry(index).map(|entry| (entry.older, entry.newer)) else { return };
+        match self.entry(older) {
+            Some(entry) => entry.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.entry(newer) {
+            Some(entry) => entry.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    fn evict(&mut self) {
+        let index = self.oldest;
+        if index != NOBODY {
+            self.evicted += 1;
+            self.retire(index, Status::Evicted);
+        }
+    }
+
+    /// It is not live any more: remembers its key for a while.
+    #[cold]
+    pub(crate) fn retire(&mut self, index: u32, status: Status) {
+        if self.entry(index).is_none_or(|entry| entry.status != Status::Live) {
+            return;
+        }
+        if self.idle_limit.is_some() {
+            self.unlink(index);
+        }
+        self.live -= 1;
+        let blank = self.blank.clone();
+        if let Some(entry) = self.entry(index) {
+            entry.status = status;
+            // A history may still be wanted when something comes after the end.
+            if status == Status::Evicted {
+                entry.extra = None;
+                entry.session = blank;
+            }
+        }
+        self.remembered.push_back(index);
+        while self.remembered.len() > self.ended_limit {
+            let Some(forgotten) = self.remembered.pop_front() else { break };
+            self.forget(forgotten);
+        }
+    }
+
+    fn forget(&mut self, index: u32) {
+        let Some(entry) = self.entries.get_mut(index as usize) else { return };
+        entry.extra = None;
+        entry.key = SmallVec::new();
+        if let Ok(found) = self.table.find_entry(entry.hash, |candidate| *candidate == index) {
+            found.remove();
+        }
+        self.free.push(index);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Where an event's parts are in a line: JSON pointers (RFC 6901), compiled to a tree of keys.
+
+use std::fmt;
+
+/// A part of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Session,
+    From,
+    To,
+    Label,
+    Payload,
+    Time,
+    End,
+}
+
+pub(crate) const PARTS: usize = 7;
+
+/// A JSON pointer: `/ctx/session`. The empty pointer is the whole line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer(Vec<String>);
+
+/// Why a text is no JSON pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPointer(String);
+
+impl fmt::Display for BadPointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no JSON pointer: it must be empty or start with `/`, as in `/{}`", self.0, self.0)
+    }
+}
+
+impl std::error::Error for BadPointer {}
+
+impl Pointer {
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    /// [`BadPointer`] if it is neither empty nor starts with a slash.
+    pub fn parse(text: &str) -> Result<Self, BadPointer> {
+        if text.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let Some(keys) = text.strip_prefix('/') else { return Err(BadPointer(text.to_owned())) };
+        Ok(Self(keys.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect()))
+    }
+
+    /// The member `key` of the line.
+    fn key(key: &str) -> Self {
+        Self(vec![key.to_owned()])
+    }
+}
+
+/// Where the parts of an event are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The key of the session; absent: all events without one are one session.
+    pub session: Pointer,
+    /// Who sent the message.
+    pub from: Pointer,
+    /// Whom it is for; absent: the other side.
+    pub to: Pointer,
+    /// What it is called.
+    pub label: Pointer,
+    /// Its fields. The empty pointer takes the whole line: then members that the message does not declare
+    /// are ignored.
+    pub payload: Pointer,
+    /// When it was sent: RFC 3339, or a number of seconds.
+    pub time: Pointer,
+    /// Who ended, in a line that is no message but an end.
+    pub end: Pointer,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            session: Pointer::key("session"),
+            from: Pointer::key("from"),
+            to: Pointer::key("to"),
+            label: Pointer::key("label"),
+            payload: Pointer::key("payload"),
+            time: Pointer::key("time"),
+            end: Pointer::key("end"),
+        }
+    }
+}
+
+/// The keys that lead to parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    // INVARIANT: the root is first; every child is a node.
+    pub(crate) nodes: Vec<Node>,
+    /// Whether the payload is the whole line.
+    pub(crate) flat: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    /// The parts that this value is, as bits.
+    pub(crate) parts: u8,
+    pub(crate) children: Vec<Child>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Child {
+    pub(crate) key: Box<str>,
+    /// `"key":`, if it is short and needs no escapes: its bytes, and as many bytes of ones.
+    pub(crate) quoted: Option<(u128, u128, usize)>,
+    pub(crate) node: usize,
+}
+
+impl Tree {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        let parts = [
+            (Part::Session, &shape.session),
+            (Part::From, &shape.from),
+            (Part::To, &shape.to),
+            (Part::Label, &shape.label),
+            (Part::Payload, &shape.payload),
+            (Part::Time, &shape.time),
+            (Part::End, &shape.end),
+        ];
+        let mut tree = Self { nodes: vec![Node::default()], flat: shape.payload.0.is_empty() };
+        for (part, pointer) in parts {
+            let mut at = 0;
+            for key in &pointer.0 {
+                let found = tree.nodes[at].children.iter().find(|child| *child.key == **key);
+                at = match found {
+                    Some(child) => child.node,
+                    None => {
+                        let node = tree.nodes.len();
+                        tree.nodes.push(Node::default());
+                        let child = Child { key: key.as_str().into(), quoted: quoted(key), node };
+                        tree.nodes[at].children.push(child);
+                        node
+                    }
+                };
+            }
+            tree.nodes[at].parts |= 1 << part as u8;
+        }
+        tree
+    }
+}
+
+fn quoted(key: &str) -> Option<(u128, u128, usize)> {
+    let plain = key.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    let text = format!("\"{key}\":");
+    let length = text.len();
+    (plain && length <= 16).then(|| {
+        let mut bytes = [0; 16];
+        bytes[..length].copy_from_slice(text.as_bytes());
+        let mask = u128::MAX >> (128 - 8 * length);
+        (u128::from_le_bytes(bytes), mask, length)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_are_those_of_the_rfc() {
+        assert_eq!(Pointer::parse("").unwrap(), Pointer(vec![]));
+        assert_eq!(Pointer::parse("/a~1b/m~0n/0").unwrap(), Pointer(vec!["a/b".into(), "m~n".into(), "0".into()]));
+        assert_eq!(Pointer::parse("/").unwrap(), Pointer(vec![String::new()]));
+        assert!(Pointer::parse("session").unwrap_err().to_string().contains("`/session`"));
+    }
+}
