@@ -6,3 +6,4 @@ pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod show;
+pub(crate) mod watch;

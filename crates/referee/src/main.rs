@@ -10,7 +10,7 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, show};
+use command::{check, completions, demo, explain, fmt, show, watch};
 
 /// Check, guard and watch communication protocols.
 ///
@@ -27,6 +27,7 @@ struct Cli {
 enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
+    Watch(Box<watch::Arguments>),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
     Demo(demo::Arguments),
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

@@ -37,6 +37,11 @@ pub(crate) fn complain(error: &anyhow::Error) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// Says something that is not an answer.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// Diagnostics of one text, rendered with the lines they are about.
 pub(crate) struct Renderer {
     handler: GraphicalReportHandler,

@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::input::{self, Input};
 use crate::output;
 
-mod subject;
+pub(crate) mod subject;
 
 use subject::Subject;
 

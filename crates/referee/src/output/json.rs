@@ -3,6 +3,8 @@
 use referee::syntax::document::GlobalProtocol;
 use referee::syntax::{Lines, ProjectedProtocol};
 use referee::theory::Vocabulary;
+use referee::theory::expr::Value as Datum;
+use referee::watch::Report;
 use referee::{Content, Diagnostic};
 use serde_json::{Value, json};
 
@@ -122,4 +124,44 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
         "help": diagnostic.help,
         "related": related,
     })
+}
+
+/// One violation that `watch` found, on one line. `rule` is the place in the protocol that says otherwise.
+pub(crate) fn violation(report: &Report, rule: Option<&str>) -> Value {
+    let values: serde_json::Map<String, Value> =
+        report.values.iter().map(|(name, value)| (name.to_string(), data(value))).collect();
+    json!({
+        "session": report.session,
+        "verdict": "violation",
+        "kind": report.kind.name(),
+        "blame": report.blame,
+        "event": report.event,
+        "state": report.state,
+        "expected": report.expected.iter().map(|expected| expected.label.as_str()).collect::<Vec<_>>(),
+        "got": report.got,
+        "assertion": report.assertion,
+        "values": values,
+        "consequence": report.consequence,
+        "rejection": report.rejection.name(),
+        "message": report.sentence,
+        "rule": rule,
+        "file": &*report.place.file,
+        "line": report.place.line,
+    })
+}
+
+/// A value of a payload variable. Floats that JSON cannot write, and bytes, are text.
+fn data(value: &Datum) -> Value {
+    match value {
+        Datum::Unit => Value::Null,
+        Datum::Bool(value) => (*value).into(),
+        Datum::Int(value) => (*value).into(),
+        Datum::Float(value) => {
+            serde_json::Number::from_f64(*value).map_or_else(|| value.to_string().into(), Value::Number)
+        }
+        Datum::String(text) | Datum::Opaque(text) => text.to_string().into(),
+        Datum::Bytes(_) => value.to_string().into(),
+        Datum::List(values) | Datum::Tuple(values) => values.iter().map(data).collect(),
+        Datum::Record(fields) => fields.iter().map(|(name, value)| (name.to_string(), data(value))).collect(),
+    }
 }

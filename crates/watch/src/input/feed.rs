@@ -174,7 +174,13 @@ impl Feed {
 
 impl Source {
     fn open(&mut self, follow: bool, count: &Arc<AtomicU64>) -> io::Result<()> {
-        let State::Waiting(kind) = mem::replace(&mut self.state, State::Done) else { return Ok(()) };
+        let kind = match mem::replace(&mut self.state, State::Done) {
+            State::Waiting(kind) => kind,
+            opened => {
+                self.state = opened;
+                return Ok(());
+            }
+        };
         let counted = |inner| Box::new(Counted { inner, count: Arc::clone(count) });
         self.state = match kind {
             InputKind::File(path) if follow && path.is_file() => {

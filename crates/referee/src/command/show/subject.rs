@@ -11,19 +11,21 @@ use referee::theory::{GlobalType, Machine, Role, Vocabulary};
 
 use crate::input::Read;
 
-pub(super) struct Subject {
-    pub(super) name: String,
-    pub(super) vocabulary: Arc<Vocabulary>,
-    pub(super) global: Option<Arc<GlobalType>>,
-    pub(super) externals: Vec<External>,
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) global: Option<Arc<GlobalType>>,
+    pub(crate) externals: Vec<External>,
     /// Per role; for a role without a projection, why.
-    pub(super) machines: Vec<Result<Machine, String>>,
-    document: Document,
+    pub(crate) machines: Vec<Result<Machine, String>>,
+    /// The role whose session type it is, if it is one's.
+    pub(crate) process: Option<Role>,
+    pub(crate) document: Document,
 }
 
 impl Subject {
     /// What `read` describes: the protocol called `protocol`, or the first. `None`: it has errors.
-    pub(super) fn of(read: &Read, protocol: Option<&str>) -> Result<Option<Self>> {
+    pub(crate) fn of(read: &Read, protocol: Option<&str>) -> Result<Option<Self>> {
         let document = read.analysis.document.clone();
         Ok(match &read.analysis.document.content {
             Content::Global(protocols) => {
@@ -49,7 +51,8 @@ impl Subject {
                 let name = found.name.as_deref().unwrap_or("Protocol").to_owned();
                 let vocabulary = Arc::clone(&found.vocabulary);
                 let externals = found.externals.clone();
-                Some(Self { name, vocabulary, global: Some(global), externals, machines, document })
+                let process = None;
+                Some(Self { name, vocabulary, global: Some(global), externals, machines, process, document })
             }
             Content::Binary(binary) => {
                 let Some(session) = &binary.session else { return Ok(None) };
@@ -61,6 +64,7 @@ impl Subject {
                     global: session.global(binary.environment).map(Arc::new),
                     externals: binary.externals.clone(),
                     machines: machines.into_iter().map(Ok).collect(),
+                    process: Some(binary.process),
                     document,
                 })
             }
@@ -72,18 +76,19 @@ impl Subject {
                     global: None,
                     externals: Vec::new(),
                     machines: system.machines().iter().cloned().map(Ok).collect(),
+                    process: None,
                     document,
                 })
             }
         })
     }
 
-    pub(super) fn role_names(&self) -> Vec<&str> {
+    pub(crate) fn role_names(&self) -> Vec<&str> {
         self.vocabulary.roles().map(|role| self.vocabulary.role_name(role)).collect()
     }
 
     /// The role called `name`.
-    pub(super) fn role(&self, name: &str) -> Result<Role> {
+    pub(crate) fn role(&self, name: &str) -> Result<Role> {
         match self.vocabulary.find_role(name) {
             Some(role) => Ok(role),
             None => match suggest::closest(name, self.role_names()) {
@@ -93,7 +98,7 @@ impl Subject {
         }
     }
 
-    pub(super) fn explain_relative(&self, error: &RelativeError) -> String {
+    pub(crate) fn explain_relative(&self, error: &RelativeError) -> String {
         ill_formed::relative(error, &self.vocabulary, &self.document.origins).message
     }
 }

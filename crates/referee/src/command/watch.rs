@@ -1,0 +1,248 @@
+//! `referee watch`: does what was recorded follow the protocol, and who broke it where not?
+
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use referee::Language;
+use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_LINE};
+use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch};
+
+mod report;
+mod scrutiny;
+mod summary;
+
+use report::Reporter;
+use scrutiny::Scrutiny;
+
+use crate::Outcome;
+use crate::input;
+
+/// Watch recorded events: who broke the protocol, and where?
+///
+/// Every session (by the key `session`) is followed by a monitor for the role under scrutiny; both sides are
+/// checked. Prints each session's first violation: who is to blame, what came and what was expected. An event
+/// is a JSON object on a line of its own:
+///
+/// {"session":"42","from":"client","to":"server","label":"Auth","payload":{"uname":"bob"},"time":"…"}
+///
+/// and {"session":"42","end":"client"} says that a side has ended. A session that is not over when the input
+/// ends is nobody's fault. Files may be compressed with gzip or zstd.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The protocol that the events should follow.
+    #[arg(long, value_name = "FILE")]
+    protocol: PathBuf,
+    /// The role under scrutiny. Without it, of two roles: the one that is declared first.
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+    /// Which protocol, where the file has several. Without it: the first.
+    #[arg(long, value_name = "NAME")]
+    protocol_name: Option<String>,
+    /// The language of the protocol, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
+    #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
+    language: Option<Language>,
+    /// What events call the roles, where that is not their names: --role-name process=client,environment=server.
+    #[arg(long, value_name = "ROLE=NAME", value_delimiter = ',')]
+    role_name: Vec<String>,
+    /// Files with events, one after the other; `-` is standard input.
+    #[arg(value_name = "EVENTS", default_value = "-")]
+    events: Vec<PathBuf>,
+    /// In which form events come.
+    #[arg(long, value_enum, default_value_t = Form::Jsonl)]
+    events_format: Form,
+    /// Text for people, or one line of JSON for each violation.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Report every violation, not only the first of each session.
+    #[arg(long)]
+    all: bool,
+    /// Show the last events of the session with each violation.
+    #[arg(long)]
+    explain: bool,
+    /// Lines that are no events make the input wrong (exit status 2).
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    pointers: Pointers,
+    /// Keep at most N sessions that are not over; the longest idle are dropped, and no longer judged.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    idle_sessions: Option<u32>,
+    /// Remember N sessions after their end, so that a message that still comes is not taken for a new session.
+    #[arg(long, value_name = "N", default_value_t = ENDED_SESSIONS as u32)]
+    ended_sessions: u32,
+    /// Put events in the order of their times, if they are at most this late: 5s, 200ms, 1m.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    reorder: Option<Duration>,
+    /// Lines that are longer are no events.
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE as u32,
+          value_parser = clap::value_parser!(u32).range(1..=LONGEST_LINE as i64))]
+    max_line: u32,
+    /// How many threads work. Without it: as many as there are processors.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+    /// Go on with what is appended to the files, until Ctrl-C.
+    #[arg(long)]
+    follow: bool,
+}
+
+/// Where the parts of an event are, for logs of another shape.
+#[derive(Args)]
+struct Pointers {
+    /// Where the session's key is, as a JSON pointer (for CSV, `/` and the name of the column).
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/session")]
+    session_key: Pointer,
+    /// Where the sender is.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/from")]
+    from: Pointer,
+    /// Where the receiver is.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/to")]
+    to: Pointer,
+    /// Where the label is.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/label")]
+    label: Pointer,
+    /// Where the fields are; "" for the whole object, of which undeclared members are then ignored.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/payload")]
+    payload: Pointer,
+    /// Where the time is: RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/time")]
+    time: Pointer,
+    /// Where the name of who ended is, in lines without a label.
+    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/end")]
+    end: Pointer,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Form {
+    /// One JSON object per line.
+    Jsonl,
+    /// Comma-separated values with a header.
+    Csv,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// How many events of a session `--explain` shows.
+const HISTORY: usize = 10;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let from_stdin = arguments.events.iter().filter(|path| path.as_os_str() == "-").count();
+    if from_stdin + usize::from(arguments.protocol.as_os_str() == "-") > 1 {
+        bail!("standard input can be read once only");
+    }
+    let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
+    let stop = Arc::new(AtomicBool::new(false));
+    handle_ctrl_c(&stop);
+    let options = arguments.options(stop);
+    let mut reporter = Reporter::new(arguments, &scrutiny);
+    let inputs = arguments.events.iter().map(|path| match path.as_os_str() == "-" {
+        true => Input::live("-", io::stdin()),
+        false => Input::file(path),
+    });
+    let summary = watch(
+        Arc::clone(&scrutiny.monitor),
+        &scrutiny.aliases,
+        inputs.collect(),
+        options,
+        &mut reporter,
+    );
+    let summary = reporter.finish(summary)?;
+    Ok(match summary.counts {
+        counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
+        counts if counts.violations() > 0 => Outcome::Violated,
+        _ => Outcome::Holds,
+    })
+}
+
+impl Arguments {
+    fn options(&self, stop: Arc<AtomicBool>) -> Options {
+        let pointers = &self.pointers;
+        let threads = self.threads.map_or_else(
+            || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            usize::from,
+        );
+        Options {
+            format: match self.events_format {
+                Form::Jsonl => EventsFormat::JsonLines,
+                Form::Csv => EventsFormat::Csv,
+            },
+            shape: Shape {
+                session: pointers.session_key.clone(),
+                from: pointers.from.clone(),
+                to: pointers.to.clone(),
+                label: pointers.label.clone(),
+                payload: pointers.payload.clone(),
+                time: pointers.time.clone(),
+                end: pointers.end.clone(),
+            },
+            threads,
+            idle_sessions: self.idle_sessions.map(|limit| limit as usize),
+            ended_sessions: self.ended_sessions as usize,
+            reorder: self.reorder,
+            all: self.all,
+            history: if self.explain { HISTORY } else { 0 },
+            max_line: self.max_line as usize,
+            follow: self.follow,
+            stop,
+            ..Options::default()
+        }
+    }
+
+    /// How many bytes there are to read, if that is known.
+    fn size(&self) -> Option<u64> {
+        if self.follow {
+            return None;
+        }
+        let size = |path: &PathBuf| {
+            let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+            (path.as_os_str() != "-").then_some(metadata.len())
+        };
+        self.events.iter().map(size).sum()
+    }
+
+    fn wants_progress(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+}
+
+/// Makes Ctrl-C end the input instead of the process; a second one, or one while nothing comes, ends the
+/// process.
+fn handle_ctrl_c(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    let handler = move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    // Without a handler, Ctrl-C ends the process as usual.
+    let _ = ctrlc::set_handler(handler);
+}
+
+fn parse_pointer(text: &str) -> Result<Pointer, String> {
+    Pointer::parse(text).map_err(|error| error.to_string())
+}
+
+/// `5s`, `200ms`, `1.5m`, `2h`; a number alone is seconds.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("there is no unit of time `{unit}`; known are ms, s, m, h")),
+    };
+    let seconds: f64 = number.trim().parse().map_err(|_| format!("`{text}` is no duration; try 5s"))?;
+    Duration::try_from_secs_f64(seconds * scale).map_err(|_| format!("`{text}` is no duration; try 5s"))
+}

@@ -1,0 +1,174 @@
+//! What people and programs are told while events are watched.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use referee::draw::Charset;
+use referee::view;
+use referee::watch::{Notice, Observer, Progress, Report, Summary, WatchError};
+
+use super::scrutiny::Scrutiny;
+use super::{Arguments, Format, summary};
+use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
+
+/// How many lines that are no events are shown; the others are counted.
+const MALFORMED_SHOWN: u64 = 20;
+
+/// Tells of violations on standard output, of everything else on standard error.
+pub(super) struct Reporter<'a> {
+    scrutiny: &'a Scrutiny,
+    arguments: &'a Arguments,
+    out: io::BufWriter<Box<dyn Write + Send>>,
+    written: bool,
+    malformed: u64,
+    bar: Option<ProgressBar>,
+    started: Instant,
+}
+
+impl<'a> Reporter<'a> {
+    pub(super) fn new(arguments: &'a Arguments, scrutiny: &'a Scrutiny) -> Self {
+        let out: Box<dyn Write + Send> = match arguments.format {
+            Format::Text => Box::new(anstream::stdout()),
+            Format::Json => Box::new(io::stdout()),
+        };
+        Self {
+            scrutiny,
+            arguments,
+            out: io::BufWriter::with_capacity(1 << 16, out),
+            written: false,
+            malformed: 0,
+            bar: arguments.wants_progress().then(|| progress_bar(arguments.size())),
+            started: Instant::now(),
+        }
+    }
+
+    /// Tells what it all came to.
+    pub(super) fn finish(mut self, summary: Result<Summary, WatchError>) -> Result<Summary> {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        if self.malformed > MALFORMED_SHOWN {
+            let more = HumanCount(self.malformed - MALFORMED_SHOWN);
+            output::remark(&styled(WARN, format!("{more} more lines are no events")));
+        }
+        let summary = match summary {
+            Ok(summary) => summary,
+            Err(error) => {
+                self.out.flush()?;
+                return Err(error.into());
+            }
+        };
+        for warning in summary::warnings(&summary, self.arguments.idle_sessions) {
+            output::remark(&format!("{}: {warning}", styled(WARN, "warning")));
+        }
+        if self.arguments.format == Format::Text {
+            self.out.write_all(summary::text(&summary).as_bytes())?;
+        }
+        self.out.flush()?;
+        Ok(summary)
+    }
+
+    fn violation(&mut self, report: &Report) -> io::Result<()> {
+        match self.arguments.format {
+            Format::Json => {
+                let place = self.scrutiny.place(report.origin);
+                writeln!(self.out, "{}", output::json::violation(report, place.as_deref()))
+            }
+            Format::Text => {
+                let text = self.text(report);
+                self.out.write_all(text.as_bytes())
+            }
+        }
+    }
+
+    fn text(&self, report: &Report) -> String {
+        let session = match &report.session {
+            Some(session) => format!("session {}, event {}", session.escape_debug(), report.event),
+            None => format!("event {}", report.event),
+        };
+        let place = format!("{}:{}", report.place.file, report.place.line);
+        let mut text = format!(
+            "{}: {} {}, {}{}\n  {}\n",
+            styled(STRONG, place),
+            styled(BAD, report.kind),
+            styled(SOFT, format!("({})", report.rejection)),
+            session,
+            if report.consequence { " (a consequence, perhaps)" } else { "" },
+            report.sentence,
+        );
+        let rule = self.scrutiny.place(report.origin).map(|place| format!(", {place}")).unwrap_or_default();
+        text += &format!("  {}\n", styled(SOFT, format!("in state {}{rule}", report.state)));
+        if !report.history.is_empty() {
+            let scrutiny = self.scrutiny;
+            let chart = view::trace::chart(report, &scrutiny.roles(), &|name| scrutiny.role_called(name).to_owned());
+            match chart.to_text(Charset::Unicode) {
+                Ok(chart) => {
+                    for line in chart.lines() {
+                        text += &format!("    {}\n", line.trim_end());
+                    }
+                }
+                Err(error) => text += &format!("    (no diagram: {error})\n"),
+            }
+        }
+        text
+    }
+}
+
+impl Observer for Reporter<'_> {
+    fn notice(&mut self, notice: Notice) -> io::Result<()> {
+        match notice {
+            Notice::Violation(report) => {
+                self.written = true;
+                self.violation(&report)
+            }
+            Notice::Malformed(place, why) => {
+                self.malformed += 1;
+                if self.malformed <= MALFORMED_SHOWN {
+                    let text = format!("{}:{}: {}: {why}", place.file, place.line, styled(WARN, "not an event"));
+                    match &self.bar {
+                        Some(bar) => bar.suspend(|| output::remark(&text)),
+                        None => output::remark(&text),
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        if std::mem::take(&mut self.written) {
+            let out = &mut self.out;
+            match &self.bar {
+                Some(bar) => bar.suspend(|| out.flush())?,
+                None => out.flush()?,
+            }
+        }
+        if let Some(bar) = &self.bar {
+            let elapsed = self.started.elapsed().as_secs_f64().max(1e-3);
+            let counts = progress.counts;
+            bar.set_position(progress.bytes);
+            bar.set_message(format!(
+                "{} events, {}/s, {} violations",
+                HumanCount(counts.events),
+                HumanCount((counts.events as f64 / elapsed) as u64),
+                HumanCount(counts.violations())
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A bar over bytes where the size is known, else a spinner.
+fn progress_bar(size: Option<u64>) -> ProgressBar {
+    let (bar, template) = match size {
+        Some(size) => (ProgressBar::new(size), "{bar:30} {bytes}/{total_bytes} {msg}, {eta} left"),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {msg}"),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -1,0 +1,84 @@
+//! What all events came to.
+
+use std::fmt::Write as _;
+
+use indicatif::HumanCount;
+use referee::watch::{Ranking, Summary};
+
+use crate::output::{BAD, GOOD, SOFT, STRONG, styled};
+
+/// How many entries of a ranking are shown.
+const SHOWN: usize = 5;
+
+/// For people.
+pub(super) fn text(summary: &Summary) -> String {
+    let counts = &summary.counts;
+    let mut text = String::new();
+    let verdict = match counts.violated {
+        0 => styled(GOOD, "no violation"),
+        1 => styled(BAD, "1 session with a violation"),
+        many => styled(BAD, format!("{} sessions with a violation", HumanCount(many))),
+    };
+    let about = format!("{} in {}", number(counts.events, "event"), number(counts.sessions, "session"));
+    let _ = writeln!(text, "{}: {verdict}", styled(STRONG, about));
+    let mut states = vec![format!("{} over", HumanCount(counts.ended)), format!("{} open", HumanCount(summary.open))];
+    if counts.evicted > 0 {
+        states.push(format!("{} dropped", HumanCount(counts.evicted)));
+    }
+    row(&mut text, "sessions", &states.join(", "));
+    if counts.ignored > 0 {
+        row(&mut text, "ignored", &format!("{} between other roles", number(counts.ignored, "event")));
+    }
+    if counts.violated > 0 {
+        row(&mut text, "by kind", &ranked(&summary.kinds));
+        row(&mut text, "by role", &ranked(&summary.blamed));
+        row(&mut text, "by label", &ranked(&summary.labels));
+        row(&mut text, "by state", &ranked(&summary.states));
+    }
+    if counts.consequences > 0 {
+        row(&mut text, "later", &format!("{} in the same sessions", number(counts.consequences, "violation")));
+    }
+    if counts.malformed > 0 {
+        row(&mut text, "no events", &number(counts.malformed, "line"));
+    }
+    text
+}
+
+/// What may make the answer less than it seems.
+pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
+    let counts = &summary.counts;
+    let mut warnings = Vec::new();
+    if counts.evicted > 0 {
+        let why = match limit {
+            Some(limit) => format!("to keep at most {}", HumanCount(u64::from(limit))),
+            None => "with too many messages before their turn".to_owned(),
+        };
+        warnings.push(format!(
+            "dropped {} {why}; {} of dropped sessions could not be judged",
+            number(counts.evicted, "idle session"),
+            number(counts.unjudged, "later event"),
+        ));
+    }
+    if summary.late > 0 {
+        warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
+    }
+    warnings
+}
+
+fn row(text: &mut String, title: &str, content: &str) {
+    let _ = writeln!(text, "  {} {content}", styled(SOFT, format!("{title:<9}")));
+}
+
+fn ranked(ranking: &Ranking) -> String {
+    let sorted = ranking.sorted();
+    let mut parts: Vec<String> =
+        sorted.iter().take(SHOWN).map(|(name, count)| format!("{} {}", name.escape_debug(), HumanCount(*count))).collect();
+    if sorted.len() > SHOWN {
+        parts.push(format!("{} others", sorted.len() - SHOWN));
+    }
+    parts.join(", ")
+}
+
+fn number(count: u64, what: &str) -> String {
+    format!("{} {what}{}", HumanCount(count), if count == 1 { "" } else { "s" })
+}
