@@ -10,7 +10,7 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, show};
+use command::{check, completions, demo, explain, fmt, generate, show};
 
 /// Check, guard and watch communication protocols.
 ///
@@ -29,6 +29,7 @@ enum Command {
     Show(show::Arguments),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
+    Generate(generate::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
 }
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Show(arguments) => show::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     };
