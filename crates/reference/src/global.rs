@@ -142,7 +142,9 @@ impl Tree {
         match self {
             Self::End | Self::Call(_) => 1,
             Self::Rec(_, body) => 1 + body.node_count(),
-            Self::Exchange { branches, .. } => 1 + branches.iter().map(|b| b.next.node_count()).sum::<usize>(),
+            Self::Exchange { branches, .. } => {
+                1 + branches.iter().map(|b| b.next.node_count()).sum::<usize>()
+            }
         }
     }
 
@@ -237,8 +239,7 @@ impl Translation {
                     let origin = self.next_origin();
                     let label = self.vocabulary.add_label(&branch.label);
                     let fields = payload_fields(&branch.payload);
-                    let message =
-                        self.vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+                    let message = self.vocabulary.add_message(MessageSpec { label, fields, assertion: None });
                     let next = self.node(&branch.next);
                     translated.push(TheoryBranch { receiver, message, next, origin });
                 }
@@ -257,7 +258,11 @@ impl Translation {
 
 /// One unnamed field of the opaque type `payload`, or none.
 pub(crate) fn payload_fields(payload: &str) -> Arc<[Field]> {
-    if payload.is_empty() { Arc::new([]) } else { Arc::new([Field { name: None, ty: Type::opaque(payload) }]) }
+    if payload.is_empty() {
+        Arc::new([])
+    } else {
+        Arc::new([Field { name: None, ty: Type::opaque(payload) }])
+    }
 }
 
 /// The inverse of [`payload_fields`].

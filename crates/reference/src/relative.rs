@@ -316,9 +316,7 @@ impl Tree {
             (
                 Self::Exchange { sender, receiver, locations, branches },
                 Self::Exchange { sender: s, receiver: r, locations: m, branches: others },
-            ) => {
-                (sender, receiver, locations) == (s, r, m) && Self::branches_equal(branches, others, scope)
-            }
+            ) => (sender, receiver, locations) == (s, r, m) && Self::branches_equal(branches, others, scope),
             (
                 Self::Dependency { informer, sends, other, informed, locations, branches },
                 Self::Dependency { informer: i, sends: s, other: o, informed: d, locations: m, branches: bs },

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::session::{Session, SessionBranch, SessionError, SessionType, SessionTypeBuilder, TermId};
+use referee_theory::session::{
+    Session, SessionBranch, SessionError, SessionType, SessionTypeBuilder, TermId,
+};
 use referee_theory::{Action, MessageSpec, Origin, Vocabulary};
 
 use crate::automaton::{Automaton, Step};
@@ -128,7 +130,11 @@ impl Tree {
     ///
     /// # Panics
     /// When a name is unknown or a variable is unbound.
-    pub fn to_theory(&self, vocabulary: &Arc<Vocabulary>, role: &str) -> Result<SessionType, Vec<SessionError>> {
+    pub fn to_theory(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        role: &str,
+    ) -> Result<SessionType, Vec<SessionError>> {
         let mut builder = SessionTypeBuilder::new();
         // A clone finds what is known without adding to the shared one.
         let mut names = Vocabulary::clone(vocabulary);

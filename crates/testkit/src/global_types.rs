@@ -80,8 +80,10 @@ impl Description<'_> {
             self.labels = self.labels.max(label + 1);
             labels.push(label);
         }
-        let payloads: Vec<&str> =
-            labels.iter().map(|_| self.universe.payloads[(self.choices)(self.universe.payloads.len())]).collect();
+        let payloads: Vec<&str> = labels
+            .iter()
+            .map(|_| self.universe.payloads[(self.choices)(self.universe.payloads.len())])
+            .collect();
         let branches = labels
             .into_iter()
             .zip(payloads)
@@ -189,11 +191,7 @@ fn announce(tree: &Tree, universe: Universe) -> Tree {
                 let mut next = announce(&branch.next, universe);
                 for other in others.clone().filter(|_| is_choice) {
                     let branches = vec![Branch::new(&branch.label, "", next)];
-                    next = Tree::Exchange {
-                        sender: sender.clone(),
-                        receiver: (*other).to_owned(),
-                        branches,
-                    };
+                    next = Tree::Exchange { sender: sender.clone(), receiver: (*other).to_owned(), branches };
                 }
                 Branch::new(&branch.label, &branch.payload, next)
             };
@@ -273,7 +271,11 @@ pub fn rename_variables(tree: &Tree, choices: &mut impl Choices) -> Tree {
 
 fn rename_in(tree: &Tree, choices: &mut impl Choices, scope: &mut Vec<(String, String)>) -> Tree {
     let renamed = |scope: &[(String, String)], name: &str| {
-        scope.iter().rev().find(|(old, _)| old == name).map_or_else(|| name.to_owned(), |(_, new)| new.clone())
+        scope
+            .iter()
+            .rev()
+            .find(|(old, _)| old == name)
+            .map_or_else(|| name.to_owned(), |(_, new)| new.clone())
     };
     match tree {
         Tree::End => Tree::End,
@@ -343,7 +345,8 @@ mod tests {
                 informed(universe, 15, random_choices),
                 independent(universe, 12, random_choices),
             ] {
-                let global = tree.to_theory(&ROLES[..4]).unwrap_or_else(|errors| panic!("{tree}: {errors:?}"));
+                let global =
+                    tree.to_theory(&ROLES[..4]).unwrap_or_else(|errors| panic!("{tree}: {errors:?}"));
                 large += usize::from(global.node_count() > 20);
             }
         }

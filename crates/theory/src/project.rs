@@ -40,6 +40,17 @@ enum Item {
 
 type Items = Rc<[Item]>;
 
+/// Two items of one state that cannot be merged.
+struct Disagreement(Conflict, Item, Item);
+
+/// What a role sees of a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    action: Action,
+    peer: Role,
+    label: Label,
+}
+
 /// Why a global type has no projection onto a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectionError {
@@ -109,7 +120,8 @@ impl GlobalType {
     /// # Errors
     /// When the role would have to behave differently after choices it cannot tell apart.
     pub fn project(&self, role: Role) -> Result<Machine, ProjectionError> {
-        Projection { global: self, role, closures: FxHashMap::default() }.run()
+        let heads = vec![None; self.node_count()];
+        Projection { global: self, role, heads, closures: FxHashMap::default() }.run()
     }
 
     /// The system of all roles' machines.
@@ -132,6 +144,8 @@ impl GlobalType {
 struct Projection<'a> {
     global: &'a GlobalType,
     role: Role,
+    /// Where the role is sure to be led from each node: see [`Projection::head`].
+    heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
     closures: FxHashMap<NodeId, Items>,
 }
@@ -140,21 +154,28 @@ impl Projection<'_> {
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        // How each state was found first, to explain what is wrong with it.
+        let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
         let initial = self.closure(self.global.root());
         numbers.insert(Rc::clone(&initial), builder.add_state());
         queue.push_back(initial);
         while let Some(items) = queue.pop_front() {
             let source = numbers[&items];
-            for (action, peer, message, origin, nexts) in self.merge(&items)? {
+            let merged =
+                self.merge(&items).map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
+            for (action, peer, message, origin, nexts) in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
                     Some(&known) => known,
                     None => {
                         if numbers.len() >= MAX_STATES {
-                            return Err(self.conflict(Conflict::TooLarge, items[0], items[0]));
+                            let disagreement = Disagreement(Conflict::TooLarge, items[0], items[0]);
+                            return Err(self.explain(&disagreement, source, &came_from));
                         }
                         let fresh = builder.add_state();
+                        let step = Step { action, peer, label: self.global.vocabulary().label(message) };
+                        came_from.push(Some((source, step)));
                         numbers.insert(Rc::clone(&target_items), fresh);
                         queue.push_back(target_items);
                         fresh
@@ -171,7 +192,7 @@ impl Projection<'_> {
     fn merge(
         &self,
         items: &[Item],
-    ) -> Result<Vec<(Action, Role, Message, Origin, Vec<NodeId>)>, ProjectionError> {
+    ) -> Result<Vec<(Action, Role, Message, Origin, Vec<NodeId>)>, Disagreement> {
         let Some(&first) = items.first() else { return Ok(Vec::new()) };
         let vocabulary = self.global.vocabulary();
         // Transitions in the order of the text; the map finds the one that a further item joins.
@@ -181,12 +202,12 @@ impl Projection<'_> {
             match (first, item) {
                 (Item::End, Item::End) => {}
                 (Item::End, _) | (_, Item::End) => {
-                    return Err(self.conflict(Conflict::EndOrAction, first, item));
+                    return Err(Disagreement(Conflict::EndOrAction, first, item));
                 }
                 (Item::Send(_), Item::Send(node)) => {
                     let exchange = self.exchange(node);
                     if item != first && exchange.branches.len() != merged.len() {
-                        return Err(self.conflict(Conflict::DifferentSends, first, item));
+                        return Err(Disagreement(Conflict::DifferentSends, first, item));
                     }
                     for branch in &exchange.branches {
                         let key = (branch.receiver, vocabulary.label(branch.message));
@@ -200,7 +221,7 @@ impl Projection<'_> {
                             Some(known) if vocabulary.same_signature(known.2, branch.message) => {
                                 known.4.push(branch.next);
                             }
-                            _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
+                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
                         }
                     }
                 }
@@ -208,7 +229,7 @@ impl Projection<'_> {
                     let exchange = self.exchange(node);
                     let branch = &exchange.branches[index as usize];
                     if exchange.sender != self.sender_of(first) {
-                        return Err(self.conflict(Conflict::DifferentSenders, first, item));
+                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
                     }
                     let key = (exchange.sender, vocabulary.label(branch.message));
                     match by_label.get(&key).map(|&slot| &mut merged[slot]) {
@@ -220,11 +241,16 @@ impl Projection<'_> {
                         Some(known) if vocabulary.same_signature(known.2, branch.message) => {
                             known.4.push(branch.next);
                         }
-                        Some(_) => return Err(self.conflict(Conflict::DifferentPayloads, first, item)),
+                        Some(_) => {
+                            let other =
+                                items.iter().copied().find(|&other| self.label_of(other) == Some(key.1));
+                            let other = other.unwrap_or(first);
+                            return Err(Disagreement(Conflict::DifferentPayloads, other, item));
+                        }
                     }
                 }
                 (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
-                    return Err(self.conflict(Conflict::SendOrReceive, first, item));
+                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
                 }
             }
         }
@@ -244,8 +270,39 @@ impl Projection<'_> {
         all.into()
     }
 
+    /// The first node that `node` leads to where the role acts or others choose without it. Many nodes can
+    /// lead to one, calls to their definition above all: from there on, they are walked once.
+    fn head(&mut self, node: NodeId) -> NodeId {
+        let mut path = Vec::new();
+        let mut at = node;
+        loop {
+            if let Some(known) = self.heads[at.index()] {
+                at = known;
+                break;
+            }
+            let next = match self.global.node(at) {
+                Global::Rec(rec) => rec.body,
+                Global::Call(call) => call.target,
+                Global::Exchange(exchange) => match exchange.branches.as_slice() {
+                    [only] if !exchange.involves(self.role) => only.next,
+                    _ => break,
+                },
+                Global::End => break,
+            };
+            // For now its own head: if the way leads back here, nothing is ever visible.
+            self.heads[at.index()] = Some(at);
+            path.push(at);
+            at = next;
+        }
+        for passed in path {
+            self.heads[passed.index()] = Some(at);
+        }
+        at
+    }
+
     /// What the role can be in front of when the protocol is at `start`, sorted.
     fn closure(&mut self, start: NodeId) -> Items {
+        let start = self.head(start);
         if let Some(known) = self.closures.get(&start) {
             return Rc::clone(known);
         }
@@ -253,6 +310,7 @@ impl Projection<'_> {
         let mut seen = FxHashSet::default();
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
+            let node = self.head(node);
             if !seen.insert(node) {
                 continue;
             }

@@ -172,7 +172,8 @@ fn random_machines() {
         let right = machines::random(&vocabulary, 2 + seed as usize % 4, choices);
         nondeterministic += usize::from(left.first_nondeterminism(&vocabulary).is_some());
         smaller += usize::from(check_minimised(&left, &vocabulary) > 0);
-        let (a, b) = (Automaton::from_theory(&left, &vocabulary), Automaton::from_theory(&right, &vocabulary));
+        let (a, b) =
+            (Automaton::from_theory(&left, &vocabulary), Automaton::from_theory(&right, &vocabulary));
         let expected = a.bisimilar(&b);
         bisimilar += usize::from(expected);
         assert_eq!(left.bisimilar(&right, &vocabulary), expected, "seed {seed}: {left:?} and {right:?}");
@@ -182,8 +183,12 @@ fn random_machines() {
             assert!(same, "seed {seed}: {left:?} became {term:?}");
         }
     }
-    println!("equality: {cases} machines, {nondeterministic} nondeterministic, {smaller} minimised, {bisimilar} bisimilar pairs, {terms} as terms");
-    assert!(nondeterministic > cases / 3 && smaller > cases / 10 && bisimilar > cases / 100 && terms > cases / 2);
+    println!(
+        "equality: {cases} machines, {nondeterministic} nondeterministic, {smaller} minimised, {bisimilar} bisimilar pairs, {terms} as terms"
+    );
+    assert!(
+        nondeterministic > cases / 3 && smaller > cases / 10 && bisimilar > cases / 100 && terms > cases / 2
+    );
 }
 
 /// Teeth: `same_behaviour` is for deterministic types only. These are bisimilar, as nondeterminism lists the
