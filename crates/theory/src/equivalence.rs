@@ -29,6 +29,8 @@ impl SessionType {
             }
             match (self.node(left), other.node(right)) {
                 (Session::End, Session::End) => {}
+                (Session::End, Session::Choice(none)) | (Session::Choice(none), Session::End)
+                    if none.is_empty() => {}
                 (Session::Choice(a), Session::Choice(b)) if a.len() == b.len() => {
                     let (a, b) = (self.sorted(a), self.sorted(b));
                     for (a, b) in a.into_iter().zip(b) {

@@ -23,8 +23,11 @@ use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition}
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+#[cfg(test)]
+mod tests;
 
-/// Projections with more states than this are refused: subsets can be exponentially many.
+/// Projections with more states than this, and more than the protocol has places, are refused: subsets can
+/// be exponentially many.
 const MAX_STATES: usize = 1 << 20;
 
 /// What a role may be in front of: an element of a state of the projection.
@@ -120,8 +123,7 @@ impl GlobalType {
     /// # Errors
     /// When the role would have to behave differently after choices it cannot tell apart.
     pub fn project(&self, role: Role) -> Result<Machine, ProjectionError> {
-        let heads = vec![None; self.node_count()];
-        Projection { global: self, role, heads, closures: FxHashMap::default() }.run()
+        Projection::new(self, role).run()
     }
 
     /// The system of all roles' machines.
@@ -144,13 +146,21 @@ impl GlobalType {
 struct Projection<'a> {
     global: &'a GlobalType,
     role: Role,
+    /// How many states there may be.
+    max_states: usize,
     /// Where the role is sure to be led from each node: see [`Projection::head`].
     heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
     closures: FxHashMap<NodeId, Items>,
 }
 
-impl Projection<'_> {
+impl<'a> Projection<'a> {
+    fn new(global: &'a GlobalType, role: Role) -> Self {
+        let nodes = global.node_count();
+        let max_states = MAX_STATES.max(nodes);
+        Self { global, role, max_states, heads: vec![None; nodes], closures: FxHashMap::default() }
+    }
+
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
@@ -169,7 +179,7 @@ impl Projection<'_> {
                 let target = match numbers.get(&target_items) {
                     Some(&known) => known,
                     None => {
-                        if numbers.len() >= MAX_STATES {
+                        if numbers.len() >= self.max_states {
                             let disagreement = Disagreement(Conflict::TooLarge, items[0], items[0]);
                             return Err(self.explain(&disagreement, source, &came_from));
                         }
