@@ -1,7 +1,11 @@
 //! The figures of the checker: `cargo run --release -p referee-check --example figures`.
 //!
 //! CPU time is read from `/proc`, so that a busy machine does not change it.
-#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "an example prints; this one reads /proc")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "an example prints; this one reads /proc"
+)]
 
 use referee_check::{Model, Options, Reduction, Semantics, check, examine_bound, explore_bound, generate};
 use referee_theory::System;
@@ -29,7 +33,11 @@ fn point(name: &str, system: &System, max_k: u32, repeat: usize) {
         let spent = (cpu_seconds() - before) / repeat as f64;
         if let Some(report) = report {
             let last = report.bounds.last().map_or((0, 0), |bound| (bound.states, bound.transitions));
-            println!("{name} {reduction:?}: {} k={:?} {last:?} {spent:.4} CPU-s", report.verdict.name(), report.least_k());
+            println!(
+                "{name} {reduction:?}: {} k={:?} {last:?} {spent:.4} CPU-s",
+                report.verdict.name(),
+                report.least_k()
+            );
         }
     }
 }
@@ -48,7 +56,19 @@ fn main() {
         let system = generate::exchange(20, 3, 1);
         let before = cpu_seconds();
         let report = check(&system, &Options { max_k: 3, ..Options::default() }, None, &mut ());
-        println!("exchange n=20 k=3 m=1: {} {:?} {:.2} CPU-s", report.verdict.name(), report.bounds, cpu_seconds() - before);
+        println!(
+            "exchange n=20 k=3 m=1: {} {:?} {:.2} CPU-s",
+            report.verdict.name(),
+            report.bounds,
+            cpu_seconds() - before
+        );
+    }
+    if only.as_deref() == Some("promela") {
+        let number = |at: usize, default: usize| {
+            std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(default)
+        };
+        let system = generate::pipeline(number(2, 7), number(3, 2));
+        println!("{}", referee_check::promela::promela(&system, number(4, 1) as u32));
     }
     if wants("rate") {
         let (stages, labels, k) = (
@@ -61,9 +81,17 @@ fn main() {
         let report = explore_bound(&model, k, Reduction::None);
         let spent = cpu_seconds() - before;
         let (states, transitions) = (report.states, report.transitions);
-        println!("pipeline {stages} {labels} k={k}: {states} states {transitions} transitions {spent:.2} CPU-s, {:.2} M/s, {} B/state kept, {} B/state peak",
-            states as f64 / spent / 1e6, report.memory / states, peak_bytes() / states);
+        println!(
+            "pipeline {stages} {labels} k={k}: {states} states {transitions} transitions {spent:.2} CPU-s, {:.2} M/s, {} B/state kept, {} B/state peak",
+            states as f64 / spent / 1e6,
+            report.memory / states,
+            peak_bytes() / states
+        );
         let report = examine_bound(&model, k, Reduction::None);
-        println!("with properties: {:.2} CPU-s, {} B/state peak; {report:?}", cpu_seconds() - before - spent, peak_bytes() / states);
+        println!(
+            "with properties: {:.2} CPU-s, {} B/state peak; {report:?}",
+            cpu_seconds() - before - spent,
+            peak_bytes() / states
+        );
     }
 }

@@ -32,6 +32,8 @@ pub struct Options {
     pub max_memory: usize,
     /// How many threads may explore.
     pub threads: usize,
+    /// Whether the stable property is asked for; it needs [`Reduction::None`].
+    pub stable: bool,
     /// Up to this many configurations, a negative answer from a reduced graph is looked at again without
     /// reduction, for the shortest witness.
     pub witness_states: usize,
@@ -47,6 +49,7 @@ impl Default for Options {
             max_states: usize::MAX,
             max_memory: usize::MAX,
             threads: 1,
+            stable: false,
             witness_states: 100_000,
         }
     }
@@ -72,7 +75,13 @@ pub fn check(
 ) -> Report {
     let shape = Shape::of(system);
     let model = Model::new(system, options.semantics);
-    let limits = Limits { states: options.max_states, memory: options.max_memory, cancel, threads: options.threads };
+    let limits = Limits {
+        states: options.max_states,
+        memory: options.max_memory,
+        cancel,
+        threads: options.threads,
+        stability: options.stable,
+    };
     let mut checker = Checker { shape: &shape, model: &model, options, limits, observer, bounds: Vec::new() };
     let verdict = checker.run();
     let bounds = checker.bounds;
@@ -168,8 +177,11 @@ impl<'a> Checker<'a> {
     fn violated(&self, k: u32, examined: &Examined<'_>, lemma: Option<Ground>) -> Option<Verdict> {
         let again = self.full(k, examined, self.options.witness_states);
         let from = again.as_ref().unwrap_or(examined);
-        let finder =
-            Finder { graph: &from.graph, answers: from.answers.as_ref()?, full: from.reduction == Reduction::None };
+        let finder = Finder {
+            graph: &from.graph,
+            answers: from.answers.as_ref()?,
+            full: from.reduction == Reduction::None,
+        };
         let (witness, ground) = finder.real_violation(lemma)?;
         Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) })
     }
@@ -232,7 +244,8 @@ impl<'a> Checker<'a> {
             Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
             Stop::Cancelled => ("the check was cancelled", "let it run longer"),
         };
-        let text = format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
+        let text =
+            format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
         unknown(Reason::Stopped { stop, k }, text)
     }
 
@@ -240,7 +253,9 @@ impl<'a> Checker<'a> {
         if self.options.semantics == Semantics::Mailbox {
             return unknown(
                 Reason::Mailbox,
-                format!("no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"),
+                format!(
+                    "no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"
+                ),
             );
         }
         if let Some(defect) = self.shape.defects.first() {
@@ -265,13 +280,18 @@ impl<'a> Checker<'a> {
                 let Some(witness) = finder.violation(property) else {
                     return unknown(
                         Reason::FalseAlarm { k },
-                        format!("at k = {k} the reduced graph fails {}, the full one does not", property.name()),
+                        format!(
+                            "at k = {k} the reduced graph fails {}, the full one does not",
+                            property.name()
+                        ),
                     );
                 };
                 let help = match property {
                     Property::OutputIndependence => "a larger k may help, or a choice that sends to one peer",
                     Property::Exhaustivity => "a larger k may help, unless that channel never drains",
-                    _ => "receptions of one state from different senders race: order them, or let one sender decide",
+                    _ => {
+                        "receptions of one state from different senders race: order them, or let one sender decide"
+                    }
                 };
                 let text = explained(&witness, help);
                 if property == Property::StrongInputIndependence {

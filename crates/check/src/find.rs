@@ -55,8 +55,8 @@ impl Finder<'_> {
 
     /// Whether one of a few configurations near the end of everything violates k-safety whatever the bound.
     pub(crate) fn looks_real(&self) -> bool {
-        let last = self.answers.components.order.iter();
-        last.filter(|&&state| self.violates_safety(state)).take(FEW).any(|&state| self.saturated(state).is_some())
+        let last = self.answers.components.endings().filter(|&state| self.violates_safety(state));
+        last.take(FEW).any(|state| self.saturated(state).is_some())
     }
 
     /// A shortest execution to a violation of k-safety, real or not.
@@ -76,7 +76,7 @@ impl Finder<'_> {
                 _ => return None,
             },
             Property::Exhaustivity => &self.answers.exhaustive,
-            Property::Stability => &self.answers.stable,
+            Property::Stability => self.answers.stable.as_ref()?,
             Property::EventualReception => &self.answers.reception,
             Property::Progress => &self.answers.progress,
         };
@@ -110,10 +110,11 @@ impl Finder<'_> {
     /// The configurations from which a send that is blocked by a full channel can be reached.
     fn blocks(&self) -> StateSet {
         let graph = self.graph;
-        let masks = self.answers.components.eventually(graph, |state| u64::from(has_blocked_send(graph, state)));
+        let masks =
+            self.answers.components.eventually(graph, |state| u64::from(has_blocked_send(graph, state)));
         let mut set = StateSet::new(graph.states());
         for state in 0..graph.states() {
-            if masks[self.answers.components.of[state as usize] as usize] != 0 {
+            if masks[self.answers.components.of(state)] != 0 {
                 set.insert(state);
             }
         }
@@ -146,7 +147,9 @@ impl Finder<'_> {
 
     fn stuck(&self, state: u32, reachable: &StateSet) -> Option<Failure> {
         let mut moves = vec![false; self.graph.model.role_count()];
-        self.each_label(reachable, |label| moves[self.graph.model.moves[label as usize].role as usize] = true);
+        self.each_label(reachable, |label| {
+            moves[self.graph.model.moves[label as usize].role as usize] = true
+        });
         let waits = |role: &usize| self.waits(state, *role);
         let role = (0..moves.len()).filter(waits).find(|&role| !moves[role])?;
         Some(Failure::Stuck { role: referee_theory::Role(role as u16) })
@@ -158,7 +161,8 @@ impl Finder<'_> {
             let step = &self.graph.model.moves[label as usize];
             received[step.channel as usize] |= !step.sends;
         });
-        let channel = (0..received.len()).find(|&channel| self.holds(state, channel) && !received[channel])?;
+        let channel =
+            (0..received.len()).find(|&channel| self.holds(state, channel) && !received[channel])?;
         Some(self.orphan(state, channel))
     }
 
@@ -275,10 +279,10 @@ impl Finder<'_> {
 fn has_blocked_send(graph: &Graph<'_>, state: u32) -> bool {
     let words = graph.words(state);
     (0..graph.model.role_count()).any(|role| {
-        graph
-            .model
-            .moves_of(role, graph.layout.local(words, role))
-            .iter()
-            .any(|step| step.sends && graph.model.channels[step.channel as usize].usable && !graph.layout.enables(words, step))
+        graph.model.moves_of(role, graph.layout.local(words, role)).iter().any(|step| {
+            step.sends
+                && graph.model.channels[step.channel as usize].usable
+                && !graph.layout.enables(words, step)
+        })
     })
 }

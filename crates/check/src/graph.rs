@@ -41,8 +41,7 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub(crate) fn new(moves: usize) -> Self {
-        let labels =
-            if moves <= 1 << 16 { Labels::Narrow(Vec::new()) } else { Labels::Wide(Vec::new()) };
+        let labels = if moves <= 1 << 16 { Labels::Narrow(Vec::new()) } else { Labels::Wide(Vec::new()) };
         Self { targets: Vec::new(), labels, ends: vec![0], owners: Vec::new() }
     }
 

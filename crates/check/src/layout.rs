@@ -203,7 +203,16 @@ impl Words {
             // INVARIANT: total fits 32 bits here.
             let total = total as u32;
             let (word, shift) = self.claim(total);
-            return Queue { length, word, shift, bits, per_word: 64, symbol, region: low_bits(total), capacity };
+            return Queue {
+                length,
+                word,
+                shift,
+                bits,
+                per_word: 64,
+                symbol,
+                region: low_bits(total),
+                capacity,
+            };
         }
         let per_word = 64 / bits;
         let word = narrow(self.used.len());

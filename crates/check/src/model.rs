@@ -89,8 +89,13 @@ impl Model {
     /// transition, as the paper's δ is a set.
     #[must_use]
     pub fn new(system: &System, semantics: Semantics) -> Self {
-        let mut builder =
-            Builder { system, semantics, channels: Vec::new(), index: FxHashMap::default(), symbols: Vec::new() };
+        let mut builder = Builder {
+            system,
+            semantics,
+            channels: Vec::new(),
+            index: FxHashMap::default(),
+            symbols: Vec::new(),
+        };
         builder.declare_channels();
         let mut moves: Vec<Move> = Vec::new();
         let mut locals = Vec::new();

@@ -21,7 +21,14 @@ fn all_pairs(labels: usize, states: usize, mut visit: impl FnMut(&System)) {
     }
 }
 
-fn sampled(roles: usize, labels: usize, states: usize, count: usize, seed: u64, mut visit: impl FnMut(&System)) {
+fn sampled(
+    roles: usize,
+    labels: usize,
+    states: usize,
+    count: usize,
+    seed: u64,
+    mut visit: impl FnMut(&System),
+) {
     let alphabet = Alphabet::new(roles, labels);
     let mut rng = Rng::new(seed);
     for _ in 0..count {

@@ -224,7 +224,7 @@ fn tokenise(text: &str) -> Vec<String> {
             rest = &rest[first.len_utf8()..];
         } else {
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            let begins = usize::from(first == '.') ;
+            let begins = usize::from(first == '.');
             let length = rest[begins..].find(|c| !is_word(c)).map_or(rest.len(), |end| end + begins);
             let length = length.max(first.len_utf8());
             // `. x` is a dot, `.x` a directive unless a recursion binder stands before it.

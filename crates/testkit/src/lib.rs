@@ -6,3 +6,9 @@
 
 pub mod corpus;
 pub mod systems;
+
+/// Whether `REFEREE_LAWS=full` asks for everything, which takes minutes, instead of what fits a test run.
+#[must_use]
+pub fn everything() -> bool {
+    std::env::var_os("REFEREE_LAWS").is_some_and(|effort| effort == "full")
+}

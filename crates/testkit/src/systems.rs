@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use referee_theory::{Action, Machine, MachineBuilder, Message, Origin, Role, State, System, Transition, Vocabulary};
+use referee_theory::{
+    Action, Machine, MachineBuilder, Message, Origin, Role, State, System, Transition, Vocabulary,
+};
 
 /// A small seeded generator of numbers (SplitMix64).
 #[derive(Clone, Debug)]
@@ -65,7 +67,7 @@ impl Alphabet {
         let slots = self.slots(role);
         (1..=states)
             .flat_map(|count| tables(count, slots.len()))
-            .filter(|table| is_canonical(table))
+            .filter(is_canonical)
             .map(|table| self.machine(role, &slots, &table))
             .collect()
     }
@@ -99,7 +101,10 @@ impl Alphabet {
         }
         for state in machine.states() {
             for t in machine.transitions(state) {
-                builder.add_transition(state, Transition { action: t.action.dual(), peer: machine.role(), ..*t });
+                builder.add_transition(
+                    state,
+                    Transition { action: t.action.dual(), peer: machine.role(), ..*t },
+                );
             }
         }
         builder.finish()
@@ -121,7 +126,10 @@ impl Alphabet {
             for (&(peer, message), target) in slots.iter().zip(targets) {
                 if let Some(target) = target {
                     let target = states[*target];
-                    builder.add_transition(*state, Transition { action, peer, message, target, origin: Origin::NONE });
+                    builder.add_transition(
+                        *state,
+                        Transition { action, peer, message, target, origin: Origin::NONE },
+                    );
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What the tests of the checker share: the comparison of one bound with the reference, and the replay of a
 //! witness in it.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "a test; each binary uses a part of it")]
 
 use referee_check::{BoundReport, Failure, Model, Property, Reduction, Semantics, Witness, examine_bound};
 use referee_reference::kmc::{self, Act, TransitionSystem, properties};
@@ -116,7 +116,9 @@ fn describes(system: &System, witness: &Witness, end: &kmc::Configuration) -> bo
         && witness.end.queues.iter().all(|queue| {
             let Some(from) = queue.from else { return false };
             let held = end.channels.get(&(from, queue.to));
-            held.is_some_and(|held| held.iter().copied().eq(queue.messages.iter().map(|&(_, m)| signature(m))))
+            held.is_some_and(|held| {
+                held.iter().copied().eq(queue.messages.iter().map(|&(_, m)| signature(m)))
+            })
         })
 }
 

@@ -78,9 +78,7 @@ impl Weak {
 
     /// Whether each strong step of `s` is matched by a weak step of `t` in `other`.
     fn simulated(&self, s: usize, other: &Self, t: usize, related: impl Fn(usize, usize) -> bool) -> bool {
-        self.strong[s]
-            .iter()
-            .all(|(act, u)| other.weak(t, *act).into_iter().any(|v| related(*u, v)))
+        self.strong[s].iter().all(|(act, u)| other.weak(t, *act).into_iter().any(|v| related(*u, v)))
     }
 }
 

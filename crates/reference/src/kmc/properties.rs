@@ -193,7 +193,8 @@ fn always_depends_by_messages(ts: &TransitionSystem, first: &Act, after: usize, 
     // Which messages in flight depend, head first.
     type Flags = BTreeMap<(Role, Role), Vec<bool>>;
     type Node = (usize, BTreeSet<Role>, Flags);
-    let flags = ts.states[after].channels.iter().map(|(channel, w)| (*channel, vec![false; w.len()])).collect();
+    let flags =
+        ts.states[after].channels.iter().map(|(channel, w)| (*channel, vec![false; w.len()])).collect();
     let start: Node = (after, BTreeSet::from([first.role]), flags);
     let mut seen = BTreeSet::from([start.clone()]);
     let mut agenda = vec![start];
