@@ -63,6 +63,13 @@ fn main() {
             cpu_seconds() - before
         );
     }
+    if only.as_deref() == Some("promela") {
+        let number = |at: usize, default: usize| {
+            std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(default)
+        };
+        let system = generate::pipeline(number(2, 7), number(3, 2));
+        println!("{}", referee_check::promela::promela(&system, number(4, 1) as u32));
+    }
     if wants("rate") {
         let (stages, labels, k) = (
             std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(8),

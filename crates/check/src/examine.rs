@@ -7,8 +7,7 @@ use crate::explore::{Explored, Limits, Observer, Stop, explore};
 use crate::graph::Graph;
 use crate::model::Model;
 use crate::properties::{
-    Chained, chained_input, eventual_reception, exhaustivity, output_independence, progress, stability,
-    strong_input,
+    Chained, chained_input, exhaustivity, output_independence, safety, stability, strong_input,
 };
 use crate::reach::{Components, StateSet};
 
@@ -49,23 +48,25 @@ pub(crate) struct Answers {
     pub(crate) exhaustive: StateSet,
     pub(crate) reception: StateSet,
     pub(crate) progress: StateSet,
-    pub(crate) stable: StateSet,
+    /// `None` unless it was asked for.
+    pub(crate) stable: Option<StateSet>,
 }
 
 impl Answers {
-    pub(crate) fn of(graph: &Graph<'_>) -> Self {
+    pub(crate) fn of(graph: &Graph<'_>, with_stability: bool) -> Self {
         let components = Components::new(graph);
         let strong = strong_input(graph, &components);
         let most = (graph.states() as usize).saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST);
         let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
+        let (reception, progress) = safety(graph, &components);
         Self {
             output: output_independence(graph),
             strong,
             chained,
             exhaustive: exhaustivity(graph),
-            reception: eventual_reception(graph, &components),
-            progress: progress(graph, &components),
-            stable: stability(graph, &components),
+            reception,
+            progress,
+            stable: with_stability.then(|| stability(graph, &components)),
             components,
         }
     }
@@ -102,7 +103,8 @@ pub(crate) fn examine<'m>(
     observer: &mut dyn Observer,
 ) -> Examined<'m> {
     let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
-    let answers = if stopped.is_none() { Some(Answers::of(&graph)) } else { None };
+    let stability = limits.stability && reduction == Reduction::None;
+    let answers = stopped.is_none().then(|| Answers::of(&graph, stability));
     Examined { graph, reduction, stopped, answers }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn explain(
             )
         }
         Failure::Stuck { role } => {
-            format!("{} {} for ever", words.role(*role), words.waits(&end.standings[role.index()], end))
+            format!("{} {}", words.role(*role), words.waits(&end.standings[role.index()], end))
         }
         Failure::Blocked { send } => format!(
             "{} can make only some of its sends: the channel for `{}` to {} is full with {bound} message(s)",

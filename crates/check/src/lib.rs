@@ -33,7 +33,7 @@ pub use verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
 pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
 
 const UNLIMITED: explore::Limits<'static> =
-    explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1 };
+    explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1, stability: true };
 
 /// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
 /// explored, whether or not the reduction is justified for the system.

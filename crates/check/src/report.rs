@@ -47,7 +47,6 @@ impl BoundReport {
     pub(crate) fn of(examined: &Examined<'_>) -> Self {
         let graph = &examined.graph;
         let answers = examined.answers.as_ref();
-        let stable = answers.filter(|_| examined.reduction == Reduction::None);
         Self {
             k: graph.layout.bound(),
             reduction: examined.reduction,
@@ -60,7 +59,7 @@ impl BoundReport {
             exhaustive: answers.map(|a| a.exhaustive.is_empty()),
             eventual_reception: answers.map(|a| a.reception.is_empty()),
             progress: answers.map(|a| a.progress.is_empty()),
-            stable: stable.map(|a| a.stable.is_empty()),
+            stable: answers.and_then(|a| a.stable.as_ref()).map(|bad| bad.is_empty()),
             stopped: examined.stopped,
         }
     }
