@@ -136,6 +136,9 @@ fn disagreements() {
         choice(message("c", "b", "m", end()), message("c", "b", "n", end())),
         choice(message("c", "b", "m", end()), message("b", "c", "m", end())),
         choice(exchange("b", "c", vec![("m", "T", end())]), exchange("b", "c", vec![("m", "U", end())])),
+        // One side may send more than the other, on either side.
+        choice(exchange("c", "b", vec![("m", "", end()), ("n", "", end())]), message("c", "b", "m", end())),
+        choice(message("c", "b", "m", end()), exchange("c", "b", vec![("m", "", end()), ("n", "", end())])),
         // The disagreement shows only after a common message.
         choice(message("b", "c", "m", message("b", "c", "n", end())), message("b", "c", "m", end())),
     ];
