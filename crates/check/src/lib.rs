@@ -50,10 +50,11 @@ pub fn bound_agnosticity(model: &Model, k: u32) -> Result<Agnosticity, Stop> {
     agnostic::agnosticity(model, k, UNLIMITED, &mut ())
 }
 
-/// Only explores `model` under `bound`: every property of the report is `None`.
+/// Only explores `model` under `bound`, with up to `threads` threads where there is no reduction: every property of the report is `None`.
 #[must_use]
-pub fn explore_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
+pub fn explore_bound(model: &Model, bound: u32, reduction: Reduction, threads: usize) -> BoundReport {
+    let limits = explore::Limits { threads, ..UNLIMITED };
     let explore::Explored { graph, stopped } =
-        examine::search(model, bound, None, reduction, UNLIMITED, &mut ());
+        examine::search(model, bound, None, reduction, limits, &mut ());
     BoundReport::of(&examine::Examined { graph, reduction, stopped, answers: None })
 }
