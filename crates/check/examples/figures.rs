@@ -4,7 +4,8 @@
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
-    reason = "an example prints; this one reads /proc"
+    clippy::disallowed_types,
+    reason = "an example measures and prints"
 )]
 
 use referee_check::{Model, Options, Reduction, Semantics, check, examine_bound, explore_bound, generate};

@@ -36,6 +36,9 @@ pub(crate) struct Examined<'m> {
     pub(crate) graph: Graph<'m>,
     pub(crate) reduction: Reduction,
     pub(crate) stopped: Option<Stop>,
+    /// Whether the graph tells k-safety and k-exhaustivity of TS_k: a reduced one does only under the premises
+    /// of Theorem 6. (Algorithm 1 as printed is taken at its word.)
+    pub(crate) telling: bool,
     /// `None` when the exploration was stopped: nothing follows from a part of the graph.
     pub(crate) answers: Option<Answers>,
 }
@@ -108,7 +111,7 @@ pub(crate) fn examine<'m>(
     let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
     let stability = limits.stability && reduction == Reduction::None;
     let answers = stopped.is_none().then(|| Answers::of(&graph, stability));
-    Examined { graph, reduction, stopped, answers }
+    Examined { graph, reduction, stopped, telling: true, answers }
 }
 
 /// Explores with the selection that `reduction` names.

@@ -114,9 +114,10 @@ pub fn successors(system: &System, configuration: &Configuration, bound: usize) 
     for role in system.roles() {
         for (act, target) in outgoing(system, role, configuration.locals[role.index()]) {
             if let Some(next) = fire(configuration, &act, target, bound)
-                && !all.contains(&(act, next.clone())) {
-                    all.push((act, next));
-                }
+                && !all.contains(&(act, next.clone()))
+            {
+                all.push((act, next));
+            }
         }
     }
     all
