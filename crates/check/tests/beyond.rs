@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use referee_check::{
     Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report, Semantics, Stop,
-    Verdict, check, generate,
+    Verdict, check, examine_bound, generate,
 };
 use referee_testkit::corpus::{read_automata, read_types};
 use referee_theory::System;
