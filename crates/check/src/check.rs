@@ -133,7 +133,10 @@ impl<'a> Checker<'a> {
             return examined;
         }
         let full = examine(self.model, k, Reduction::None, self.limits, self.observer);
-        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) { full } else { examined }
+        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) {
+            return full;
+        }
+        Examined { telling: false, ..examined }
     }
 
     /// The bound independence premises of Theorem 5, or the property that fails.

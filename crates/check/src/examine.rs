@@ -2,6 +2,7 @@
 
 use crate::explore::full::Full;
 use crate::explore::paper::Paper;
+use crate::explore::parallel::explore_parallel;
 use crate::explore::sound::Sound;
 use crate::explore::{Explored, Limits, Observer, Stop, explore};
 use crate::graph::Graph;
@@ -23,6 +24,8 @@ pub enum Reduction {
     None,
 }
 
+/// Up to this many configurations one thread explores alone.
+const SMALL: usize = 50_000;
 /// How many pairs k-CIBI may look at, per configuration of the graph and in all.
 const CHAIN_FACTOR: usize = 64;
 const CHAIN_LEAST: usize = 1 << 20;
@@ -33,6 +36,9 @@ pub(crate) struct Examined<'m> {
     pub(crate) graph: Graph<'m>,
     pub(crate) reduction: Reduction,
     pub(crate) stopped: Option<Stop>,
+    /// Whether the graph tells k-safety and k-exhaustivity of TS_k: a reduced one does only under the premises
+    /// of Theorem 6. (Algorithm 1 as printed is taken at its word.)
+    pub(crate) telling: bool,
     /// `None` when the exploration was stopped: nothing follows from a part of the graph.
     pub(crate) answers: Option<Answers>,
 }
@@ -105,7 +111,7 @@ pub(crate) fn examine<'m>(
     let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
     let stability = limits.stability && reduction == Reduction::None;
     let answers = stopped.is_none().then(|| Answers::of(&graph, stability));
-    Examined { graph, reduction, stopped, answers }
+    Examined { graph, reduction, stopped, telling: true, answers }
 }
 
 /// Explores with the selection that `reduction` names.
@@ -118,6 +124,15 @@ pub(crate) fn search<'m>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     match reduction {
+        Reduction::None if limits.threads > 1 && start.is_none() => {
+            // Threads are not worth their while on a small graph: most are seen to be small at once.
+            let small = explore(model, bound, start, Full::default(), limits.at_most(SMALL), observer);
+            if small.stopped == Some(Stop::States) && limits.states > SMALL {
+                drop(small);
+                return explore_parallel(model, bound, limits, observer);
+            }
+            small
+        }
         Reduction::None => explore(model, bound, start, Full::default(), limits, observer),
         Reduction::Paper => explore(model, bound, start, Paper::default(), limits, observer),
         Reduction::Sound => explore(model, bound, start, Sound::new(model.role_count()), limits, observer),

@@ -1,8 +1,9 @@
 //! The one search loop. What is expanded, in which order and how far, is a [`Selection`]:
-//! [`full`] is TS_k, [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
+//! [`full`] is TS_k ([`parallel`] the same by several threads), [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
 
 pub(crate) mod full;
 pub(crate) mod paper;
+pub(crate) mod parallel;
 pub(crate) mod sound;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,6 +105,8 @@ pub(crate) struct Explored<'m> {
     pub(crate) stopped: Option<Stop>,
 }
 
+/// How many reads of the store are overlapped at a time.
+const WARM: usize = 128;
 /// How many batches pass between two looks at the limits.
 const TICK: usize = 1 << 8;
 

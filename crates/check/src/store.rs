@@ -46,6 +46,12 @@ impl Store {
         self.words.shrink_to_fit();
     }
 
+    /// Adds the configurations of `other` after its own, unseen; both are sealed.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.words.extend_from_slice(&other.words);
+        self.count += other.count;
+    }
+
     /// The hash [`intern_hashed`](Self::intern_hashed) wants.
     pub(crate) fn hash(key: &[u64]) -> u64 {
         const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -6,7 +6,7 @@
 
 mod support;
 
-use referee_check::{Options, Reduction, Verdict, check};
+use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::System;
 use support::{agree, replay};
@@ -84,4 +84,19 @@ fn every_witness_replays() {
     sampled(3, 1, 2, 500, 6, &mut visit);
     sampled(3, 2, 3, 300, 7, &mut visit);
     assert!(seen.iter().all(|&count| count > 100), "too few of some verdict: {seen:?}");
+}
+
+/// What several threads find is what one finds.
+#[test]
+fn threads_agree() {
+    for (system, k) in
+        [(generate::pipeline(5, 2), 1), (generate::exchange(4, 2, 2), 2), (generate::ring(8, 4, 3), 2)]
+    {
+        let options = Options { reduction: Reduction::None, stable: true, ..Options::exactly(k) };
+        let [one, two] = [1, 2].map(|threads| check(&system, &Options { threads, ..options }, None, &mut ()));
+        assert!(one.bounds[0].states > 50_000, "{}", one.bounds[0].states);
+        let memory = one.bounds[0].memory;
+        assert_eq!(one.bounds[0], BoundReport { memory, ..two.bounds[0].clone() });
+        assert_eq!(one.verdict, two.verdict);
+    }
 }

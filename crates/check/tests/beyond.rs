@@ -8,8 +8,8 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use referee_check::{
-    Defect, Ground, Observer, Options, Progress, Property, Reason, Reduction, Report, Semantics, Stop,
-    Verdict, check, generate,
+    Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report, Semantics, Stop,
+    Verdict, check, examine_bound, generate,
 };
 use referee_testkit::corpus::{read_automata, read_types};
 use referee_theory::System;
@@ -164,4 +164,21 @@ fn idle_machines_are_fine() {
     )
     .unwrap();
     assert!(matches!(run(&system, &Options::default()).verdict, Verdict::Safe { k: 1, .. }));
+}
+
+/// A reduced graph that is not bound independent tells nothing of k-safety and k-exhaustivity: when the full
+/// one is too large, they are not reported.
+#[test]
+fn an_unjustified_reduction_tells_nothing() {
+    let pipeline = "rec x. {B!l; x, C!r; x}";
+    let system =
+        types(&format!("A: {pipeline}  B: rec y. A?l; D!l; y  C: rec y. A?r; D!r; y  D: rec z. B?l; C?r; z"));
+    let model = Model::new(&system, Semantics::PeerToPeer);
+    let [reduced, full] = [Reduction::Sound, Reduction::None].map(|r| examine_bound(&model, 1, r).states);
+    assert!(reduced < full);
+    let options = Options { max_states: reduced, ..Options::exactly(1) };
+    let report = check(&system, &options, None, &mut ());
+    let bound = &report.bounds[0];
+    assert_eq!((bound.obi, bound.exhaustive, bound.safe()), (Some(false), None, None), "{bound:?}");
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }));
 }

@@ -10,6 +10,7 @@ mod agnosticity;
 mod independence;
 mod lifting;
 mod reduction;
+mod tables;
 
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::System;
