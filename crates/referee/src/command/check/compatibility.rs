@@ -180,7 +180,7 @@ fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Resu
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
             let model = Model::new(system, semantics);
-            check::bound_agnosticity(&model, bound.k).ok().map(|found| found.holds())
+            check::bound_agnosticity(&model, bound.k, options.max_states).ok().map(|found| found.holds())
         }
         _ => None,
     };
