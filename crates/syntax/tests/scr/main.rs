@@ -2,5 +2,7 @@
 
 mod corpus;
 mod format;
+mod generate;
 mod print;
+mod robust;
 mod same;

@@ -117,7 +117,9 @@ fn spec(vocabulary: &Vocabulary, message: Message) -> Spec<'_> {
 /// `machine`, its messages numbered by `vocabulary` rather than by `own`.
 fn with_messages_of(vocabulary: &Vocabulary, own: &Vocabulary, machine: &Machine) -> Machine {
     let mut builder = MachineBuilder::new(machine.role());
-    machine.states().for_each(|_| drop(builder.add_state()));
+    for _ in machine.states() {
+        builder.add_state();
+    }
     for state in machine.states() {
         for transition in machine.transitions(state) {
             let message =

@@ -80,7 +80,10 @@ impl Structure {
     /// Where a recursion with this `body` can be left before `stop`: the first place that all ways pass and
     /// from where only definitions `in_force` around the recursion are called.
     pub(super) fn exit(&self, body: NodeId, stop: Place, in_force: impl Fn(NodeId) -> bool) -> Option<Place> {
-        let mut place = self.after(body)?;
+        let mut place = self.place(body);
+        if place != stop {
+            place = self.after(body)?;
+        }
         while place != stop {
             let node = place.node()?;
             if self.free[node.index()].iter().all(|definition| in_force(*definition)) {

@@ -151,6 +151,7 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self, open: &mut Vec<Open>) -> Parsed<()> {
+        self.open_braces = 0;
         let start = self.cursor.span();
         let second_is_name = self.cursor.peek_second().0 == Token::Word;
         if self.cursor.is_word("choice") && second_is_name {
@@ -394,7 +395,7 @@ impl Parser<'_> {
     /// Goes on behind the statement that could not be understood: after its `;` or its block, or at the
     /// brace that closes what is around it.
     fn skip_statement(&mut self) {
-        let mut depth = 0_usize;
+        let mut depth = std::mem::take(&mut self.open_braces);
         loop {
             match self.cursor.peek() {
                 Token::End => return,
@@ -404,7 +405,16 @@ impl Parser<'_> {
                     depth -= 1;
                     if depth == 0 {
                         self.cursor.advance();
-                        if !self.cursor.is_word("or") {
+                        // The statement goes on behind a record or a refinement.
+                        let goes_on = matches!(
+                            self.cursor.peek(),
+                            Token::RightParen
+                                | Token::Comma
+                                | Token::RightBracket
+                                | Token::Equals
+                                | Token::Semicolon
+                        );
+                        if !goes_on && !self.cursor.is_word("or") {
                             return;
                         }
                         continue;
@@ -417,7 +427,7 @@ impl Parser<'_> {
                 Token::Word if self.at_protocol() && self.begins_protocol() => return,
                 _ => {}
             }
-            self.cursor.advance();
+            self.cursor.skip();
         }
     }
 }
