@@ -136,7 +136,6 @@ fn unused_roles<'a>(
     let participants: FxHashSet<&str> =
         global.participants().into_iter().map(|role| vocabulary.role_name(role)).collect();
     let empty = participants.is_empty();
-    declaration.roles.iter().filter_map(move |role| {
-        (!participants.contains(&*role.text) && !empty).then(|| unused_role(role.span, &role.text))
-    })
+    let unused = declaration.roles.iter().filter(move |role| !empty && !participants.contains(&*role.text));
+    unused.map(|role| unused_role(role.span, &role.text))
 }

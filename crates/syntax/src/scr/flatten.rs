@@ -22,6 +22,8 @@ use crate::diagnostics::rf0209_too_large::too_large;
 use crate::ill_formed;
 use crate::source::{Origins, Span};
 
+mod knots;
+
 /// So many nodes are looked at to unfold recursions.
 const MAX_LOOKED_AT: usize = 8 * MAX_NODES;
 
@@ -75,6 +77,10 @@ impl<'a> Flattening<'a> {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return (None, diagnostics);
         }
+        let Some((builder, start)) = knots::untie(builder, start, MAX_NODES) else {
+            diagnostics.push(too_large(header, MAX_NODES));
+            return (None, diagnostics);
+        };
         match builder.finish(Arc::clone(vocabulary), start) {
             Ok(global) => (Some(global), diagnostics),
             Err(errors) => {

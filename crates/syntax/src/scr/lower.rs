@@ -41,8 +41,8 @@ pub(super) struct Instance {
     roles: Vec<Role>,
     /// The roles by the names they have inside.
     by_name: FxHashMap<Arc<str>, Role>,
-    types: FxHashMap<Arc<str>, Type>,
-    signatures: FxHashMap<Arc<str>, (MessageSyntax, FxHashMap<Arc<str>, Type>)>,
+    types: message::Types,
+    signatures: message::Signatures,
 }
 
 enum Frame<'a> {

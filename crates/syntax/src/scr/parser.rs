@@ -13,6 +13,7 @@ use crate::diagnostics::{Diagnostic, rf0117_nested_protocol_misplaced as rf0117}
 use crate::source::Span;
 
 mod payload;
+mod simple;
 mod statements;
 
 /// What `text` says, and what is wrong with it.

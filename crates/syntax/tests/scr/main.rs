@@ -1,5 +1,12 @@
 //! `.scr` text: the formatter, the printer and the parser's robustness.
 
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, say when they skip, and read the corpus"
+)]
+
 mod corpus;
 mod format;
 mod generate;

@@ -12,7 +12,7 @@ use referee_theory::{
 };
 
 use crate::corpus::files;
-use crate::same::assert_same_global;
+use crate::same::{assert_bisimilar, assert_same_global};
 
 /// The text of `global`, after checking that it says the same and is laid out as the formatter does.
 fn check_printed(global: &GlobalType, externals: &[referee_syntax::External]) -> Option<String> {
@@ -71,6 +71,27 @@ protocol P(role a, role b, role c) {
 }
 ";
     assert_eq!(check_text(text), text);
+}
+
+/// A branch that begins with a jump begins with the first messages of what it jumps to. The loops this makes
+/// go through definitions all the same.
+#[test]
+fn choices_that_begin_with_jumps_are_loops_of_their_own() {
+    let jumping = "protocol P(role a, role b) { rec X {
+        choice at a { m1() from a to b; k1() from b to a; } or { m2() from a to b; k2() from b to a; }
+        choice at a { continue X; } or { fin() from a to b; } } }";
+    let spelt_out = "protocol P(role a, role b) {
+        choice at a { m1() from a to b; k1() from b to a; } or { m2() from a to b; k2() from b to a; }
+        rec Y { choice at a { m1() from a to b; k1() from b to a; continue Y; }
+        or { m2() from a to b; k2() from b to a; continue Y; } or { fin() from a to b; } } }";
+    let [left, right] = [jumping, spelt_out].map(|text| {
+        let Content::Global(protocols) = parse(text, Language::Scr).content else { panic!("{text}") };
+        protocols[0].global.clone().expect("a global type")
+    });
+    assert_bisimilar(&left, &right, jumping);
+    check_text(jumping);
+    // A loop with two ways in.
+    check_text(&jumping.replace("k1() from b to a;", "rec Z { k1() from b to a; choice at a { continue X; } or { z() from a to b; continue Z; } or { n() from a to b; } }"));
 }
 
 #[test]
@@ -153,7 +174,7 @@ fn the_corpus_is_printed_and_read_back() {
             }
         }
         println!("{folder}: {printed} of {all} printed");
-        assert!(printed * 10 >= all * 9, "{printed} of {all}");
+        assert_eq!(printed, all);
     }
 }
 

@@ -44,9 +44,10 @@ impl Structure {
         let count = global.node_count();
         let end = u32::try_from(count).unwrap_or(u32::MAX);
         let place = |(id, node): (NodeId, &Global)| if matches!(node, Global::End) { end } else { id.0 };
+        let none: Rc<[NodeId]> = Rc::new([]);
         let mut structure = Self {
             tree: vec![None; count + 1],
-            free: vec![Rc::new([]); count],
+            free: std::iter::repeat_n(none, count).collect(),
             places: global.nodes().map(place).collect(),
         };
         structure.tree[count] = Some(Entry { after: end, jump: end, depth: 0 });

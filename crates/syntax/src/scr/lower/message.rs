@@ -16,8 +16,10 @@ use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecPar
 use crate::scr::names::ProtocolId;
 use crate::source::Span;
 
-type Types = FxHashMap<Arc<str>, Type>;
-type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
+/// What the type parameters of a protocol stand for.
+pub(super) type Types = FxHashMap<Arc<str>, Type>;
+/// What its signature parameters stand for, with the meaning of the types in them.
+pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
 
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
