@@ -72,7 +72,10 @@ fn check_in_text_shows_the_place_and_nothing_else_is_coloured() {
     let output = referee(&["check", "-", "--language", "scr"], BAD);
     assert_eq!(status(&output), 2);
     let text = stdout(&output);
-    assert!(text.contains("RF0103") && text.contains("there is no role `c`") && text.contains("-:2:15"), "{text}");
+    assert!(
+        text.contains("RF0103") && text.contains("there is no role `c`") && text.contains("-:2:15"),
+        "{text}"
+    );
     assert!(!text.contains('\u{1b}'), "colours in a pipe");
 }
 
@@ -113,7 +116,8 @@ fn many_files_are_summed_up() {
 
 #[test]
 fn bytes_that_are_not_text_get_a_clear_answer() {
-    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], "protocol \u{0}\u{fffd}{(");
+    let output =
+        referee(&["check", "-", "--language", "scr", "--format", "json"], "protocol \u{0}\u{fffd}{(");
     assert_eq!(status(&output), 2);
     assert!(!json(&output)["diagnostics"].as_array().unwrap().is_empty());
 }
@@ -128,7 +132,8 @@ fn every_view_is_shown_in_every_form_it_has() {
                 ("relative", _) => &["--pair", "a,b"],
                 _ => &[],
             };
-            let call = [&["show", "-", "--language", "scr", "--view", view, "--format", format], role].concat();
+            let call =
+                [&["show", "-", "--language", "scr", "--view", view, "--format", format], role].concat();
             let output = referee(&call, GOOD);
             let has = match view {
                 "global" => format != "fsm",
@@ -196,4 +201,17 @@ fn completions_are_scripts() {
         assert_eq!(status(&output), 0);
         assert!(stdout(&output).contains("referee"));
     }
+}
+
+/// Only the sender knows `z`: the receiver's machine states no assertion, and the two must still meet.
+#[test]
+fn an_assertion_that_one_side_cannot_check_does_not_separate_the_sides() {
+    let text = "protocol Buy(role a, role b, role s) {
+        Quote(y: int) from s to b;
+        Share(z: int) from a to b;
+        choice at b { Ok() from b to s where z > y - 2; } or { Quit() from b to s where z <= y - 2; }
+    }";
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], text);
+    assert_eq!(status(&output), 0, "{}", stdout(&output));
+    assert_eq!(json(&output)["compatibility"]["verdict"], "safe");
 }

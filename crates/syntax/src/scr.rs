@@ -89,7 +89,7 @@ fn lower_protocol(
         name: Some(Arc::clone(&declaration.name.text)),
         auxiliary: declaration.kind == ProtocolKind::Auxiliary,
         demands: if names.nested_mode { Demands::Local } else { Demands::Either },
-        global,
+        global: global.map(Arc::new),
         vocabulary,
         externals,
         enforcement,

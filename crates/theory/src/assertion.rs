@@ -175,6 +175,9 @@ impl GlobalType {
     }
 }
 
+/// Variables, each with the roles that know it.
+type Known = Vec<(Arc<str>, FxHashSet<Role>)>;
+
 struct Checker<'a> {
     global: &'a GlobalType,
     reaching: FxHashMap<Arc<str>, FxHashMap<NodeId, Reaching>>,
@@ -272,12 +275,7 @@ impl Checker<'_> {
 
     /// The types of the variables that `expr` may use at `node`, and for each that is not a field of its own
     /// message the roles that know it.
-    fn environment(
-        &mut self,
-        node: NodeId,
-        expr: &Arc<Expr>,
-        own: &[Field],
-    ) -> (Scope, Vec<(Arc<str>, FxHashSet<Role>)>) {
+    fn environment(&mut self, node: NodeId, expr: &Arc<Expr>, own: &[Field]) -> (Scope, Known) {
         let mut scope = self.scope.clone();
         let mut known = Vec::new();
         for variable in expr.free_variables() {

@@ -72,7 +72,7 @@ pub(super) fn finish(
         name: None,
         auxiliary: false,
         demands: Demands::Relative,
-        global,
+        global: global.map(Arc::new),
         vocabulary,
         externals: Vec::new(),
         enforcement: Vec::new(),

@@ -29,6 +29,8 @@ use crate::source::{Origins, Span};
 
 mod message;
 
+use message::{Signatures, Types};
+
 /// Protocols that have more steps than this when written out are refused.
 pub(super) const MAX_NODES: usize = 1 << 20;
 
@@ -41,8 +43,8 @@ pub(super) struct Instance {
     roles: Vec<Role>,
     /// The roles by the names they have inside.
     by_name: FxHashMap<Arc<str>, Role>,
-    types: message::Types,
-    signatures: message::Signatures,
+    types: Types,
+    signatures: Signatures,
 }
 
 enum Frame<'a> {

@@ -128,7 +128,10 @@ impl<'a> Names<'a> {
         let Some(&index) = declared.get(&*name.text) else { return };
         let declaration = &self.module.types[index];
         let Some(definition) = &declaration.definition else {
-            self.types.insert(Arc::clone(&name.text), Some(Type::Opaque(Arc::clone(&name.text))));
+            // Scribble declares the types of its host language; where their name is known, so is their meaning.
+            let known = declaration.foreign.as_ref().and_then(|_| payload::builtin(&name.text));
+            let ty = known.unwrap_or_else(|| Type::Opaque(Arc::clone(&name.text)));
+            self.types.insert(Arc::clone(&name.text), Some(ty));
             return;
         };
         for used in named_types(definition) {

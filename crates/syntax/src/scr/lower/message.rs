@@ -16,9 +16,9 @@ use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecPar
 use crate::scr::names::ProtocolId;
 use crate::source::Span;
 
-/// What the type parameters of a protocol stand for.
+/// What type parameters stand for.
 pub(super) type Types = FxHashMap<Arc<str>, Type>;
-/// What its signature parameters stand for, with the meaning of the types in them.
+/// What signature parameters stand for, each with the types in force where it was given.
 pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
 
 impl Lowering<'_, '_> {
