@@ -1,6 +1,7 @@
 //! `.scr` text: the formatter, the printer and the parser's robustness.
 
 #![expect(
+    clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
     clippy::disallowed_methods,
