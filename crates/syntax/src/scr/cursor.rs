@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use logos::Logos as _;
+use rustc_hash::FxHashMap;
 
 use super::ast::Name;
 use super::token::Token;
@@ -33,6 +34,8 @@ pub(super) struct Cursor<'a> {
     last_end: usize,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) comments: Vec<Span>,
+    /// Names that were met before, to share their text.
+    names: FxHashMap<&'a str, Arc<str>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -44,6 +47,7 @@ impl<'a> Cursor<'a> {
             last_end: 0,
             diagnostics: Vec::new(),
             comments: Vec::new(),
+            names: FxHashMap::default(),
         };
         cursor.go_to(0);
         cursor
@@ -201,7 +205,9 @@ impl<'a> Cursor<'a> {
         if self.token != Token::Word {
             return Err(self.unexpected(&[what]));
         }
-        let name = Name { text: Arc::from(self.word()), span: self.span };
+        let word = self.word();
+        let text = Arc::clone(self.names.entry(word).or_insert_with(|| Arc::from(word)));
+        let name = Name { text, span: self.span };
         self.advance();
         Ok(name)
     }
