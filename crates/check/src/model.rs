@@ -4,7 +4,7 @@
 //! The semantics is decided here and nowhere else: [`Semantics::PeerToPeer`] gives one FIFO channel per
 //! ordered pair of roles (paper `003`, Definition 3), [`Semantics::Mailbox`] one queue per receiver whose
 //! entries remember their sender. Everything downstream only knows numbered channels. The bound is not
-//! part of the model: see [`crate::layout`].
+//! part of the model: see `layout.rs`.
 
 use referee_theory::{Action, Machine, Message, Role, State, System};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -7,6 +7,7 @@
 mod support;
 
 use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
+use referee_testkit::corpus::read_types;
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::System;
 use support::{agree, replay};
@@ -99,4 +100,23 @@ fn threads_agree() {
         assert_eq!(one.bounds[0], BoundReport { memory, ..two.bounds[0].clone() });
         assert_eq!(one.verdict, two.verdict);
     }
+}
+
+/// Channels whose contents need more than one word: thirty messages of five kinds.
+#[test]
+fn long_channels() {
+    let steps = |peer: &str, symbol: char| -> String {
+        (0..30).map(|at| format!("{peer}{symbol}m{}; ", at * at % 5)).collect()
+    };
+    let text = format!("A: {}end  B: {}end", steps("B", '!'), steps("A", '?'));
+    let system = read_types(&text).unwrap();
+    for k in [7, 21, 22, 30] {
+        agree(&system, k);
+    }
+    let wrong = read_types(&text.replacen("A?m4", "A?m3", 1)).unwrap();
+    agree(&wrong, 30);
+    let Verdict::Unsafe { witness, .. } = check(&wrong, &Options::exactly(30), None, &mut ()).verdict else {
+        panic!("the third message is never received")
+    };
+    replay(&wrong, &witness);
 }

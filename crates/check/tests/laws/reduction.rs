@@ -105,6 +105,19 @@ mod teeth {
         assert!(alarms > 0, "Algorithm 1 as printed would be right");
     }
 
+    /// Without reduced k-OBI Theorem 6 is wrong; the checker then explores everything.
+    #[test]
+    fn output_independence_is_needed() {
+        let text = "A: rec x. C!a; {B!a; x, C!a; x}  B: rec y. A?a; y  C: B!a; rec z. A?a; z";
+        let system = read_types(text).unwrap();
+        let model = Model::new(&system, Semantics::PeerToPeer);
+        let reduced = examine_bound(&model, 1, Reduction::Sound);
+        assert_eq!((reduced.obi, reduced.exhaustive), (Some(false), Some(false)));
+        assert_eq!(examine_bound(&model, 1, Reduction::None).exhaustive, Some(true));
+        let report = check(&system, &Options::exactly(1), None, &mut ());
+        assert_eq!((report.bounds[0].reduction, report.bounds[0].exhaustive), (Reduction::None, Some(true)));
+    }
+
     /// Asked for Algorithm 1 as printed, the checker does not repeat its false alarm.
     #[test]
     fn a_false_alarm_is_not_a_verdict() {
