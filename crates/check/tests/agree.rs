@@ -4,6 +4,7 @@
 //! over two labels. Sampled, with seeds: two roles with three states over two labels, three roles with two
 //! states. The systems here are communicating session automata; [`beyond`] has the others.
 
+#[path = "support/replay.rs"]
 mod support;
 
 use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};

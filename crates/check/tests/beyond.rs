@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
 
+#[path = "support/replay.rs"]
 mod support;
 
 use std::sync::atomic::AtomicBool;

@@ -10,6 +10,7 @@
     reason = "a test that reads files"
 )]
 
+#[path = "support/replay.rs"]
 mod support;
 
 use referee_check::{Model, Options, Reason, Reduction, Semantics, Verdict, check, examine_bound};

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "laws are tests throughout")]
 
-#[path = "../support/mod.rs"]
+#[path = "../support/replay.rs"]
 mod support;
 
 mod agnosticity;
