@@ -3,6 +3,8 @@
 //! `cargo xtask bench frontend`. CPU time, median of several runs. Three questions: a typical protocol, a very large one (is time linear in
 //! size?), and the whole command on a small file, process start included.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

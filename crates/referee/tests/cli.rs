@@ -1,5 +1,13 @@
 //! The command line as scripts rely on it: exit statuses, JSON, what goes to which stream.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
