@@ -23,9 +23,8 @@ pub struct Monitor {
     /// The channels: for peer `p`, `2p` leads to it and `2p + 1` comes from it; with several peers two more
     /// stand for whichever fits. Numbers beyond are strangers.
     pub(crate) peers: Box<[Role]>,
-    /// The place of each role among `peers`, or the stranger's.
-    pub(crate) peer_of: Box<[u32]>,
-    pub(crate) channels: u32,
+    /// The place of each role among `peers`, [`PROCESS`], or the stranger's.
+    pub(crate) places: Box<[u32]>,
     pub(crate) table: Table,
     /// One for each transition of the machine, in its order.
     pub(crate) edges: Box<[Edge]>,
@@ -42,10 +41,17 @@ pub struct Monitor {
     pub(crate) fingerprint: u64,
 }
 
+/// The place of the monitor's own role.
+pub(crate) const PROCESS: u32 = u32::MAX;
+
 /// A transition, compiled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) target: u32,
+    /// Whether nothing follows the checks: no assertion, nothing to keep or to forget.
+    pub(crate) simple: bool,
+    /// The masks of the first four checks, the first in the lowest bits; 0 where a mask does not decide.
+    pub(crate) masks: u64,
     /// `checks[first_check..][..fields]` and `names` likewise.
     pub(crate) first_check: u32,
     pub(crate) fields: u16,
@@ -73,6 +79,25 @@ pub(crate) struct Bind {
     pub(crate) field: u16,
     pub(crate) slot: Slot,
     pub(crate) ty: Type,
+}
+
+impl Edge {
+    /// Whether the kinds of the values alone show that `payload` has its types. If not, it may still.
+    #[inline]
+    fn admits(&self, payload: &Payload<'_>) -> bool {
+        let Payload::Positional(values) = payload else { return false };
+        if values.len() != usize::from(self.fields) {
+            return false;
+        }
+        let mut masks = self.masks;
+        for value in *values {
+            if masks & u64::from(value.kind_bit()) == 0 {
+                return false;
+            }
+            masks >>= 16;
+        }
+        true
+    }
 }
 
 impl Monitor {
@@ -154,25 +179,40 @@ impl Monitor {
     #[must_use]
     #[inline]
     pub fn channel(&self, from: Party, to: Party) -> Channel {
-        let is_process = |party: Party| match party {
-            Party::Process => true,
-            Party::Role(role) => role == self.machine.role(),
-            Party::Environment | Party::Stranger => false,
-        };
-        match (is_process(from), is_process(to)) {
-            (true, _) => Channel(self.peer(to) * 2),
-            (false, true) => Channel(self.peer(from) * 2 + 1),
-            (false, false) => Channel::UNCONCERNED,
+        let (from, to) = (self.place(from), self.place(to));
+        if from == PROCESS {
+            let to = if to == PROCESS { self.stranger() } else { to };
+            self.table.channel(to.wrapping_mul(2))
+        } else if to == PROCESS {
+            self.table.channel(from.wrapping_mul(2).wrapping_add(1))
+        } else {
+            Channel::UNCONCERNED
         }
     }
 
-    fn peer(&self, party: Party) -> u32 {
-        match party {
-            Party::Role(role) => self.peer_of.get(role.index()).copied().unwrap_or(self.channels / 2),
-            // With one peer its own channel, with several the last.
-            Party::Environment => (self.channels / 2).saturating_sub(1),
-            Party::Process | Party::Stranger => self.channels / 2,
+    #[inline]
+    fn place(&self, party: Party) -> u32 {
+        if let Party::Role(role) = party
+            && let Some(&place) = self.places.get(role.index())
+        {
+            return place;
         }
+        self.nameless_place(party)
+    }
+
+    #[inline(never)]
+    fn nameless_place(&self, party: Party) -> u32 {
+        match party {
+            Party::Process => PROCESS,
+            // With one peer its own channel, with several the last.
+            Party::Environment => self.stranger().wrapping_sub(1),
+            Party::Role(_) | Party::Stranger => self.stranger(),
+        }
+    }
+
+    #[inline]
+    fn stranger(&self) -> u32 {
+        self.table.channels() / 2
     }
 
     /// Steps over `event`: forwards it and moves `session` on, or says what is wrong and leaves it.
@@ -183,7 +223,7 @@ impl Monitor {
             EventLabel::Known(label) => label,
             EventLabel::Malformed(_) => return self.malformed_label(session, channel),
         };
-        self.step_interned(session, channel, label, event.payload)
+        self.advance(session, channel, label, &event.payload)
     }
 
     /// Like [`step`](Self::step), with names resolved before.
@@ -195,35 +235,52 @@ impl Monitor {
         label: LabelId,
         payload: Payload<'_>,
     ) -> Verdict {
+        self.advance(session, channel, label, &payload)
+    }
+
+    #[inline]
+    fn advance(
+        &self,
+        session: &mut Session,
+        channel: Channel,
+        label: LabelId,
+        payload: &Payload<'_>,
+    ) -> Verdict {
         let index = self.table.find(session.state, channel, label);
         let Some(edge) = self.edges.get(index as usize) else {
             return self.refuse(session, channel, label, index);
         };
         session.events = session.events.wrapping_add(1);
+        if !(edge.simple && session.ended.is_nobody() && edge.admits(payload)) {
+            return self.step_on(session, channel, index, payload);
+        }
+        session.state = edge.target;
+        Verdict::Forward
+    }
+
+    /// What a transition may need besides a state and the kinds of a few fields.
+    #[inline(never)]
+    fn step_on(&self, session: &mut Session, channel: Channel, index: u32, payload: &Payload<'_>) -> Verdict {
         let side = side_of(channel);
+        let Some(edge) = self.edges.get(index as usize) else {
+            return violation(session, Kind::Order, side, NO_EDGE);
+        };
         if session.ended.0 & Ended::bit(side) != 0 {
             return violation(session, Kind::AfterEnd, side, index);
         }
         let first = edge.first_check as usize;
         let fields = first..first.wrapping_add(usize::from(edge.fields));
-        let (Some(checks), Some(names)) = (self.checks.get(fields.clone()), self.names.get(fields)) else {
-            return violation(session, Kind::Type, side, index);
-        };
-        if let Payload::Positional(values) = payload
-            && values.len() == checks.len()
-        {
-            for (check, value) in checks.iter().zip(values) {
-                if check.mask & value.kind_bit() == 0 && !self.admits(*check, value) {
-                    return self.wrong_payload(session, side, index, payload);
-                }
+        let names = self.names.get(fields.clone()).unwrap_or_default();
+        if !edge.admits(payload) {
+            let checks = self.checks.get(fields).unwrap_or_default();
+            if !self.admits_all(checks, names, payload) {
+                return self.wrong_payload(session, side, index, payload);
             }
-        } else if !self.admits_all(checks, names, payload) {
-            return self.wrong_payload(session, side, index, payload);
         }
         if edge.assertion != NO_CODE
             && let Some(code) = self.codes.get(edge.assertion as usize)
         {
-            let frame = Frame { payload, names, session, predicates: &self.predicates };
+            let frame = Frame { payload: *payload, names, session, predicates: &self.predicates };
             match frame.truth(code) {
                 Ok(true) => {}
                 Err(Failure::External) => {
@@ -254,8 +311,8 @@ impl Monitor {
             Party::Process => (Side::Process, None),
             Party::Role(role) if role == self.machine.role() => (Side::Process, None),
             Party::Environment => (Side::Environment, None),
-            Party::Role(_) => match self.peer(who) {
-                stranger if stranger == self.channels / 2 => return Verdict::Forward,
+            Party::Role(_) => match self.place(who) {
+                stranger if stranger == self.stranger() => return Verdict::Forward,
                 peer => (Side::Environment, Some(peer)),
             },
         };
@@ -273,7 +330,7 @@ impl Monitor {
     }
 
     #[inline]
-    fn keep(&self, session: &mut Session, edge: &Edge, payload: Payload<'_>, names: &[Option<Arc<str>>]) {
+    fn keep(&self, session: &mut Session, edge: &Edge, payload: &Payload<'_>, names: &[Option<Arc<str>>]) {
         let released = edge.releases.0 as usize..edge.releases.0 as usize + usize::from(edge.releases.1);
         for slot in self.releases.get(released).unwrap_or_default() {
             session.release(*slot);
@@ -294,7 +351,7 @@ impl Monitor {
     }
 
     /// Whether `payload` has exactly the fields of `names`, each as `checks` wants it.
-    fn admits_all(&self, checks: &[Check], names: &[Option<Arc<str>>], payload: Payload<'_>) -> bool {
+    fn admits_all(&self, checks: &[Check], names: &[Option<Arc<str>>], payload: &Payload<'_>) -> bool {
         payload.len() == checks.len()
             && !matches!(payload, Payload::Malformed(_))
             && checks.iter().zip(names).enumerate().all(|(index, (check, name))| {
@@ -332,12 +389,13 @@ impl Monitor {
 
     fn may_come(&self, state: u32, channel: Channel, label: LabelId) -> bool {
         let peers = self.peers.len();
-        let peer = channel.0 / 2;
+        let peer = channel.index / 2;
         if (peer as usize) < peers {
             return self.outlook.may_come(state, peer, label.0);
         }
         // Whichever peer fits.
-        channel.0 < self.channels && (0..).take(peers).any(|peer| self.outlook.may_come(state, peer, label.0))
+        channel.index < self.table.channels()
+            && (0..).take(peers).any(|peer| self.outlook.may_come(state, peer, label.0))
     }
 
     #[cold]
@@ -353,7 +411,7 @@ impl Monitor {
 
     /// Which field is wrong, and whether it could be decoded at all.
     #[cold]
-    fn wrong_payload(&self, session: &Session, side: Side, index: u32, payload: Payload<'_>) -> Verdict {
+    fn wrong_payload(&self, session: &Session, side: Side, index: u32, payload: &Payload<'_>) -> Verdict {
         let Some(transition) = self.machine.all_transitions().get(index as usize) else {
             return violation(session, Kind::Type, side, index);
         };
