@@ -21,7 +21,7 @@ const KEPT: usize = 256;
 
 /// One run of a protocol: a state, what is bound, and what was counted. Made by
 /// [`Monitor::session`](crate::Monitor::session), moved by [`Monitor::step`](crate::Monitor::step).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 // Aligned to its size, so that no session lies across two cache lines.
 #[repr(align(32))]
 pub struct Session {
@@ -66,7 +66,7 @@ pub(crate) enum Mark {
 }
 
 /// What does not fit into the session itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Rest {
     scalars: Box<[u64]>,
     texts: Box<[String]>,
