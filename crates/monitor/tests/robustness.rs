@@ -75,6 +75,10 @@ const TEXTS: [&str; 12] = [
     "a\nb\r\"'`\\",
 ];
 
+fn text(random: &mut Random) -> &'static str {
+    TEXTS[random.below(TEXTS.len())]
+}
+
 /// Some value, hostile more often than not. It lives as long as the test.
 fn value(random: &mut Random, depth: usize) -> FieldValue<'static> {
     match random.below(if depth == 0 { 8 } else { 11 }) {
@@ -82,7 +86,7 @@ fn value(random: &mut Random, depth: usize) -> FieldValue<'static> {
         1 => FieldValue::Bool(random.chance(1, 2)),
         2 | 3 => FieldValue::Int(*random.pick(&[0, 1, -1, 2, i64::MAX, i64::MIN])),
         4 => FieldValue::Float(*random.pick(&[0.0, f64::NAN, f64::INFINITY, -1e300])),
-        5 | 6 => FieldValue::Str(random.pick(&TEXTS)),
+        5 | 6 => FieldValue::Str(text(random)),
         7 => *random.pick(&[FieldValue::Bytes(b"\xff\xfe"), FieldValue::Malformed("broken")]),
         8 | 9 => {
             let length = random.below(4);
@@ -107,7 +111,7 @@ fn value_of(random: &mut Random, ty: &Type) -> FieldValue<'static> {
         Type::Bool => FieldValue::Bool(random.chance(1, 2)),
         Type::Int => FieldValue::Int(*random.pick(&[0, 1, 2, 3, i64::MAX])),
         Type::Float => FieldValue::Float(0.5),
-        Type::String => FieldValue::Str(random.pick(&TEXTS)),
+        Type::String => FieldValue::Str(text(random)),
         Type::Bytes => FieldValue::Bytes(b"bytes"),
         Type::List(element) => {
             let length = random.below(5);
@@ -139,14 +143,14 @@ fn event(random: &mut Random, monitor: &Monitor, session: &referee_monitor::Sess
         let fields: Vec<_> = (0..random.below(12)).map(|_| value(random, 3)).collect();
         let payload = match random.below(4) {
             0 => Payload::Malformed("garbled"),
-            1 => Payload::Named(Vec::leak(fields.into_iter().map(|v| (*random.pick(&TEXTS), v)).collect())),
+            1 => Payload::Named(Vec::leak(fields.into_iter().map(|v| (text(random), v)).collect())),
             _ => Payload::Positional(Vec::leak(fields)),
         };
         let label = match random.below(6) {
             0 => EventLabel::Malformed("no label"),
             1 => EventLabel::Known(LabelId::UNKNOWN),
             2 => EventLabel::Known(monitor.label("Set")),
-            _ => EventLabel::Text(random.pick(&TEXTS)),
+            _ => EventLabel::Text(text(random)),
         };
         return Event { from: party(random), to: party(random), label, payload };
     }
