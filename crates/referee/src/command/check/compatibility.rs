@@ -172,6 +172,7 @@ fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Resu
         max_states: arguments.max_states.unwrap_or(usize::MAX),
         max_memory: arguments.max_memory.saturating_mul(1 << 20),
         threads: arguments.threads.into(),
+        stable: arguments.stable,
         ..Options::default()
     };
     let mut observer = ProgressLine::new(label);

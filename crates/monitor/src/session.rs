@@ -1,0 +1,277 @@
+//! A session: one run of a protocol, as a small value.
+//!
+//! 32 bytes, plus what is bound: nothing is allocated for a session whose later assertions read at most one
+//! scalar. Others allocate once, when the first such value is bound; a stored string keeps its buffer, so
+//! that binding the next one of similar length allocates nothing, and gives it back when it would be mostly
+//! empty.
+
+mod bytes;
+
+use referee_theory::expr::Value;
+use referee_theory::{State, Type};
+
+pub use bytes::BadSession;
+
+use crate::event::FieldValue;
+use crate::layout::{Layout, Slot};
+use crate::verdict::Side;
+
+/// Buffers up to this many bytes are kept however short their text.
+const KEPT: usize = 256;
+
+/// One run of a protocol: a state, what is bound, and what was counted. Made by
+/// [`Monitor::session`](crate::Monitor::session), moved by [`Monitor::step`](crate::Monitor::step).
+#[derive(Clone, Debug)]
+// Aligned to its size, so that no session lies across two cache lines.
+#[repr(align(32))]
+pub struct Session {
+    pub(crate) state: u32,
+    pub(crate) ended: Ended,
+    pub(crate) mark: Mark,
+    /// Saturates.
+    pub(crate) violations: u16,
+    pub(crate) events: u64,
+    first: u64,
+    rest: Option<Box<Rest>>,
+}
+
+/// Which sides have ended, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended(pub(crate) u8);
+
+impl Ended {
+    #[inline]
+    pub(crate) fn is_nobody(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    pub(crate) fn bit(side: Side) -> u8 {
+        match side {
+            Side::Process => 1,
+            Side::Environment => 2,
+        }
+    }
+}
+
+/// What policies remember of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mark {
+    #[default]
+    Clean,
+    /// A violation was let through: the session may no longer be where the sides are.
+    Tainted,
+    /// A violation ended it.
+    Halted,
+}
+
+/// What does not fit into the session itself.
+#[derive(Clone, Debug)]
+struct Rest {
+    scalars: Box<[u64]>,
+    texts: Box<[String]>,
+    octets: Box<[Vec<u8>]>,
+    trees: Box<[Value]>,
+}
+
+impl Rest {
+    #[cold]
+    fn new(layout: &Layout) -> Box<Self> {
+        Box::new(Self {
+            scalars: vec![0; layout.scalars].into(),
+            texts: vec![String::new(); layout.texts].into(),
+            octets: vec![Vec::new(); layout.octets].into(),
+            trees: vec![Value::Unit; layout.trees].into(),
+        })
+    }
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: 0,
+            ended: Ended::default(),
+            mark: Mark::Clean,
+            violations: 0,
+            events: 0,
+            first: 0,
+            rest: None,
+        }
+    }
+
+    /// Reads each of `sessions` once. Nothing comes of it but that they are all fetched from memory at the
+    /// same time: who steps over events of many sessions does this for some dozens of them at a time, and
+    /// then does not wait for each in turn.
+    pub fn fetch<'a>(sessions: impl IntoIterator<Item = &'a Self>) {
+        std::hint::black_box(sessions.into_iter().fold(0, |all, session| all ^ session.state));
+    }
+
+    /// The machine's state.
+    #[must_use]
+    pub fn state(&self) -> State {
+        State(self.state)
+    }
+
+    /// How many events were stepped over, wrong ones included: the last one had this number less one.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many violations a policy has ruled on; stays at 65,535.
+    #[must_use]
+    pub fn violations(&self) -> u16 {
+        self.violations
+    }
+
+    /// Whether a violation was let through ([`Policy::Observe`](crate::Policy)).
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        self.mark == Mark::Tainted
+    }
+
+    /// Whether a violation ended it ([`Policy::Halt`](crate::Policy)).
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        self.mark == Mark::Halted
+    }
+
+    /// The bytes it has allocated.
+    #[must_use]
+    pub fn allocated(&self) -> usize {
+        let Some(rest) = &self.rest else { return 0 };
+        let texts: usize = rest.texts.iter().map(|text| text.capacity() + size_of::<String>()).sum();
+        let octets: usize = rest.octets.iter().map(|bytes| bytes.capacity() + size_of::<Vec<u8>>()).sum();
+        size_of::<Rest>() + rest.scalars.len() * 8 + texts + octets + rest.trees.len() * size_of::<Value>()
+    }
+
+    #[inline]
+    pub(crate) fn scalar(&self, slot: Slot) -> u64 {
+        match (slot, &self.rest) {
+            (Slot::First, _) => self.first,
+            (Slot::Scalar(index), Some(rest)) => rest.scalars.get(index as usize).copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn text(&self, slot: Slot) -> &str {
+        match (slot, &self.rest) {
+            (Slot::Text(index), Some(rest)) => rest.texts.get(index as usize).map_or("", |text| text),
+            _ => "",
+        }
+    }
+
+    pub(crate) fn octets(&self, slot: Slot) -> &[u8] {
+        match (slot, &self.rest) {
+            (Slot::Octets(index), Some(rest)) => rest.octets.get(index as usize).map_or(&[], |bytes| bytes),
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn tree(&self, slot: Slot) -> Value {
+        match (slot, &self.rest) {
+            (Slot::Tree(index), Some(rest)) => rest.trees.get(index as usize).cloned().unwrap_or(Value::Unit),
+            _ => Value::Unit,
+        }
+    }
+
+    /// The variable of type `ty` in `slot`, for explanations.
+    pub(crate) fn value(&self, slot: Slot, ty: &Type) -> Value {
+        match ty {
+            Type::Bool => Value::Bool(self.scalar(slot) != 0),
+            Type::Int => Value::Int(self.scalar(slot).cast_signed()),
+            Type::Float => Value::Float(f64::from_bits(self.scalar(slot))),
+            Type::String => Value::string(self.text(slot)),
+            Type::Opaque(_) => Value::Opaque(self.text(slot).into()),
+            Type::Bytes => Value::Bytes(self.octets(slot).into()),
+            Type::Unit | Type::List(_) | Type::Tuple(_) | Type::Record(_) => self.tree(slot),
+        }
+    }
+
+    /// Keeps `value`, which has type `ty`, in `slot`.
+    #[inline]
+    pub(crate) fn store(&mut self, slot: Slot, ty: &Type, value: &FieldValue<'_>, layout: &Layout) {
+        let word = match (value, ty) {
+            (FieldValue::Int(value), Type::Float) => (*value as f64).to_bits(),
+            (FieldValue::Int(value), _) => value.cast_unsigned(),
+            (FieldValue::Bool(value), _) => u64::from(*value),
+            (FieldValue::Float(value), _) => value.to_bits(),
+            _ => 0,
+        };
+        if slot == Slot::First {
+            self.first = word;
+            return;
+        }
+        let rest = self.rest.get_or_insert_with(|| Rest::new(layout));
+        match slot {
+            Slot::First => {}
+            Slot::Scalar(index) => {
+                if let Some(cell) = rest.scalars.get_mut(index as usize) {
+                    *cell = word;
+                }
+            }
+            Slot::Text(index) => {
+                if let Some(text) = rest.texts.get_mut(index as usize) {
+                    text.clear();
+                    text.push_str(&value.opaque_text());
+                    if text.capacity() > KEPT && text.len() < text.capacity() / 4 {
+                        text.shrink_to_fit();
+                    }
+                }
+            }
+            Slot::Octets(index) => {
+                if let Some(bytes) = rest.octets.get_mut(index as usize) {
+                    bytes.clear();
+                    bytes.extend_from_slice(match value {
+                        FieldValue::Bytes(bytes) => bytes,
+                        FieldValue::Str(text) => text.as_bytes(),
+                        _ => &[],
+                    });
+                    if bytes.capacity() > KEPT && bytes.len() < bytes.capacity() / 4 {
+                        bytes.shrink_to_fit();
+                    }
+                }
+            }
+            Slot::Tree(index) => {
+                if let Some(tree) = rest.trees.get_mut(index as usize) {
+                    *tree = value.to_value(ty).unwrap_or(Value::Unit);
+                }
+            }
+        }
+    }
+
+    /// Forgets what is in `slot`; short buffers are kept for the next text.
+    #[cold]
+    pub(crate) fn release(&mut self, slot: Slot) {
+        let Some(rest) = &mut self.rest else { return };
+        match slot {
+            Slot::First | Slot::Scalar(_) => {}
+            Slot::Text(index) => {
+                if let Some(text) = rest.texts.get_mut(index as usize) {
+                    text.clear();
+                    text.shrink_to(KEPT);
+                }
+            }
+            Slot::Octets(index) => {
+                if let Some(bytes) = rest.octets.get_mut(index as usize) {
+                    bytes.clear();
+                    bytes.shrink_to(KEPT);
+                }
+            }
+            Slot::Tree(index) => {
+                if let Some(tree) = rest.trees.get_mut(index as usize) {
+                    *tree = Value::Unit;
+                }
+            }
+        }
+    }
+
+    /// Forgets everything that is bound: nothing reads it any more.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        if self.rest.is_some() {
+            self.rest = None;
+        }
+    }
+}
