@@ -12,7 +12,7 @@ pub fn read(data: &[u8], language: Language) {
         for span in spans {
             assert!(span.start <= span.end, "{}: {span:?}", diagnostic.code.id);
             assert!(text.get(span.range()).is_some(), "{}: {span:?}", diagnostic.code.id);
-            lines.position(span.end);
+            let _ = lines.position(span.end);
         }
     }
     if !analysis.is_well_formed() {

@@ -33,6 +33,11 @@ const BENCHMARKS: &[Benchmark] = &[
         what: "parse, check and project: a typical protocol, and growth with size",
         runner: Runner::Target { package: "referee" },
     },
+    Benchmark {
+        name: "monitor",
+        what: "one step of a session monitor: label and payload, assertions, kept values",
+        runner: Runner::Target { package: "referee-monitor" },
+    },
 ];
 
 impl Benchmark {

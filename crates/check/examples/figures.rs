@@ -4,7 +4,8 @@
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
-    reason = "an example prints; this one reads /proc"
+    clippy::disallowed_types,
+    reason = "an example measures and prints"
 )]
 
 use referee_check::{Model, Options, Reduction, Semantics, check, examine_bound, explore_bound, generate};
@@ -63,16 +64,26 @@ fn main() {
             cpu_seconds() - before
         );
     }
+    if only.as_deref() == Some("promela") {
+        let number = |at: usize, default: usize| {
+            std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(default)
+        };
+        let system = generate::pipeline(number(2, 7), number(3, 2));
+        println!("{}", referee_check::promela::promela(&system, number(4, 1) as u32));
+    }
     if wants("rate") {
         let (stages, labels, k) = (
             std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(8),
             std::env::args().nth(3).and_then(|a| a.parse().ok()).unwrap_or(2),
             std::env::args().nth(4).and_then(|a| a.parse().ok()).unwrap_or(1),
         );
+        let threads = std::env::args().nth(5).and_then(|a| a.parse().ok()).unwrap_or(1);
         let model = Model::new(&generate::pipeline(stages, labels), Semantics::PeerToPeer);
+        let started = std::time::Instant::now();
         let before = cpu_seconds();
-        let report = explore_bound(&model, k, Reduction::None);
+        let report = explore_bound(&model, k, Reduction::None, threads);
         let spent = cpu_seconds() - before;
+        println!("{threads} thread(s): {:.2} s", started.elapsed().as_secs_f64());
         let (states, transitions) = (report.states, report.transitions);
         println!(
             "pipeline {stages} {labels} k={k}: {states} states {transitions} transitions {spent:.2} CPU-s, {:.2} M/s, {} B/state kept, {} B/state peak",

@@ -80,9 +80,9 @@ fn weakly_bisimilar(left: &Graph<'_>, right: &Graph<'_>, role: u32) -> bool {
 fn refine(folded: &Folded, block: &[u32]) -> Vec<u32> {
     let count = block.len();
     let mut silent: Vec<Vec<u32>> = Vec::with_capacity(count);
-    for node in 0..count {
-        let mut reached = vec![block[node]];
-        for &target in &folded.silent[node] {
+    for (&own, targets) in block.iter().zip(&folded.silent) {
+        let mut reached = vec![own];
+        for &target in targets {
             reached.extend_from_slice(&silent[target as usize]);
         }
         reached.sort_unstable();
@@ -195,10 +195,10 @@ fn silent_components(total: u32, successors: impl Fn(u32) -> Vec<u32>) -> Vec<u3
             }
             let done = low[at];
             frames.pop();
-            if let Some((below, _, _)) = frames.last() {
-                if of[at] == OPEN {
-                    low[*below as usize] = low[*below as usize].min(done);
-                }
+            if let Some((below, _, _)) = frames.last()
+                && of[at] == OPEN
+            {
+                low[*below as usize] = low[*below as usize].min(done);
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct Options {
     pub max_memory: usize,
     /// How many threads may explore.
     pub threads: usize,
+    /// Whether the stable property is asked for; it needs [`Reduction::None`].
+    pub stable: bool,
     /// Up to this many configurations, a negative answer from a reduced graph is looked at again without
     /// reduction, for the shortest witness.
     pub witness_states: usize,
@@ -47,6 +49,7 @@ impl Default for Options {
             max_states: usize::MAX,
             max_memory: usize::MAX,
             threads: 1,
+            stable: false,
             witness_states: 100_000,
         }
     }
@@ -72,8 +75,13 @@ pub fn check(
 ) -> Report {
     let shape = Shape::of(system);
     let model = Model::new(system, options.semantics);
-    let limits =
-        Limits { states: options.max_states, memory: options.max_memory, cancel, threads: options.threads };
+    let limits = Limits {
+        states: options.max_states,
+        memory: options.max_memory,
+        cancel,
+        threads: options.threads,
+        stability: options.stable,
+    };
     let mut checker = Checker { shape: &shape, model: &model, options, limits, observer, bounds: Vec::new() };
     let verdict = checker.run();
     let bounds = checker.bounds;
@@ -125,7 +133,10 @@ impl<'a> Checker<'a> {
             return examined;
         }
         let full = examine(self.model, k, Reduction::None, self.limits, self.observer);
-        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) { full } else { examined }
+        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) {
+            return full;
+        }
+        Examined { telling: false, ..examined }
     }
 
     /// The bound independence premises of Theorem 5, or the property that fails.

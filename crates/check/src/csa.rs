@@ -91,7 +91,8 @@ impl Shape {
         let mut seen: FxHashMap<_, Transition> = FxHashMap::default();
         for transition in transitions {
             // An action is a message on a channel: payload types tell messages apart, field names do not.
-            let key = (transition.action, transition.peer, system.vocabulary().signature(transition.message));
+            let key =
+                (transition.action, transition.peer, system.vocabulary().wire_signature(transition.message));
             let first = *seen.entry(key).or_insert(*transition);
             if first.target != transition.target {
                 let transitions = [first, *transition];

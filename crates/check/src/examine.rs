@@ -2,13 +2,13 @@
 
 use crate::explore::full::Full;
 use crate::explore::paper::Paper;
+use crate::explore::parallel::explore_parallel;
 use crate::explore::sound::Sound;
 use crate::explore::{Explored, Limits, Observer, Stop, explore};
 use crate::graph::Graph;
 use crate::model::Model;
 use crate::properties::{
-    Chained, chained_input, eventual_reception, exhaustivity, output_independence, progress, stability,
-    strong_input,
+    Chained, chained_input, exhaustivity, output_independence, safety, stability, strong_input,
 };
 use crate::reach::{Components, StateSet};
 
@@ -24,6 +24,8 @@ pub enum Reduction {
     None,
 }
 
+/// Up to this many configurations one thread explores alone.
+const SMALL: usize = 50_000;
 /// How many pairs k-CIBI may look at, per configuration of the graph and in all.
 const CHAIN_FACTOR: usize = 64;
 const CHAIN_LEAST: usize = 1 << 20;
@@ -34,6 +36,9 @@ pub(crate) struct Examined<'m> {
     pub(crate) graph: Graph<'m>,
     pub(crate) reduction: Reduction,
     pub(crate) stopped: Option<Stop>,
+    /// Whether the graph tells k-safety and k-exhaustivity of TS_k: a reduced one does only under the premises
+    /// of Theorem 6. (Algorithm 1 as printed is taken at its word.)
+    pub(crate) telling: bool,
     /// `None` when the exploration was stopped: nothing follows from a part of the graph.
     pub(crate) answers: Option<Answers>,
 }
@@ -49,23 +54,25 @@ pub(crate) struct Answers {
     pub(crate) exhaustive: StateSet,
     pub(crate) reception: StateSet,
     pub(crate) progress: StateSet,
-    pub(crate) stable: StateSet,
+    /// `None` unless it was asked for.
+    pub(crate) stable: Option<StateSet>,
 }
 
 impl Answers {
-    pub(crate) fn of(graph: &Graph<'_>) -> Self {
+    pub(crate) fn of(graph: &Graph<'_>, with_stability: bool) -> Self {
         let components = Components::new(graph);
         let strong = strong_input(graph, &components);
         let most = (graph.states() as usize).saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST);
         let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
+        let (reception, progress) = safety(graph, &components);
         Self {
             output: output_independence(graph),
             strong,
             chained,
             exhaustive: exhaustivity(graph),
-            reception: eventual_reception(graph, &components),
-            progress: progress(graph, &components),
-            stable: stability(graph, &components),
+            reception,
+            progress,
+            stable: with_stability.then(|| stability(graph, &components)),
             components,
         }
     }
@@ -102,8 +109,9 @@ pub(crate) fn examine<'m>(
     observer: &mut dyn Observer,
 ) -> Examined<'m> {
     let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
-    let answers = if stopped.is_none() { Some(Answers::of(&graph)) } else { None };
-    Examined { graph, reduction, stopped, answers }
+    let stability = limits.stability && reduction == Reduction::None;
+    let answers = stopped.is_none().then(|| Answers::of(&graph, stability));
+    Examined { graph, reduction, stopped, telling: true, answers }
 }
 
 /// Explores with the selection that `reduction` names.
@@ -116,6 +124,15 @@ pub(crate) fn search<'m>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     match reduction {
+        Reduction::None if limits.threads > 1 && start.is_none() => {
+            // Threads are not worth their while on a small graph: most are seen to be small at once.
+            let small = explore(model, bound, start, Full::default(), limits.at_most(SMALL), observer);
+            if small.stopped == Some(Stop::States) && limits.states > SMALL {
+                drop(small);
+                return explore_parallel(model, bound, limits, observer);
+            }
+            small
+        }
         Reduction::None => explore(model, bound, start, Full::default(), limits, observer),
         Reduction::Paper => explore(model, bound, start, Paper::default(), limits, observer),
         Reduction::Sound => explore(model, bound, start, Sound::new(model.role_count()), limits, observer),

@@ -24,11 +24,11 @@ pub(crate) fn explain(
                 words.label(*message),
                 words.role(*from),
                 words.role(*to),
-                words.which(standing, end),
+                words.which(standing),
             )
         }
         Failure::Stuck { role } => {
-            format!("{} {} for ever", words.role(*role), words.waits(&end.standings[role.index()], end))
+            format!("{} {}", words.role(*role), words.waits(&end.standings[role.index()], end))
         }
         Failure::Blocked { send } => format!(
             "{} can make only some of its sends: the channel for `{}` to {} is full with {bound} message(s)",
@@ -74,7 +74,7 @@ impl Words<'_> {
         self.system.vocabulary().label_of(message)
     }
 
-    /// "waits for `ack` from `C`, which has ended".
+    /// "waits for `ack` from `C`, which has ended"; "waits for `a` from `B` or `c` from `D`, and never receives it".
     fn waits(&self, standing: &Standing, end: &Situation) -> String {
         let mut peers: Vec<Role> = Vec::new();
         let mut parts = Vec::new();
@@ -85,14 +85,21 @@ impl Words<'_> {
             }
         }
         let mut text = format!("waits for {}", list(&parts, "or"));
+        let mut over = false;
         if let [peer] = peers[..] {
-            let _ = write!(text, ", {}", self.which(&end.standings[peer.index()], end));
+            let standing = &end.standings[peer.index()];
+            over = standing.offers.is_empty();
+            let _ = write!(text, ", {}", self.which(standing));
+        }
+        // What is to be received may be on its way and yet never arrive where it is waited for.
+        if !over {
+            text += ", and never receives it";
         }
         text
     }
 
     /// "which has ended", "which waits for …", "which wants to send …".
-    fn which(&self, standing: &Standing, _: &Situation) -> String {
+    fn which(&self, standing: &Standing) -> String {
         let offers = |action: Action, link: &str| {
             let parts: Vec<String> = standing
                 .offers

@@ -1,8 +1,9 @@
 //! The one search loop. What is expanded, in which order and how far, is a [`Selection`]:
-//! [`full`] is TS_k, [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
+//! [`full`] is TS_k ([`parallel`] the same by several threads), [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
 
 pub(crate) mod full;
 pub(crate) mod paper;
+pub(crate) mod parallel;
 pub(crate) mod sound;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,13 +48,15 @@ impl Observer for () {
     fn progress(&mut self, _: Progress) {}
 }
 
-/// What bounds an exploration.
+/// What bounds an exploration and what is asked of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(crate) states: usize,
     pub(crate) memory: usize,
     pub(crate) cancel: Option<&'a AtomicBool>,
     pub(crate) threads: usize,
+    /// Whether the stable property is asked for, where it can be.
+    pub(crate) stability: bool,
 }
 
 impl Limits<'_> {
@@ -81,11 +84,14 @@ impl View<'_> {
 
 /// Decides what the search loop does next.
 pub(crate) trait Selection {
+    /// How many configurations may be asked for before the first of them is expanded: more than one lets the
+    /// loop overlap the latencies of memory.
+    const BATCH: usize = 1;
     /// The configuration to expand next; `found` configurations exist so far.
     fn next(&mut self, edges: &Edges, found: usize) -> Option<u32>;
     /// Puts the moves to fire from `state` into `chosen`. All of them are enabled.
     fn choose(&mut self, state: u32, view: &View<'_>, chosen: &mut Vec<u32>);
-    /// `targets` were reached from `state`, in the order in which the moves were chosen.
+    /// The row written last holds what was reached from `state`, in the order in which moves were chosen.
     fn expanded(&mut self, state: u32, edges: &Edges);
     /// Bytes held.
     fn memory(&self) -> usize {
@@ -99,7 +105,10 @@ pub(crate) struct Explored<'m> {
     pub(crate) stopped: Option<Stop>,
 }
 
-const TICK: usize = 1 << 12;
+/// How many reads of the store are overlapped at a time.
+const WARM: usize = 128;
+/// How many batches pass between two looks at the limits.
+const TICK: usize = 1 << 8;
 
 /// Explores `model` under `bound` from its initial configuration, or from `start`.
 pub(crate) fn explore<'m, S: Selection>(
@@ -111,42 +120,25 @@ pub(crate) fn explore<'m, S: Selection>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     let layout = Layout::new(model, bound);
-    let width = layout.width();
-    let mut store = Store::new(width);
+    let mut store = Store::new(layout.width());
     let mut edges = Edges::new(model.moves.len());
-    let initial = vec![0_u64; width];
+    let initial = vec![0_u64; layout.width()];
     store.intern(start.unwrap_or(&initial));
-    let mut source = vec![0_u64; width];
-    let mut chosen = Vec::new();
-    let mut keys: Vec<u64> = Vec::new();
-    let mut hashes: Vec<u64> = Vec::new();
+    let mut batch = Batch::new(layout.width());
     let mut stopped = None;
     let mut ticks = 0_usize;
-    while let Some(state) = selection.next(&edges, store.len()) {
-        source.copy_from_slice(store.get(state));
-        chosen.clear();
-        selection.choose(state, &View { model, layout: &layout, words: &source }, &mut chosen);
-        keys.clear();
-        hashes.clear();
-        for &number in &chosen {
-            let at = keys.len();
-            keys.extend_from_slice(&source);
-            let key = &mut keys[at..];
-            layout.fire(key, &model.moves[number as usize]);
-            let hash = Store::hash(key);
-            // The slots are independent reads: asking for all of them first hides their latency.
-            std::hint::black_box(store.touch(hash));
-            hashes.push(hash);
+    loop {
+        batch.clear();
+        while batch.rows.len() < S::BATCH {
+            let Some(state) = selection.next(&edges, store.len()) else { break };
+            batch.generate(state, model, &layout, &store, &mut selection);
         }
-        for (index, &number) in chosen.iter().enumerate() {
-            let key = &keys[index * width..(index + 1) * width];
-            let (target, _) = store.intern_hashed(key, hashes[index]);
-            edges.push(number, target);
+        if batch.rows.is_empty() {
+            break;
         }
-        edges.close_row(state);
-        selection.expanded(state, &edges);
+        batch.intern(&mut store, &mut edges, &mut selection);
         ticks += 1;
-        if ticks % TICK == 0 || store.len() > limits.states {
+        if ticks.is_multiple_of(TICK) || store.len() > limits.states {
             let memory = store.memory() + edges.memory() + selection.memory();
             let progress = Progress { bound, states: store.len(), transitions: edges.len(), memory };
             stopped = exceeded(&progress, &limits);
@@ -157,6 +149,67 @@ pub(crate) fn explore<'m, S: Selection>(
         }
     }
     Explored { graph: Graph::new(model, layout, store, edges), stopped }
+}
+
+/// The successors of a few configurations on their way into the store.
+struct Batch {
+    width: usize,
+    source: Vec<u64>,
+    /// Each configuration and where its moves end.
+    rows: Vec<(u32, usize)>,
+    chosen: Vec<u32>,
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+}
+
+impl Batch {
+    fn new(width: usize) -> Self {
+        let source = vec![0; width];
+        Self { width, source, rows: Vec::new(), chosen: Vec::new(), keys: Vec::new(), hashes: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.chosen.clear();
+        self.keys.clear();
+        self.hashes.clear();
+    }
+
+    fn generate<S: Selection>(
+        &mut self,
+        state: u32,
+        model: &Model,
+        layout: &Layout,
+        store: &Store,
+        selection: &mut S,
+    ) {
+        self.source.copy_from_slice(store.get(state));
+        let from = self.chosen.len();
+        selection.choose(state, &View { model, layout, words: &self.source }, &mut self.chosen);
+        for &number in &self.chosen[from..] {
+            let at = self.keys.len();
+            self.keys.extend_from_slice(&self.source);
+            let key = &mut self.keys[at..];
+            layout.fire(key, &model.moves[number as usize]);
+            self.hashes.push(Store::hash(key));
+        }
+        self.rows.push((state, self.chosen.len()));
+    }
+
+    fn intern<S: Selection>(&self, store: &mut Store, edges: &mut Edges, selection: &mut S) {
+        store.warm(&self.hashes);
+        let mut next = 0;
+        for &(state, end) in &self.rows {
+            for index in next..end {
+                let key = &self.keys[index * self.width..(index + 1) * self.width];
+                let (target, _) = store.intern_hashed(key, self.hashes[index]);
+                edges.push(self.chosen[index], target);
+            }
+            next = end;
+            edges.close_row(state);
+            selection.expanded(state, edges);
+        }
+    }
 }
 
 fn exceeded(progress: &Progress, limits: &Limits<'_>) -> Option<Stop> {

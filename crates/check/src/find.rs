@@ -55,10 +55,8 @@ impl Finder<'_> {
 
     /// Whether one of a few configurations near the end of everything violates k-safety whatever the bound.
     pub(crate) fn looks_real(&self) -> bool {
-        let last = self.answers.components.order.iter();
-        last.filter(|&&state| self.violates_safety(state))
-            .take(FEW)
-            .any(|&state| self.saturated(state).is_some())
+        let last = self.answers.components.endings().filter(|&state| self.violates_safety(state));
+        last.take(FEW).any(|state| self.saturated(state).is_some())
     }
 
     /// A shortest execution to a violation of k-safety, real or not.
@@ -78,7 +76,7 @@ impl Finder<'_> {
                 _ => return None,
             },
             Property::Exhaustivity => &self.answers.exhaustive,
-            Property::Stability => &self.answers.stable,
+            Property::Stability => self.answers.stable.as_ref()?,
             Property::EventualReception => &self.answers.reception,
             Property::Progress => &self.answers.progress,
         };
@@ -116,7 +114,7 @@ impl Finder<'_> {
             self.answers.components.eventually(graph, |state| u64::from(has_blocked_send(graph, state)));
         let mut set = StateSet::new(graph.states());
         for state in 0..graph.states() {
-            if masks[self.answers.components.of[state as usize] as usize] != 0 {
+            if masks[self.answers.components.of(state)] != 0 {
                 set.insert(state);
             }
         }

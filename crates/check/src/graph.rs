@@ -20,6 +20,15 @@ impl Labels {
         }
     }
 
+    /// Adds `other`'s, which are as wide.
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Narrow(all), Self::Narrow(other)) => all.extend(other),
+            (Self::Wide(all), Self::Wide(other)) => all.extend(other),
+            _ => {}
+        }
+    }
+
     fn memory(&self) -> usize {
         match self {
             Self::Narrow(labels) => labels.len() * 2,
@@ -133,6 +142,39 @@ impl<'m> Graph<'m> {
     pub(crate) fn new(model: &'m Model, layout: Layout, mut store: Store, edges: Edges) -> Self {
         store.seal();
         let (offsets, targets, labels) = edges.into_rows(store.len());
+        Self { model, layout, store, offsets, targets, labels }
+    }
+
+    /// The graph of several owners' parts: edge targets are an owner's number times the number of owners plus
+    /// the owner, and `first` is the owner of the first part.
+    pub(crate) fn joined(model: &'m Model, layout: Layout, parts: Vec<(Store, Edges)>, first: usize) -> Self {
+        let owners = parts.len();
+        let mut bases = vec![0_u32; owners];
+        let mut total = 0;
+        for (at, (store, _)) in parts.iter().enumerate() {
+            bases[(first + at) % owners] = total;
+            total += store.len() as u32;
+        }
+        let rename = |target: u32| bases[target as usize % owners] + target / owners as u32;
+        let mut all: Option<(Store, Vec<u32>, Vec<u32>, Labels)> = None;
+        for (mut store, edges) in parts {
+            store.seal();
+            let (offsets, mut targets, labels) = edges.into_rows(store.len());
+            targets.iter_mut().for_each(|target| *target = rename(*target));
+            match &mut all {
+                None => all = Some((store, offsets, targets, labels)),
+                Some(all) => {
+                    all.0.append(store);
+                    let base = all.2.len() as u32;
+                    all.1.extend(offsets.iter().skip(1).map(|offset| offset + base));
+                    all.2.extend(targets);
+                    all.3.append(labels);
+                }
+            }
+        }
+        let width = layout.width();
+        let (store, offsets, targets, labels) =
+            all.unwrap_or_else(|| (Store::new(width), vec![0], Vec::new(), Labels::Narrow(Vec::new())));
         Self { model, layout, store, offsets, targets, labels }
     }
 

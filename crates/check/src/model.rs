@@ -4,10 +4,10 @@
 //! The semantics is decided here and nowhere else: [`Semantics::PeerToPeer`] gives one FIFO channel per
 //! ordered pair of roles (paper `003`, Definition 3), [`Semantics::Mailbox`] one queue per receiver whose
 //! entries remember their sender. Everything downstream only knows numbered channels. The bound is not
-//! part of the model: see [`crate::layout`].
+//! part of the model: see `layout.rs`.
 
 use referee_theory::{Action, Machine, Message, Role, State, System};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -84,9 +84,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles `system`. Messages are compared by label, payload types and assertion
-    /// ([`signature`](referee_theory::Vocabulary::signature)); equal transitions written twice are one
-    /// transition, as the paper's δ is a set.
+    /// Compiles `system`. Messages are compared by label and payload types
+    /// ([`wire_signature`](referee_theory::Vocabulary::wire_signature)): the two ends of a channel may check
+    /// different assertions about the same message. Equal transitions written twice are one transition, as the
+    /// paper's δ is a set.
     #[must_use]
     pub fn new(system: &System, semantics: Semantics) -> Self {
         let mut builder = Builder {
@@ -104,6 +105,7 @@ impl Model {
             offsets.push(narrow(locals.len()));
             for state in machine.states() {
                 let first = moves.len();
+                let mut seen = FxHashSet::default();
                 for transition in machine.transitions(state) {
                     let sends = transition.action == Action::Send;
                     let (channel, symbol) =
@@ -118,7 +120,8 @@ impl Model {
                         peer: transition.peer,
                         message: transition.message,
                     };
-                    if !moves[first..].iter().any(|other| other.same(&this, system)) {
+                    let message = system.vocabulary().wire_signature(transition.message);
+                    if seen.insert((sends, transition.peer, message, transition.target)) {
                         moves.push(this);
                     }
                 }
@@ -164,16 +167,6 @@ impl Model {
     }
 }
 
-impl Move {
-    /// Whether the two are the same element of δ.
-    fn same(&self, other: &Self, system: &System) -> bool {
-        self.sends == other.sends
-            && self.peer == other.peer
-            && self.target == other.target
-            && system.vocabulary().same_signature(self.message, other.message)
-    }
-}
-
 fn kind_of(machine: &Machine, state: State) -> StateKind {
     let transitions = machine.transitions(state);
     let sends = transitions.iter().filter(|t| t.action == Action::Send).count();
@@ -202,7 +195,7 @@ impl Builder<'_> {
                 match transition.action {
                     Action::Send => {
                         let channel = self.channel(machine.role(), transition.peer) as usize;
-                        let signature = self.system.vocabulary().signature(transition.message);
+                        let signature = self.system.vocabulary().wire_signature(transition.message);
                         let next = narrow(self.channels[channel].symbols.len());
                         let known = &mut self.symbols[channel];
                         if let std::collections::hash_map::Entry::Vacant(slot) =
@@ -235,7 +228,7 @@ impl Builder<'_> {
     fn place(&mut self, role: Role, peer: Role, message: Message, sends: bool) -> (u32, u32) {
         let (from, to) = if sends { (role, peer) } else { (peer, role) };
         let channel = self.channel(from, to);
-        let signature = self.system.vocabulary().signature(message);
+        let signature = self.system.vocabulary().wire_signature(message);
         let symbol = self.symbols[channel as usize].get(&(from, signature)).copied().unwrap_or(NEVER_SENT);
         (channel, symbol)
     }

@@ -47,7 +47,7 @@ impl BoundReport {
     pub(crate) fn of(examined: &Examined<'_>) -> Self {
         let graph = &examined.graph;
         let answers = examined.answers.as_ref();
-        let stable = answers.filter(|_| examined.reduction == Reduction::None);
+        let telling = answers.filter(|_| examined.telling);
         Self {
             k: graph.layout.bound(),
             reduction: examined.reduction,
@@ -57,10 +57,10 @@ impl BoundReport {
             obi: answers.map(|a| a.output.is_empty()),
             sibi: answers.map(|a| a.strong.is_empty()),
             cibi: answers.and_then(|a| a.is_chained()),
-            exhaustive: answers.map(|a| a.exhaustive.is_empty()),
-            eventual_reception: answers.map(|a| a.reception.is_empty()),
-            progress: answers.map(|a| a.progress.is_empty()),
-            stable: stable.map(|a| a.stable.is_empty()),
+            exhaustive: telling.map(|a| a.exhaustive.is_empty()),
+            eventual_reception: telling.map(|a| a.reception.is_empty()),
+            progress: telling.map(|a| a.progress.is_empty()),
+            stable: answers.and_then(|a| a.stable.as_ref()).map(|bad| bad.is_empty()),
             stopped: examined.stopped,
         }
     }

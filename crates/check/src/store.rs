@@ -46,6 +46,12 @@ impl Store {
         self.words.shrink_to_fit();
     }
 
+    /// Adds the configurations of `other` after its own, unseen; both are sealed.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.words.extend_from_slice(&other.words);
+        self.count += other.count;
+    }
+
     /// The hash [`intern_hashed`](Self::intern_hashed) wants.
     pub(crate) fn hash(key: &[u64]) -> u64 {
         const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -57,9 +63,24 @@ impl Store {
         (hash ^ (hash >> 29)).wrapping_mul(MULTIPLIER)
     }
 
-    /// Reads the slot `hash` leads to, so that it is in the cache when the configuration is interned.
-    pub(crate) fn touch(&self, hash: u64) -> u32 {
-        self.table[(hash >> (64 - self.bits)) as usize]
+    /// Reads what interning keys with these hashes will read. The reads do not depend on each other, so their
+    /// latencies overlap; afterwards they are in the cache.
+    pub(crate) fn warm(&self, hashes: &[u64]) {
+        if hashes.len() < 2 {
+            return;
+        }
+        let mut met = 0_u64;
+        for &hash in hashes {
+            met ^= u64::from(self.table[(hash >> (64 - self.bits)) as usize]);
+        }
+        for &hash in hashes {
+            let entry = self.table[(hash >> (64 - self.bits)) as usize];
+            if entry != EMPTY {
+                let number = entry as usize & (self.table.len() - 1);
+                met ^= self.words[number * self.width];
+            }
+        }
+        std::hint::black_box(met);
     }
 
     /// The number of `key`, and whether it is new.

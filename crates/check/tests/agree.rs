@@ -4,9 +4,11 @@
 //! over two labels. Sampled, with seeds: two roles with three states over two labels, three roles with two
 //! states. The systems here are communicating session automata; [`beyond`] has the others.
 
+#[path = "support/replay.rs"]
 mod support;
 
-use referee_check::{Options, Reduction, Verdict, check};
+use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
+use referee_testkit::corpus::read_types;
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::System;
 use support::{agree, replay};
@@ -84,4 +86,38 @@ fn every_witness_replays() {
     sampled(3, 1, 2, 500, 6, &mut visit);
     sampled(3, 2, 3, 300, 7, &mut visit);
     assert!(seen.iter().all(|&count| count > 100), "too few of some verdict: {seen:?}");
+}
+
+/// What several threads find is what one finds.
+#[test]
+fn threads_agree() {
+    for (system, k) in
+        [(generate::pipeline(5, 2), 1), (generate::exchange(4, 2, 2), 2), (generate::ring(8, 4, 3), 2)]
+    {
+        let options = Options { reduction: Reduction::None, stable: true, ..Options::exactly(k) };
+        let [one, two] = [1, 2].map(|threads| check(&system, &Options { threads, ..options }, None, &mut ()));
+        assert!(one.bounds[0].states > 50_000, "{}", one.bounds[0].states);
+        let memory = one.bounds[0].memory;
+        assert_eq!(one.bounds[0], BoundReport { memory, ..two.bounds[0].clone() });
+        assert_eq!(one.verdict, two.verdict);
+    }
+}
+
+/// Channels whose contents need more than one word: thirty messages of five kinds.
+#[test]
+fn long_channels() {
+    let steps = |peer: &str, symbol: char| -> String {
+        (0..30).map(|at| format!("{peer}{symbol}m{}; ", at * at % 5)).collect()
+    };
+    let text = format!("A: {}end  B: {}end", steps("B", '!'), steps("A", '?'));
+    let system = read_types(&text).unwrap();
+    for k in [7, 21, 22, 30] {
+        agree(&system, k);
+    }
+    let wrong = read_types(&text.replacen("A?m4", "A?m3", 1)).unwrap();
+    agree(&wrong, 30);
+    let Verdict::Unsafe { witness, .. } = check(&wrong, &Options::exactly(30), None, &mut ()).verdict else {
+        panic!("the third message is never received")
+    };
+    replay(&wrong, &witness);
 }

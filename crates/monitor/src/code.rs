@@ -10,6 +10,7 @@ mod compile;
 mod operand;
 mod run;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use referee_theory::Type;
@@ -34,7 +35,7 @@ pub(crate) enum Code {
     Negate(Box<Code>),
     Binary(Operator, Box<[Code; 2]>),
     /// A comparison of ints that are constants or variables.
-    CompareInts(Operator, IntLeaf, IntLeaf),
+    CompareInts(Orderings, IntLeaf, IntLeaf),
     /// `==` or `!=` of strings that are constants or variables.
     EqualTexts {
         negated: bool,
@@ -51,6 +52,31 @@ pub(crate) enum Code {
     Call(Function, Box<[Code]>),
     Matches(Box<Code>, Box<Pattern>),
     External(u32, Box<[Code]>),
+}
+
+/// The orderings for which a comparison holds, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Orderings(u8);
+
+impl Orderings {
+    /// Those for which `operator` holds; `None` if it is no comparison.
+    fn of(operator: Operator) -> Option<Self> {
+        let (less, equal, greater) = (1 << 0, 1 << 1, 1 << 2);
+        Some(Self(match operator {
+            Operator::Equal => equal,
+            Operator::NotEqual => less | greater,
+            Operator::Less => less,
+            Operator::LessEqual => less | equal,
+            Operator::Greater => greater,
+            Operator::GreaterEqual => greater | equal,
+            _ => return None,
+        }))
+    }
+
+    #[inline]
+    fn contains(self, ordering: Ordering) -> bool {
+        self.0 >> (ordering as i8 + 1) & 1 == 1
+    }
 }
 
 /// A variable: a field of the message itself, or what an earlier one left in a slot.

@@ -37,15 +37,20 @@ impl From<Role> for Party {
 /// A direction and a peer as a monitor counts them: see [`Monitor::channel`](crate::Monitor::channel). Only
 /// meaningful to the monitor that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Channel(pub(crate) u32);
+pub struct Channel {
+    /// Even numbers lead from the process, odd ones to it.
+    pub(crate) index: u32,
+    /// Where its labels begin in a row of the table; beyond the table for strangers.
+    pub(crate) offset: u32,
+}
 
 impl Channel {
     /// Between two others: not this monitor's business.
-    pub(crate) const UNCONCERNED: Self = Self(u32::MAX);
+    pub(crate) const UNCONCERNED: Self = Self { index: u32::MAX, offset: u32::MAX };
 
     /// Whether it leads from the environment to the process.
     pub(crate) fn is_incoming(self) -> bool {
-        self.0 & 1 == 1
+        self.index & 1 == 1
     }
 }
 

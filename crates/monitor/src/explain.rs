@@ -184,7 +184,8 @@ impl Monitor {
                 _ => return None,
             },
         };
-        Some(self.vocabulary.role_name(role).into())
+        // An event may name a role that the vocabulary does not have.
+        (role.index() < self.vocabulary.roles().len()).then(|| self.vocabulary.role_name(role).into())
     }
 
     fn label_text(&self, label: EventLabel<'_>) -> Option<String> {

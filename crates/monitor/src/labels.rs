@@ -1,12 +1,8 @@
 //! Labels as small numbers: a hash table without collisions, made for the labels of one machine.
 //!
-//! Looking up costs one hash and at most one comparison for almost every set of labels, and never more than
-//! the longest run of colliding labels *of the protocol*. Nothing a peer sends is ever inserted, so hostile
+//! Looking up costs one hash and one comparison for almost every set of labels, and never more than the
+//! longest run of colliding labels *of the protocol*. Nothing a peer sends is ever inserted, so hostile
 //! labels cannot lengthen a run; that is why the hash need not be secret.
-
-use std::hash::Hasher;
-
-use rustc_hash::FxHasher;
 
 /// A label of one monitor. Only meaningful to the monitor that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,48 +17,69 @@ impl LabelId {
 #[derive(Clone, Debug)]
 pub(crate) struct Labels {
     texts: Box<[Box<str>]>,
-    /// Indices into `texts`, or [`EMPTY`]. Collisions go to the next slot.
-    // INVARIANT: a power of two long, at least twice as long as `texts`.
-    slots: Box<[u32]>,
-    seed: usize,
-    longest: usize,
+    /// Collisions go to the next entry.
+    // INVARIANT: a power of two long, and at least one entry is empty.
+    entries: Box<[Entry]>,
+    multiplier: u64,
+    shift: u32,
+}
+
+/// What identifies a label of at most 16 bytes, and tells most longer ones apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    length: usize,
+    first: u64,
+    last: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: Key,
+    /// An index into `texts`, or [`EMPTY`].
+    label: u32,
 }
 
 const EMPTY: u32 = u32::MAX;
-/// How many seeds to try for a table without collisions.
-const ATTEMPTS: usize = 64;
+/// A length that no text has.
+const NO_KEY: Key = Key { length: usize::MAX, first: 0, last: 0 };
+/// How many multipliers to try for a table without collisions.
+const ATTEMPTS: u64 = 64;
 
 impl Labels {
     /// The table of `texts`, which are distinct.
     pub(crate) fn new(texts: Vec<Box<str>>) -> Self {
-        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-        // With n² slots half of all seeds give no collision; beyond 64 labels short runs are accepted.
+        // With n² entries half of all multipliers give no collision; with more than 64 labels short runs
+        // are accepted.
         let size = (texts.len() * texts.len().min(64)).max(2 * texts.len()).max(2).next_power_of_two();
-        let mut best: Option<(usize, Self)> = None;
-        for seed in 0..ATTEMPTS {
-            let mut labels = Self { texts: Box::default(), slots: vec![EMPTY; size].into(), seed, longest };
+        let mut best = Self {
+            texts: texts.into(),
+            entries: vec![Entry { key: NO_KEY, label: EMPTY }; size].into(),
+            multiplier: 0,
+            shift: 64 - size.trailing_zeros(),
+        };
+        let mut fewest = usize::MAX;
+        for attempt in 0..ATTEMPTS {
+            let mut labels = best.clone();
+            labels.entries.fill(Entry { key: NO_KEY, label: EMPTY });
+            labels.multiplier = (2 * attempt + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let mut collisions = 0;
-            for (index, text) in (0..).zip(&texts) {
-                let mut at = labels.start(text);
-                while labels.slots[at] != EMPTY {
+            for (label, text) in (0..).zip(&best.texts) {
+                let key = Key::of(text);
+                let mut at = labels.start(key);
+                while labels.entries[at].label != EMPTY {
                     collisions += 1;
                     at = (at + 1) & (size - 1);
                 }
-                labels.slots[at] = index;
+                labels.entries[at] = Entry { key, label };
             }
-            if best.as_ref().is_none_or(|(fewest, _)| collisions < *fewest) {
-                best = Some((collisions, labels));
+            if collisions < fewest {
+                (best, fewest) = (labels, collisions);
             }
-            if best.as_ref().is_some_and(|(fewest, _)| *fewest == 0) {
+            if fewest == 0 {
                 break;
             }
         }
-        let mut labels = best.map_or_else(
-            || Self { texts: Box::default(), slots: Box::new([EMPTY; 2]), seed: 0, longest },
-            |(_, labels)| labels,
-        );
-        labels.texts = texts.into();
-        labels
+        best
     }
 
     /// How many there are.
@@ -78,31 +95,84 @@ impl Labels {
     /// The label called `text`.
     #[inline]
     pub(crate) fn find(&self, text: &str) -> LabelId {
-        if text.len() > self.longest {
-            return LabelId::UNKNOWN;
-        }
-        let mut at = self.start(text);
-        loop {
-            let index = self.slots[at & (self.slots.len() - 1)];
-            match self.texts.get(index as usize) {
-                Some(found) if **found == *text => return LabelId(index),
-                Some(_) => at = at.wrapping_add(1),
-                None => return LabelId::UNKNOWN,
-            }
+        let key = Key::of(text);
+        let at = self.start(key);
+        match self.entries.get(at) {
+            Some(entry) if entry.key == key && key.length <= 16 => LabelId(entry.label),
+            _ => self.find_from(at, key, text),
         }
     }
 
+    /// Not the first entry, or a label that its key does not identify.
+    #[inline(never)]
+    fn find_from(&self, mut at: usize, key: Key, text: &str) -> LabelId {
+        while let Some(entry) = self.entries.get(at & self.entries.len().wrapping_sub(1)) {
+            if entry.key == key && (key.length <= 16 || self.is(entry.label, text)) {
+                return LabelId(entry.label);
+            }
+            if entry.label == EMPTY {
+                break;
+            }
+            at = at.wrapping_add(1);
+        }
+        LabelId::UNKNOWN
+    }
+
+    fn is(&self, label: u32, text: &str) -> bool {
+        self.text(LabelId(label)) == Some(text)
+    }
+
     #[inline]
-    fn start(&self, text: &str) -> usize {
-        let mut hasher = FxHasher::with_seed(self.seed);
-        hasher.write(text.as_bytes());
-        hasher.finish() as usize & (self.slots.len() - 1)
+    fn start(&self, key: Key) -> usize {
+        let mixed = (key.first ^ key.last.rotate_left(23) ^ key.length as u64).wrapping_mul(self.multiplier);
+        // INVARIANT: at least two entries, so the shift is below 64.
+        mixed.wrapping_shr(self.shift) as usize
+    }
+}
+
+impl Key {
+    /// The length and the bytes at both ends: up to 16 bytes that is the whole text.
+    #[inline]
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let (first, last) = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+        } else {
+            match *bytes {
+                [a, b, c] => (u64::from(a) | u64::from(b) << 8, c.into()),
+                [a, b] => (u64::from(a) | u64::from(b) << 8, 0),
+                [a] => (a.into(), 0),
+                _ => (0, 0),
+            }
+        };
+        Self { length: bytes.len(), first, last }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_every_length_are_told_apart() {
+        // All that differ in one byte from a text of each length, those longer than a key included.
+        for length in 0..40 {
+            let base = "x".repeat(length);
+            let mut texts: Vec<Box<str>> = vec![base.as_str().into()];
+            for at in 0..length {
+                let mut other = base.clone();
+                other.replace_range(at..=at, "y");
+                texts.push(other.into());
+            }
+            let labels = Labels::new(texts.clone());
+            for (index, text) in (0..).zip(&texts) {
+                assert_eq!(labels.find(text), LabelId(index));
+            }
+            assert_eq!(labels.find(&"z".repeat(length.max(1))), LabelId::UNKNOWN);
+        }
+    }
 
     #[test]
     fn finds_what_is_there_and_nothing_else() {

@@ -37,11 +37,12 @@
 //! # Ok::<(), referee_monitor::SynthesisError>(())
 //! ```
 //!
-//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`explain`], [`registry`],
+//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`explain`], [`registry`],
 //! [`view`]; then `synthesis` and `code`, how monitors are made, and `table` and `labels`, what of.
 
 mod code;
 mod dataflow;
+pub mod early;
 pub mod event;
 pub mod explain;
 mod labels;
@@ -56,6 +57,7 @@ mod table;
 pub mod verdict;
 pub mod view;
 
+pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};
 pub use labels::LabelId;

@@ -21,7 +21,9 @@ const KEPT: usize = 256;
 
 /// One run of a protocol: a state, what is bound, and what was counted. Made by
 /// [`Monitor::session`](crate::Monitor::session), moved by [`Monitor::step`](crate::Monitor::step).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
+// Aligned to its size, so that no session lies across two cache lines.
+#[repr(align(32))]
 pub struct Session {
     pub(crate) state: u32,
     pub(crate) ended: Ended,
@@ -38,6 +40,11 @@ pub struct Session {
 pub(crate) struct Ended(pub(crate) u8);
 
 impl Ended {
+    #[inline]
+    pub(crate) fn is_nobody(self) -> bool {
+        self.0 == 0
+    }
+
     #[inline]
     pub(crate) fn bit(side: Side) -> u8 {
         match side {
@@ -59,7 +66,7 @@ pub(crate) enum Mark {
 }
 
 /// What does not fit into the session itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Rest {
     scalars: Box<[u64]>,
     texts: Box<[String]>,
@@ -90,6 +97,13 @@ impl Session {
             first: 0,
             rest: None,
         }
+    }
+
+    /// Reads each of `sessions` once. Nothing comes of it but that they are all fetched from memory at the
+    /// same time: who steps over events of many sessions does this for some dozens of them at a time, and
+    /// then does not wait for each in turn.
+    pub fn fetch<'a>(sessions: impl IntoIterator<Item = &'a Self>) {
+        std::hint::black_box(sessions.into_iter().fold(0, |all, session| all ^ session.state));
     }
 
     /// The machine's state.

@@ -16,10 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use error::{SynthesisError, SynthesisProblem};
 
 use crate::code::{Binding, Code, Load, compile};
-use crate::event::Channel;
 use crate::labels::Labels;
 use crate::layout::{Layout, Slot};
-use crate::monitor::{Bind, Check, Edge, Monitor, NO_CODE};
+use crate::monitor::{Bind, Check, Edge, Monitor, NO_CODE, PROCESS};
 use crate::outlook::Outlook;
 use crate::registry::{Predicate, Registry};
 use crate::table::{SEVERAL, Table};
@@ -81,9 +80,9 @@ pub(crate) fn synthesise(
     }
     let any = if peers.len() == 1 { 0 } else { 1 };
     let channels = 2 * narrow(peers.len() + any);
-    let mut peer_of = vec![channels / 2; vocabulary.roles().len()];
+    let mut places = vec![channels / 2; vocabulary.roles().len()];
     for (index, peer) in (0..).zip(&peers) {
-        peer_of[peer.index()] = index;
+        places[peer.index()] = index;
     }
     let mut rows = Vec::with_capacity(machine.state_count());
     let mut index = 0;
@@ -92,7 +91,7 @@ pub(crate) fn synthesise(
         for transition in machine.transitions(state) {
             let direction = u32::from(transition.action == Action::Receive);
             let label = label_numbers[vocabulary.label_of(transition.message)];
-            row.push((peer_of[transition.peer.index()] * 2 + direction, label, index));
+            row.push((places[transition.peer.index()] * 2 + direction, label, index));
             if any == 1 {
                 let channel = channels - 2 + direction;
                 match row.iter_mut().find(|(c, l, _)| (*c, *l) == (channel, label)) {
@@ -104,14 +103,16 @@ pub(crate) fn synthesise(
         }
         rows.push(row);
     }
+    if let Some(own) = places.get_mut(machine.role().index()) {
+        *own = PROCESS;
+    }
     let outlook = Outlook::new(machine, vocabulary, &peers, |text| label_numbers[text]);
     let fingerprint = fingerprint(machine, vocabulary);
     Ok(Monitor {
         table: Table::new(channels as usize, texts.len(), rows),
         labels: Labels::new(texts),
         peers: peers.into(),
-        peer_of: peer_of.into(),
-        channels,
+        places: places.into(),
         edges: edges.into(),
         checks: compiler.checks.into(),
         names: compiler.names.into(),
@@ -213,13 +214,19 @@ impl Compiler<'_> {
             }
         }
         let range = |from: usize, to: usize| (narrow(from), u16::try_from(to - from).unwrap_or(u16::MAX));
+        let (binds, releases) =
+            (range(first_bind, self.binds.len()), range(first_release, self.releases.len()));
+        let ends = self.machine.is_final(transition.target);
+        let checks = self.checks[first_check as usize..].iter().take(spec.fields.len().min(4));
         Edge {
             target: transition.target.0,
+            simple: assertion == NO_CODE && binds.1 == 0 && releases.1 == 0 && !ends,
+            masks: checks.rev().fold(0, |masks, check| masks << 16 | u64::from(check.mask)),
             first_check,
             fields: u16::try_from(spec.fields.len()).unwrap_or(u16::MAX),
-            ends: self.machine.is_final(transition.target),
-            binds: range(first_bind, self.binds.len()),
-            releases: range(first_release, self.releases.len()),
+            ends,
+            binds,
+            releases,
             assertion,
         }
     }
@@ -354,5 +361,3 @@ impl Binding for Names<'_, '_> {
         Some(narrow(self.compiler.predicates.len() - 1))
     }
 }
-
-const _: () = assert!(Channel::UNCONCERNED.0 & 1 == 1, "must not be taken for a message of the process");

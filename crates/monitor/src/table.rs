@@ -16,67 +16,86 @@ const MAX_CELLS: usize = 1 << 20;
 pub(crate) struct Table {
     channels: u32,
     labels: u32,
-    cells: Cells,
-}
-
-#[derive(Clone, Debug)]
-enum Cells {
-    /// One cell for each combination: `(state * channels + channel) * labels + label`.
-    Dense(Box<[u32]>),
-    /// `entries[offsets[s]..offsets[s + 1]]`, sorted by channel and label, belong to state `s`.
-    Sparse { offsets: Box<[u32]>, entries: Box<[(u32, u32, u32)]> },
+    /// One cell for each combination: `(state * channels + channel) * labels + label`. Empty if too large.
+    dense: Box<[u32]>,
+    /// `entries[offsets[s]..offsets[s + 1]]`, sorted by channel and label, belong to state `s`. Empty if
+    /// `dense` is not.
+    offsets: Box<[u32]>,
+    entries: Box<[(u32, u32, u32)]>,
 }
 
 impl Table {
     /// `rows[s]` are the entries (channel, label, transition) of state `s`.
     pub(crate) fn new(channels: usize, labels: usize, mut rows: Vec<Vec<(u32, u32, u32)>>) -> Self {
         let stride = channels.saturating_mul(labels);
-        let cells = if rows.len().saturating_mul(stride) <= MAX_CELLS {
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut table = Self {
+            channels: narrow(channels),
+            labels: narrow(labels),
+            dense: Box::default(),
+            offsets: Box::default(),
+            entries: Box::default(),
+        };
+        if rows.len().saturating_mul(stride) <= MAX_CELLS {
             let mut cells = vec![NONE; rows.len() * stride];
             for (state, row) in rows.iter().enumerate() {
                 for &(channel, label, transition) in row {
                     cells[state * stride + channel as usize * labels + label as usize] = transition;
                 }
             }
-            Cells::Dense(cells.into())
+            table.dense = cells.into();
         } else {
             let mut offsets = vec![0];
             let mut entries = Vec::new();
             for row in &mut rows {
                 row.sort_unstable();
                 entries.append(row);
-                offsets.push(u32::try_from(entries.len()).unwrap_or(NONE));
+                offsets.push(narrow(entries.len()));
             }
-            Cells::Sparse { offsets: offsets.into(), entries: entries.into() }
-        };
-        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Self { channels: narrow(channels), labels: narrow(labels), cells }
+            (table.offsets, table.entries) = (offsets.into(), entries.into());
+        }
+        table
+    }
+
+    /// The channel numbered `index`; beyond the table it stands for strangers.
+    #[inline]
+    pub(crate) fn channel(&self, index: u32) -> Channel {
+        let offset = if index < self.channels { index.wrapping_mul(self.labels) } else { u32::MAX };
+        Channel { index, offset }
+    }
+
+    /// How many channels there are.
+    #[inline]
+    pub(crate) fn channels(&self) -> u32 {
+        self.channels
     }
 
     /// The transition of `state`, [`NONE`] or [`SEVERAL`].
     #[inline]
     pub(crate) fn find(&self, state: u32, channel: Channel, label: LabelId) -> u32 {
-        if channel.0 >= self.channels || label.0 >= self.labels {
+        if label.0 >= self.labels {
             return NONE;
         }
-        match &self.cells {
-            Cells::Dense(cells) => {
-                // INVARIANT: fewer than MAX_CELLS cells, so the products fit.
-                let row = (state as usize).wrapping_mul(self.channels as usize);
-                let row = row.wrapping_add(channel.0 as usize).wrapping_mul(self.labels as usize);
-                cells.get(row.wrapping_add(label.0 as usize)).copied().unwrap_or(NONE)
-            }
-            Cells::Sparse { offsets, entries } => {
-                let state = state as usize;
-                let (Some(&from), Some(&to)) = (offsets.get(state), offsets.get(state.wrapping_add(1)))
-                else {
-                    return NONE;
-                };
-                let row = entries.get(from as usize..to as usize).unwrap_or_default();
-                let found = row.binary_search_by_key(&(channel.0, label.0), |&(c, l, _)| (c, l));
-                found.ok().and_then(|at| row.get(at)).map_or(NONE, |&(_, _, transition)| transition)
-            }
+        // INVARIANT: a dense table has at most MAX_CELLS cells; whatever is beyond them is not in it. A
+        // channel and a label below their numbers stay within the state's row.
+        let stride = self.channels.wrapping_mul(self.labels) as usize;
+        let row = (state as usize).wrapping_mul(stride);
+        match self.dense.get(row.wrapping_add(channel.offset as usize).wrapping_add(label.0 as usize)) {
+            Some(&transition) => transition,
+            None => self.search(state, channel, label),
         }
+    }
+
+    #[cold]
+    fn search(&self, state: u32, channel: Channel, label: LabelId) -> u32 {
+        let state = state as usize;
+        let (Some(&from), Some(&to)) = (self.offsets.get(state), self.offsets.get(state.wrapping_add(1)))
+        else {
+            return NONE;
+        };
+        let row = self.entries.get(from as usize..to as usize).unwrap_or_default();
+        let found = row.binary_search_by_key(&(channel.index, label.0), |&(c, l, _)| (c, l));
+        found.ok().and_then(|at| row.get(at)).map_or(NONE, |&(_, _, transition)| transition)
     }
 }
 
@@ -98,17 +117,17 @@ mod tests {
         let mut padded = unique.clone();
         padded.resize(1 << 16, Vec::new());
         let sparse = Table::new(6, 7, padded);
-        assert!(matches!(dense.cells, Cells::Dense(_)) && matches!(sparse.cells, Cells::Sparse { .. }));
+        assert!(dense.entries.is_empty() && sparse.dense.is_empty());
         for state in 0..50 {
             for channel in 0..8 {
                 for label in (0..8).chain([u32::MAX]) {
-                    let (channel, label) = (Channel(channel), LabelId(label));
+                    let label = LabelId(label);
                     let expected = unique[state as usize]
                         .iter()
-                        .find(|&&(c, l, _)| c == channel.0 && l == label.0)
+                        .find(|&&(c, l, _)| c == channel && l == label.0)
                         .map_or(NONE, |&(_, _, t)| t);
-                    assert_eq!(dense.find(state, channel, label), expected);
-                    assert_eq!(sparse.find(state, channel, label), expected);
+                    assert_eq!(dense.find(state, dense.channel(channel), label), expected);
+                    assert_eq!(sparse.find(state, sparse.channel(channel), label), expected);
                 }
             }
         }

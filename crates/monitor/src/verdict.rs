@@ -11,7 +11,8 @@ pub enum Verdict {
     Forward,
     /// Only with several peers: the message of this peer can come, but another peer's comes first. Channels
     /// from different peers are independent, so one may overtake the other without anybody being wrong.
-    /// Nothing has changed; keep the message and offer it again after the next one that is forwarded.
+    /// Nothing has changed; keep the message and offer it again after the next one that is forwarded, before
+    /// any other of the same peer ([`Early`](crate::Early) does that).
     Early,
     /// Somebody broke the protocol. The session has not moved.
     Violation(Violation),
@@ -166,6 +167,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// An external predicate gave no answer, or one of the wrong type.
     Predicate,
+    /// More early messages than may be kept ([`Early`](crate::Early)).
+    TooManyEarly,
     /// The event names no peer ([`Party::Environment`](crate::Party)), and several peers' messages fit.
     UnnamedPeer,
 }

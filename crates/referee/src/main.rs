@@ -10,7 +10,7 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, show, watch};
+use command::{check, completions, demo, explain, fmt, generate, show, watch};
 
 /// Check, guard and watch communication protocols.
 ///
@@ -30,6 +30,7 @@ enum Command {
     Watch(Box<watch::Arguments>),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
+    Generate(generate::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
 }
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     };

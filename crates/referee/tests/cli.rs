@@ -1,5 +1,13 @@
 //! The command line as scripts rely on it: exit statuses, JSON, what goes to which stream.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
@@ -201,4 +209,17 @@ fn completions_are_scripts() {
         assert_eq!(status(&output), 0);
         assert!(stdout(&output).contains("referee"));
     }
+}
+
+/// Only the sender knows `z`: the receiver's machine states no assertion, and the two must still meet.
+#[test]
+fn an_assertion_that_one_side_cannot_check_does_not_separate_the_sides() {
+    let text = "protocol Buy(role a, role b, role s) {
+        Quote(y: int) from s to b;
+        Share(z: int) from a to b;
+        choice at b { Ok() from b to s where z > y - 2; } or { Quit() from b to s where z <= y - 2; }
+    }";
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], text);
+    assert_eq!(status(&output), 0, "{}", stdout(&output));
+    assert_eq!(json(&output)["compatibility"]["verdict"], "safe");
 }

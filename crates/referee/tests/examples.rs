@@ -1,6 +1,14 @@
 //! Every example in `examples/` is well formed, and its projections are as recorded beside it.
 //! `REFEREE_BLESS=1 cargo test -p referee --test examples` records them anew: read the difference.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -73,7 +73,7 @@ pub fn outgoing(system: &System, role: Role, state: State) -> Vec<(Act, State)> 
         .transitions(state)
         .iter()
         .map(|t| {
-            let message = system.vocabulary().signature(t.message);
+            let message = system.vocabulary().wire_signature(t.message);
             (Act { role, action: t.action, peer: t.peer, message }, t.target)
         })
         .collect()
@@ -113,10 +113,10 @@ pub fn successors(system: &System, configuration: &Configuration, bound: usize) 
     let mut all = Vec::new();
     for role in system.roles() {
         for (act, target) in outgoing(system, role, configuration.locals[role.index()]) {
-            if let Some(next) = fire(configuration, &act, target, bound) {
-                if !all.contains(&(act, next.clone())) {
-                    all.push((act, next));
-                }
+            if let Some(next) = fire(configuration, &act, target, bound)
+                && !all.contains(&(act, next.clone()))
+            {
+                all.push((act, next));
             }
         }
     }
@@ -268,7 +268,7 @@ fn partition(system: &System, configuration: &Configuration, bound: usize) -> Ve
 pub fn replay(system: &System, bound: usize, steps: &[Act]) -> Result<Vec<Configuration>, usize> {
     let mut current = vec![Configuration::initial(system)];
     for (index, step) in steps.iter().enumerate() {
-        let wanted = Act { message: system.vocabulary().signature(step.message), ..*step };
+        let wanted = Act { message: system.vocabulary().wire_signature(step.message), ..*step };
         let mut next = BTreeSet::new();
         for configuration in &current {
             for (act, target) in successors(system, configuration, bound) {

@@ -6,7 +6,7 @@
 //! Types are boxed trees with names, as in the papers, where `referee-theory` has arenas of numbers:
 //! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
-//! machines, explored naively.
+//! machines, explored naively; [`stmonitor`] the calculi of processes and monitors.
 
 pub mod automaton;
 pub mod global;
@@ -14,3 +14,4 @@ pub mod kmc;
 pub mod local;
 pub mod relative;
 pub mod session;
+pub mod stmonitor;

@@ -5,7 +5,8 @@
 //! behaviour, looked at through unfolding, and a loop that the role does not see contributes nothing. The
 //! product implements the second, which is defined wherever the first is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use crate::automaton::{Automaton, Step};
 use crate::global::{Branch, Tree};
@@ -124,6 +125,27 @@ fn visible(g: &Tree, role: &str) -> BTreeSet<Visible> {
     found
 }
 
+/// [`visible`], remembered for each type.
+struct Sights<'a> {
+    role: &'a str,
+    known: HashMap<Tree, Rc<BTreeSet<Visible>>>,
+}
+
+impl<'a> Sights<'a> {
+    fn of(role: &'a str) -> Self {
+        Self { role, known: HashMap::new() }
+    }
+
+    fn visible(&mut self, g: &Tree) -> Rc<BTreeSet<Visible>> {
+        if let Some(known) = self.known.get(g) {
+            return Rc::clone(known);
+        }
+        let sights = Rc::new(visible(g, self.role));
+        self.known.insert(g.clone(), Rc::clone(&sights));
+        sights
+    }
+}
+
 /// Whether two first sights of a role can be merged, continuations apart: both are ends; or both receive
 /// from one sender, common labels with one payload; or both send exactly the same.
 fn agree(left: &Visible, right: &Visible) -> bool {
@@ -145,15 +167,16 @@ fn agree(left: &Visible, right: &Visible) -> bool {
 /// Looking at pairs is enough: a set of first sights can be merged if any two of them can.
 #[must_use]
 pub fn merges(g: &Tree, role: &str) -> bool {
-    let mut seen = BTreeSet::new();
+    let mut sights = Sights::of(role);
+    let mut seen = HashSet::new();
     let mut pending = vec![(g.clone(), g.clone())];
     while let Some((left, right)) = pending.pop() {
         if !seen.insert((left.clone(), right.clone())) {
             continue;
         }
-        let (lefts, rights) = (visible(&left, role), visible(&right, role));
-        for a in &lefts {
-            for b in &rights {
+        let (lefts, rights) = (sights.visible(&left), sights.visible(&right));
+        for a in lefts.iter() {
+            for b in rights.iter() {
                 if !agree(a, b) {
                     return false;
                 }
@@ -171,12 +194,14 @@ pub fn merges(g: &Tree, role: &str) -> bool {
 /// may see next.
 #[must_use]
 pub fn behaviour(g: &Tree, role: &str) -> Automaton {
+    let mut sights = Sights::of(role);
     Automaton::explore(BTreeSet::from([g.clone()]), |places: &BTreeSet<Tree>| {
         let mut next: BTreeMap<Step, BTreeSet<Tree>> = BTreeMap::new();
-        for sight in places.iter().flat_map(|place| visible(place, role)) {
-            if let Visible::Act(steps) = sight {
+        for place in places {
+            for sight in sights.visible(place).iter() {
+                let Visible::Act(steps) = sight else { continue };
                 for (step, continuation) in steps {
-                    next.entry(step).or_default().insert(continuation);
+                    next.entry(step.clone()).or_default().insert(continuation.clone());
                 }
             }
         }

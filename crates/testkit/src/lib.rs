@@ -13,3 +13,9 @@ pub mod global_types;
 pub mod machines;
 pub mod session_types;
 pub mod systems;
+
+/// Whether `REFEREE_LAWS=full` asks for everything, which takes minutes, instead of what fits a test run.
+#[must_use]
+pub fn everything() -> bool {
+    std::env::var_os("REFEREE_LAWS").is_some_and(|effort| effort == "full")
+}

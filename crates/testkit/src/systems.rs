@@ -67,7 +67,7 @@ impl Alphabet {
         let slots = self.slots(role);
         (1..=states)
             .flat_map(|count| tables(count, slots.len()))
-            .filter(|table| is_canonical(table))
+            .filter(is_canonical)
             .map(|table| self.machine(role, &slots, &table))
             .collect()
     }

@@ -25,8 +25,11 @@ use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition}
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+#[cfg(test)]
+mod tests;
 
-/// Projections with more states than this are refused: subsets can be exponentially many.
+/// Projections with more states than this, and more than the protocol has places, are refused: subsets can
+/// be exponentially many.
 const MAX_STATES: usize = 1 << 20;
 
 /// What a role may be in front of: an element of a state of the projection.
@@ -72,6 +75,17 @@ struct Merged {
     message: Message,
     origin: Origin,
     nexts: SmallVec<[NodeId; 1]>,
+}
+
+/// Two items of one state that cannot be merged.
+struct Disagreement(Conflict, Item, Item);
+
+/// What a role sees of a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    action: Action,
+    peer: Role,
+    label: Label,
 }
 
 /// Why a global type has no projection onto a role.
@@ -143,7 +157,7 @@ impl GlobalType {
     /// # Errors
     /// When the role would have to behave differently after choices it cannot tell apart.
     pub fn project(&self, role: Role) -> Result<Machine, ProjectionError> {
-        Projection { global: self, role, closures: FxHashMap::default() }.run()
+        Projection::new(self, role).run()
     }
 
     /// The system of all roles' machines.
@@ -166,29 +180,47 @@ impl GlobalType {
 struct Projection<'a> {
     global: &'a GlobalType,
     role: Role,
+    /// How many states there may be.
+    max_states: usize,
+    /// Where the role is sure to be led from each node: see [`Projection::head`].
+    heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
     closures: FxHashMap<NodeId, Items>,
 }
 
-impl Projection<'_> {
+impl<'a> Projection<'a> {
+    fn new(global: &'a GlobalType, role: Role) -> Self {
+        let nodes = global.node_count();
+        let max_states = MAX_STATES.max(nodes);
+        Self { global, role, max_states, heads: vec![None; nodes], closures: FxHashMap::default() }
+    }
+
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        // How each state was found first, to explain what is wrong with it.
+        let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
         let initial = self.closure(self.global.root());
         let source = builder.add_state();
         numbers.insert(initial.clone(), source);
         queue.push_back((initial, source));
         while let Some((items, source)) = queue.pop_front() {
-            for Merged { action, peer, message, origin, nexts } in self.merge(items.as_slice())? {
+            let merged = self
+                .merge(items.as_slice())
+                .map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
+            for Merged { action, peer, message, origin, nexts } in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
                     Some(&known) => known,
                     None => {
-                        if numbers.len() >= MAX_STATES {
-                            return Err(self.conflict(Conflict::TooLarge, Item::End, Item::End));
+                        if numbers.len() >= self.max_states {
+                            let disagreement = Disagreement(Conflict::TooLarge, Item::End, Item::End);
+                            return Err(self.explain(&disagreement, source, &came_from));
                         }
                         let fresh = builder.add_state();
+                        let step = Step { action, peer, label: self.global.vocabulary().label(message) };
+                        came_from.push(Some((source, step)));
                         numbers.insert(target_items.clone(), fresh);
                         queue.push_back((target_items, fresh));
                         fresh
@@ -201,7 +233,7 @@ impl Projection<'_> {
     }
 
     /// The transitions of the state `items`, each with the nodes it may lead to.
-    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, ProjectionError> {
+    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, Disagreement> {
         let Some(&first) = items.first() else { return Ok(Vec::new()) };
         let vocabulary = self.global.vocabulary();
         // Transitions in the order of the text; the map finds the one that a further item joins.
@@ -211,12 +243,12 @@ impl Projection<'_> {
             match (first, item) {
                 (Item::End, Item::End) => {}
                 (Item::End, _) | (_, Item::End) => {
-                    return Err(self.conflict(Conflict::EndOrAction, first, item));
+                    return Err(Disagreement(Conflict::EndOrAction, first, item));
                 }
                 (Item::Send(_), Item::Send(node)) => {
                     let exchange = self.exchange(node);
                     if item != first && exchange.branches.len() != merged.len() {
-                        return Err(self.conflict(Conflict::DifferentSends, first, item));
+                        return Err(Disagreement(Conflict::DifferentSends, first, item));
                     }
                     for (index, branch) in exchange.branches.iter().enumerate() {
                         let key = (branch.receiver, vocabulary.label(branch.message));
@@ -236,7 +268,7 @@ impl Projection<'_> {
                             Some(known) if vocabulary.same_signature(known.message, message) => {
                                 known.nexts.push(branch.next);
                             }
-                            _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
+                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
                         }
                     }
                 }
@@ -244,7 +276,7 @@ impl Projection<'_> {
                     let exchange = self.exchange(node);
                     let branch = &exchange.branches[index as usize];
                     if exchange.sender != self.sender_of(first) {
-                        return Err(self.conflict(Conflict::DifferentSenders, first, item));
+                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
                     }
                     let key = (exchange.sender, vocabulary.label(branch.message));
                     let message =
@@ -267,7 +299,9 @@ impl Projection<'_> {
                                     vocabulary.without_assertion(message),
                                 );
                                 if !vocabulary.same_signature(bare, other) {
-                                    return Err(self.conflict(Conflict::DifferentPayloads, first, item));
+                                    let same_label = |&&other: &&Item| self.label_of(other) == Some(key.1);
+                                    let other = items.iter().find(same_label).copied().unwrap_or(first);
+                                    return Err(Disagreement(Conflict::DifferentPayloads, other, item));
                                 }
                                 // The receiver cannot tell which assertion applies; the sender can.
                                 known.message = bare;
@@ -277,7 +311,7 @@ impl Projection<'_> {
                     }
                 }
                 (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
-                    return Err(self.conflict(Conflict::SendOrReceive, first, item));
+                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
                 }
             }
         }
@@ -295,8 +329,39 @@ impl Projection<'_> {
         Items::new(all)
     }
 
+    /// The first node that `node` leads to where the role acts or others choose without it. Many nodes can
+    /// lead to one, calls to their definition above all: from there on, they are walked once.
+    fn head(&mut self, node: NodeId) -> NodeId {
+        let mut path = Vec::new();
+        let mut at = node;
+        loop {
+            if let Some(known) = self.heads[at.index()] {
+                at = known;
+                break;
+            }
+            let next = match self.global.node(at) {
+                Global::Rec(rec) => rec.body,
+                Global::Call(call) => call.target,
+                Global::Exchange(exchange) => match exchange.branches.as_slice() {
+                    [only] if !exchange.involves(self.role) => only.next,
+                    _ => break,
+                },
+                Global::End => break,
+            };
+            // For now its own head: if the way leads back here, nothing is ever visible.
+            self.heads[at.index()] = Some(at);
+            path.push(at);
+            at = next;
+        }
+        for passed in path {
+            self.heads[passed.index()] = Some(at);
+        }
+        at
+    }
+
     /// What the role can be in front of when the protocol is at `start`, sorted.
     fn closure(&mut self, start: NodeId) -> Items {
+        let start = self.head(start);
         if let Some(item) = self.visible_at_once(start) {
             return Items::One(item);
         }
@@ -307,6 +372,7 @@ impl Projection<'_> {
         let mut seen = FxHashSet::default();
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
+            let node = self.head(node);
             if !seen.insert(node) {
                 continue;
             }

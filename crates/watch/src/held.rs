@@ -3,26 +3,34 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use referee_monitor::Party;
+use referee_monitor::{Early, Party};
 
 use crate::decode::csv::Columns;
 use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
-pub(crate) const MOST_HELD: usize = 1024;
+const MOST_EARLY: usize = 1024;
 
 /// What few sessions have.
-#[derive(Default)]
 pub(crate) struct Extra {
-    pub(crate) held: VecDeque<Held>,
+    /// Messages that can come, but not yet: other peers' messages come first.
+    pub(crate) early: Early<Kept>,
     pub(crate) history: VecDeque<Step>,
 }
 
-/// A message that can come, but not yet: other peers' messages come first.
-pub(crate) struct Held {
-    pub(crate) from: Party,
-    pub(crate) line: Box<str>,
+impl Default for Extra {
+    fn default() -> Self {
+        Self { early: Early::new(MOST_EARLY), history: VecDeque::new() }
+    }
+}
+
+/// A message that is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) text: Box<str>,
     pub(crate) columns: Option<Arc<Columns>>,
+    /// Which event of its session.
     pub(crate) number: u64,
     pub(crate) place: Place,
+    pub(crate) from: Party,
 }

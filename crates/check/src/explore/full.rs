@@ -10,6 +10,8 @@ pub(crate) struct Full {
 }
 
 impl Selection for Full {
+    const BATCH: usize = 64;
+
     fn next(&mut self, _: &Edges, found: usize) -> Option<u32> {
         if (self.next as usize) < found {
             self.next += 1;

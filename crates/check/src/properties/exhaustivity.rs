@@ -8,28 +8,54 @@
 use crate::graph::Graph;
 use crate::reach::{Reverse, StateSet};
 
+/// How many sweeps over what is undecided are worth it before edges are turned round.
+const SWEEPS: usize = 16;
+
 /// Where some send can never be fired within the bound before its role moves.
 pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
     let mut bad = StateSet::new(graph.states());
-    let mut reverse = None;
     for first in (0..graph.model.channels.len()).step_by(64) {
-        let end = graph.model.channels.len().min(first + 64);
-        let sent = sends(graph, first..end);
+        let channels = first..graph.model.channels.len().min(first + 64);
+        let sent = sends(graph, channels.clone());
+        let senders = senders(graph, channels);
         let mut good: Vec<u64> = (0..graph.states())
             .map(|state| graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]))
             .collect();
-        if (0..graph.states()).all(|state| wanted(graph, state, &sent) & !good[state as usize] == 0) {
-            continue;
-        }
-        let reverse = reverse.get_or_insert_with(|| Reverse::new(graph));
-        propagate(graph, reverse, &senders(graph, first..end), &mut good);
-        for state in 0..graph.states() {
-            if wanted(graph, state, &sent) & !good[state as usize] != 0 {
-                bad.insert(state);
+        let decided = |good: &[u64], state: u32| wanted(graph, state, &sent) & !good[state as usize] == 0;
+        let mut open: Vec<u32> = (0..graph.states()).filter(|&state| !decided(&good, state)).collect();
+        let mut changed = true;
+        for _ in 0..SWEEPS {
+            changed = sweep(graph, &senders, &open, &mut good);
+            open.retain(|&state| !decided(&good, state));
+            if !changed || open.is_empty() {
+                break;
             }
+        }
+        if changed && !open.is_empty() {
+            propagate(graph, &Reverse::new(graph), &senders, &mut good);
+            open.retain(|&state| !decided(&good, state));
+        }
+        for state in open {
+            bad.insert(state);
         }
     }
     bad
+}
+
+/// One step backwards for each configuration of `open`, later ones first. A configuration with a channel
+/// that is good has a role that wants it, and has had it since that role last moved: so only configurations
+/// that lack something can gain anything.
+fn sweep(graph: &Graph<'_>, senders: &[u64], open: &[u32], good: &mut [u64]) -> bool {
+    let mut changed = false;
+    for &state in open.iter().rev() {
+        let known = good[state as usize];
+        let gained = graph
+            .edges(state)
+            .fold(0, |mask, (label, target)| mask | (good[target as usize] & !senders[label as usize]));
+        changed |= gained & !known != 0;
+        good[state as usize] = known | gained;
+    }
+    changed
 }
 
 /// The channels on which the roles of `state` stand ready to send.

@@ -8,12 +8,25 @@ use rustc_hash::FxHashMap;
 /// Where a role can make some but not all of its sends.
 pub(crate) fn output_independence(graph: &Graph<'_>) -> StateSet {
     let mut bad = StateSet::new(graph.states());
+    if graph.model.locals.iter().all(|local| sends_to_one(graph, local.first..local.end)) {
+        return bad;
+    }
     for state in 0..graph.states() {
         if (0..graph.model.role_count()).any(|role| splits_sends(graph, graph.words(state), role)) {
             bad.insert(state);
         }
     }
     bad
+}
+
+/// Whether all sends among `moves` use one channel, so that a bound allows all of them or none.
+fn sends_to_one(graph: &Graph<'_>, moves: std::ops::Range<u32>) -> bool {
+    let mut channels =
+        moves.map(|number| &graph.model.moves[number as usize]).filter(|m| m.sends).map(|m| m.channel);
+    match channels.next() {
+        Some(first) => channels.all(|channel| channel == first),
+        None => true,
+    }
 }
 
 /// Whether `role` can make some but not all of its sends at `words`.
@@ -80,7 +93,7 @@ pub(crate) fn strong_input(graph: &Graph<'_>, components: &Components) -> StateS
         let masks = components.eventually_fired(graph, &sent);
         for state in 0..graph.states() {
             for (label, target) in graph.edges(state) {
-                let later = masks[components.of[target as usize] as usize] & feared[label as usize];
+                let later = masks[components.of(target)] & feared[label as usize];
                 if later != 0 || fires_rival(graph, state, &rivals[label as usize]) {
                     bad.insert(state);
                 }

@@ -5,49 +5,38 @@
 //! so "it can make progress" is "some reception by this role can be reached".
 
 use crate::graph::Graph;
-use crate::model::StateKind;
+use crate::model::{Move, StateKind};
 use crate::reach::{Components, StateSet};
 
-/// Where some channel's head can never be received.
-pub(crate) fn eventual_reception(graph: &Graph<'_>, components: &Components) -> StateSet {
-    let mut bad = StateSet::new(graph.states());
-    for first in (0..graph.model.channels.len()).step_by(64) {
-        let end = graph.model.channels.len().min(first + 64);
-        let masks =
-            components.eventually_fired(graph, &receptions(graph, |step| (step.0 as usize, first, end)));
+/// Where k-safety fails: where some channel's head can never be received, and where some role waits for a
+/// message and can never receive one.
+pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, StateSet) {
+    let mut reception = StateSet::new(graph.states());
+    let mut progress = StateSet::new(graph.states());
+    // One bit per channel, then one per role, sixty-four at a time.
+    let channels = graph.model.channels.len();
+    let all = channels + graph.model.role_count();
+    for first in (0..all).step_by(64) {
+        let numbers = first..all.min(first + 64);
+        let masks = components.eventually_fired(graph, &receptions(graph, &numbers));
+        let missing = |mask: u64, number: usize| mask >> (number - first) & 1 == 0;
         for state in 0..graph.states() {
+            let mask = masks[components.of(state)];
             let words = graph.words(state);
-            let received = masks[components.of[state as usize] as usize];
-            let waiting = |channel: &usize| graph.layout.length(words, *channel) > 0;
-            if (first..end).filter(waiting).any(|channel| received >> (channel - first) & 1 == 0) {
-                bad.insert(state);
+            let heads = numbers.start..numbers.end.min(channels);
+            if heads.clone().any(|at| missing(mask, at) && graph.layout.length(words, at) > 0) {
+                reception.insert(state);
+            }
+            for number in numbers.start.max(channels)..numbers.end {
+                let role = number - channels;
+                let waits = || graph.model.local(role, graph.layout.local(words, role)).kind;
+                if missing(mask, number) && waits() == StateKind::Receiving {
+                    progress.insert(state);
+                }
             }
         }
     }
-    bad
-}
-
-/// Where some role waits for a message and can never receive one.
-pub(crate) fn progress(graph: &Graph<'_>, components: &Components) -> StateSet {
-    let mut bad = StateSet::new(graph.states());
-    let roles = graph.model.role_count();
-    for first in (0..roles).step_by(64) {
-        let end = roles.min(first + 64);
-        let masks =
-            components.eventually_fired(graph, &receptions(graph, |step| (step.1 as usize, first, end)));
-        for state in 0..graph.states() {
-            let words = graph.words(state);
-            let received = masks[components.of[state as usize] as usize];
-            let stuck = |role: usize| {
-                received >> (role - first) & 1 == 0
-                    && graph.model.local(role, graph.layout.local(words, role)).kind == StateKind::Receiving
-            };
-            if (first..end).any(stuck) {
-                bad.insert(state);
-            }
-        }
-    }
-    bad
+    (reception, progress)
 }
 
 /// Where the channels can never all be emptied.
@@ -55,23 +44,17 @@ pub(crate) fn stability(graph: &Graph<'_>, components: &Components) -> StateSet 
     let masks = components.eventually(graph, |state| u64::from(graph.layout.is_stable(graph.words(state))));
     let mut bad = StateSet::new(graph.states());
     for state in 0..graph.states() {
-        if masks[components.of[state as usize] as usize] == 0 {
+        if masks[components.of(state)] == 0 {
             bad.insert(state);
         }
     }
     bad
 }
 
-/// For each move, the bit of what it receives: `key` gives a number out of (channel, role) and the range of
-/// numbers this pass looks at.
-fn receptions(graph: &Graph<'_>, key: impl Fn((u32, u32)) -> (usize, usize, usize)) -> Vec<u64> {
-    graph
-        .model
-        .moves
-        .iter()
-        .map(|step| {
-            let (number, first, end) = key((step.channel, step.role));
-            if !step.sends && (first..end).contains(&number) { 1 << (number - first) } else { 0 }
-        })
-        .collect()
+/// For each move, the bits of the channel it receives from and of the role that receives.
+fn receptions(graph: &Graph<'_>, numbers: &std::ops::Range<usize>) -> Vec<u64> {
+    let bit = |number: usize| if numbers.contains(&number) { 1_u64 << (number - numbers.start) } else { 0 };
+    let channels = graph.model.channels.len();
+    let mask = |step: &Move| bit(step.channel as usize) | bit(channels + step.role as usize);
+    graph.model.moves.iter().map(|step| if step.sends { 0 } else { mask(step) }).collect()
 }

@@ -19,7 +19,7 @@ struct Tally {
 
 fn theorem(system: &System, k: u32, tally: &mut Tally) {
     let model = Model::new(system, Semantics::PeerToPeer);
-    let agnosticity = bound_agnosticity(&model, k).unwrap();
+    let agnosticity = bound_agnosticity(&model, k, usize::MAX).unwrap();
     let full = examine_bound(&model, k, Reduction::None);
     if agnosticity.holds() {
         tally.agnostic += 1;
@@ -62,7 +62,8 @@ fn engine_and_reference_agree() {
         if right.states.len() > 40 {
             return;
         }
-        let agnosticity = bound_agnosticity(&Model::new(system, Semantics::PeerToPeer), 1).unwrap();
+        let agnosticity =
+            bound_agnosticity(&Model::new(system, Semantics::PeerToPeer), 1, usize::MAX).unwrap();
         for (role, same) in agnosticity.roles {
             assert_eq!(same, bisimulation::weakly_bisimilar(&left, &right, role), "{}", show(system));
             different += usize::from(!same);
@@ -85,7 +86,7 @@ mod gaps {
         let system = read_types("A: rec x. {B!a; x, B!b; x}  B: rec y. {A?a; y, A?b; y}").unwrap();
         let model = Model::new(&system, Semantics::PeerToPeer);
         assert_eq!(examine_bound(&model, 1, Reduction::None).exhaustive, Some(true));
-        let agnosticity = bound_agnosticity(&model, 1).unwrap();
+        let agnosticity = bound_agnosticity(&model, 1, usize::MAX).unwrap();
         assert_eq!(agnosticity.roles.iter().map(|&(_, same)| same).collect::<Vec<_>>(), [true, false]);
     }
 }

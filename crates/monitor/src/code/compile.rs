@@ -5,7 +5,7 @@ use std::sync::Arc;
 use referee_theory::Type;
 use referee_theory::expr::{Expr, Function, Literal, Node, Operator, Pattern, UnaryOperator};
 
-use super::{Code, IntLeaf, Load, TextLeaf};
+use super::{Code, IntLeaf, Load, Orderings, TextLeaf};
 
 /// What the names in an assertion stand for.
 pub(crate) trait Binding {
@@ -73,15 +73,12 @@ fn binary(operator: Operator, left: Code, right: Code) -> Code {
     {
         return Code::OneOf(Box::new(left), elements);
     }
-    let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
-    let comparison = equality
-        || matches!(
-            operator,
-            Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual
-        );
-    if let (true, Some(left), Some(right)) = (comparison, int_leaf(&left), int_leaf(&right)) {
-        return Code::CompareInts(operator, left, right);
+    if let (Some(orderings), Some(left), Some(right)) =
+        (Orderings::of(operator), int_leaf(&left), int_leaf(&right))
+    {
+        return Code::CompareInts(orderings, left, right);
     }
+    let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
     if let (true, Some(left), Some(right)) = (equality, text_leaf(&left), text_leaf(&right)) {
         return Code::EqualTexts { negated: operator == Operator::NotEqual, left, right };
     }

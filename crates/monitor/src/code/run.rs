@@ -8,7 +8,7 @@ use referee_theory::Type;
 use referee_theory::expr::{Function, Operator, Value};
 
 use super::operand::Operand;
-use super::{Code, Failure, IntLeaf, Load, TextLeaf};
+use super::{Code, Failure, IntLeaf, Load, Orderings, TextLeaf};
 use crate::event::{FieldValue, Payload};
 use crate::registry::Predicate;
 use crate::session::Session;
@@ -35,8 +35,8 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) fn truth(&self, code: &'a Code) -> Result<bool, Failure> {
         match code {
-            Code::CompareInts(operator, left, right) => {
-                Ok(holds(*operator, self.int(*left).cmp(&self.int(*right))))
+            Code::CompareInts(orderings, left, right) => {
+                Ok(orderings.contains(self.int(*left).cmp(&self.int(*right))))
             }
             Code::EqualTexts { negated, left, right } => {
                 Ok((self.text(left) == self.text(right)) != *negated)
@@ -262,25 +262,13 @@ fn count<'a>(count: usize) -> Outcome<'a> {
     i64::try_from(count).map(Operand::Int).map_err(|_| Failure::IllTyped)
 }
 
-#[inline]
-fn holds(operator: Operator, ordering: Ordering) -> bool {
-    match operator {
-        Operator::Equal => ordering.is_eq(),
-        Operator::NotEqual => ordering.is_ne(),
-        Operator::Less => ordering.is_lt(),
-        Operator::LessEqual => ordering.is_le(),
-        Operator::Greater => ordering.is_gt(),
-        Operator::GreaterEqual => ordering.is_ge(),
-        _ => false,
-    }
-}
-
 fn binary<'a>(operator: Operator, left: Operand<'a>, right: Operand<'a>) -> Outcome<'a> {
     Ok(match operator {
         Operator::Equal => Operand::Bool(left.equals(&right)),
         Operator::NotEqual => Operand::Bool(!left.equals(&right)),
         Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual => {
-            Operand::Bool(left.compare(&right)?.is_some_and(|ordering| holds(operator, ordering)))
+            let orderings = Orderings::of(operator).ok_or(Failure::IllTyped)?;
+            Operand::Bool(left.compare(&right)?.is_some_and(|ordering| orderings.contains(ordering)))
         }
         Operator::In => {
             let length = right.length().ok_or(Failure::IllTyped)?;

@@ -4,6 +4,7 @@
 
 mod auth;
 mod bytes;
+mod corpus;
 mod peers;
 mod policies;
 mod predicates;

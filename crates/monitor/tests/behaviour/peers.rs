@@ -117,3 +117,68 @@ fn only_a_peer_that_is_surely_needed_ends_prematurely() {
     assert_eq!(kind(monitor.end(&mut session.clone(), monitor.party("a"))), Kind::PrematureEnd);
     assert_eq!(monitor.step(&mut session, &event(&monitor, ("c", "a"), "Two", &[])), Verdict::Forward);
 }
+
+/// Every interleaving of what three peers send, each in its own order, is forwarded in the protocol's order.
+#[test]
+fn every_interleaving_of_the_channels_is_put_in_order() {
+    let text = "protocol Many(role a, role b, role c, role d) {
+        B1() from b to a; C1() from c to a; D1() from d to a; B2() from b to a; C2() from c to a; Go() from a to d;
+        D2() from d to a; }";
+    let monitor = monitor(text, "a");
+    let channels = [("b", ["B1", "B2"]), ("c", ["C1", "C2"]), ("d", ["D1", "D2"])];
+    let lend = |message: &(&'static str, &'static str), look: &mut dyn FnMut(&referee_monitor::Event<'_>)| {
+        look(&event(&monitor, if message.0 == "a" { ("a", "d") } else { (message.0, "a") }, message.1, &[]));
+    };
+    let mut interleavings = 0;
+    // Six messages as base-3 digits: which channel sends next.
+    for number in 0..729_usize {
+        let order: Vec<usize> = (0..6).map(|digit| number / 3_usize.pow(digit) % 3).collect();
+        if (0..3).any(|channel| order.iter().filter(|&&c| c == channel).count() != 2) {
+            continue;
+        }
+        interleavings += 1;
+        let mut session = monitor.session();
+        let mut early = referee_monitor::Early::new(8);
+        let mut next = [0; 3];
+        let mut forwarded = Vec::new();
+        let mut messages: Vec<(&str, &str)> = Vec::new();
+        for channel in order {
+            messages.push((channels[channel].0, channels[channel].1[next[channel]]));
+            next[channel] += 1;
+        }
+        // The process acts when it has heard what comes before: here, at the end.
+        messages.push(("a", "Go"));
+        for message in messages {
+            let policy = referee_monitor::Policy::Halt;
+            let mut ruled =
+                |_: &_, message: (&'static str, &'static str), ruling: referee_monitor::Ruling| {
+                    assert_eq!(ruling.report, None, "{message:?}");
+                    forwarded.push(message.1);
+                };
+            monitor.supervise_in_order(policy, &mut session, &mut early, message, &lend, &mut ruled);
+        }
+        assert_eq!(forwarded, ["B1", "C1", "D1", "B2", "C2", "Go", "D2"]);
+        assert!(monitor.is_over(&session) && early.is_empty());
+    }
+    assert_eq!(interleavings, 90);
+}
+
+#[test]
+fn no_more_than_the_limit_is_kept() {
+    let text = "protocol Flood(role a, role b, role c) { rec X { One() from b to a; Two() from c to a; continue X; } }";
+    let monitor = monitor(text, "a");
+    let mut session = monitor.session();
+    let mut early = referee_monitor::Early::new(3);
+    let lend = |(): &(), look: &mut dyn FnMut(&referee_monitor::Event<'_>)| {
+        look(&event(&monitor, ("c", "a"), "Two", &[]));
+    };
+    let mut faults = 0;
+    for _ in 0..10 {
+        let policy = referee_monitor::Policy::Drop;
+        monitor.supervise_in_order(policy, &mut session, &mut early, (), &lend, &mut |_, (), ruling| {
+            assert!(matches!(ruling.report, Some(referee_monitor::Report::Fault(_))));
+            faults += 1;
+        });
+    }
+    assert_eq!((early.len(), faults, session.violations()), (3, 7, 0));
+}

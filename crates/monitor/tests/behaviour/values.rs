@@ -45,7 +45,9 @@ fn every_type_is_kept_and_compared() {
     let all = fields(&ints, &pair, &record);
     let mut session = monitor.session();
     assert_eq!(send(&monitor, &mut session, "client", "Set", &all), Verdict::Forward);
-    assert_eq!(monitor.restore(&monitor.save(&session)).unwrap(), session);
+    let saved = monitor.save(&session);
+    assert_eq!(monitor.save(&monitor.restore(&saved).unwrap()), saved);
+    let session = monitor.restore(&saved).unwrap();
     assert!(session.allocated() > 0);
 
     // The order of a record's fields does not matter; an int is a float where one is expected.

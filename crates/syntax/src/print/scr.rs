@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use referee_theory::expr::{Expr, Scope};
+use referee_theory::expr::{Expr, Scope, Signature};
 use referee_theory::{Branch, Exchange, Global, GlobalType, NodeId, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,6 +42,7 @@ pub fn scr(name: &str, global: &GlobalType, externals: &[External]) -> Result<St
         out: String::new(),
         names: FxHashMap::default(),
         taken: FxHashSet::default(),
+        numbers: FxHashMap::default(),
         budget: LEAST_BUDGET + COPIES * global.node_count(),
     };
     printer.externals(externals)?;
@@ -78,6 +79,8 @@ struct Printer<'a> {
     /// What the recursions around the current place are called.
     names: FxHashMap<NodeId, String>,
     taken: FxHashSet<String>,
+    /// The last number that was added to a name.
+    numbers: FxHashMap<String, usize>,
     budget: usize,
 }
 
@@ -227,15 +230,18 @@ impl<'a> Printer<'a> {
         if called.is_empty() {
             return Ok(());
         }
-        let inferred = self.global.check_assertions(&Scope::new().inferring()).inferred;
+        let mut signatures: FxHashMap<Arc<str>, Signature> = FxHashMap::default();
+        let declared: FxHashSet<&str> = known.iter().map(|external| &*external.name).collect();
+        if !called.iter().all(|name| declared.contains(&**name)) {
+            let inferred = self.global.check_assertions(&Scope::new().inferring()).inferred;
+            signatures.extend(inferred.into_iter().map(|external| (external.name, external.signature)));
+        }
+        for External { name, parameters, result, .. } in known {
+            let (parameters, result) = (parameters.clone().into(), result.clone());
+            signatures.insert(Arc::clone(name), Signature { parameters, result });
+        }
         for name in called {
-            let known = known.iter().find(|external| external.name == name);
-            let known = known.map(|external| (&external.parameters[..], &external.result));
-            let signature = known.or_else(|| {
-                let inferred = inferred.iter().find(|external| external.name == name)?;
-                Some((&*inferred.signature.parameters, &inferred.signature.result))
-            });
-            let Some((parameters, result)) = signature else {
+            let Some(Signature { parameters, result }) = signatures.get(&name) else {
                 return Err(Inexpressible::new(format!("nothing is known of the predicate `{name}`")));
             };
             if !name.split('.').all(is_word) {
@@ -270,9 +276,9 @@ impl<'a> Printer<'a> {
         let usable = is_word(wanted) && !matches!(wanted, "from" | "connect" | "calls");
         let wanted = if usable { wanted } else { "X" };
         let mut name = wanted.to_owned();
-        let mut number = 1;
+        let number = self.numbers.entry(name.clone()).or_insert(1);
         while !self.taken.insert(name.clone()) {
-            number += 1;
+            *number += 1;
             name = format!("{wanted}_{number}");
         }
         name

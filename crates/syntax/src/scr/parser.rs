@@ -7,22 +7,25 @@ use super::ast::{
     ExternalDeclaration, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind, ProtocolParameter,
     Renaming, SignatureDeclaration, TypeDeclaration,
 };
-use super::cursor::{Cursor, Parsed};
+use super::cursor::{Cursor, MAX_ERRORS, Parsed};
 use super::token::Token;
 use crate::diagnostics::{Diagnostic, rf0117_nested_protocol_misplaced as rf0117};
 use crate::source::Span;
 
 mod payload;
+mod simple;
 mod statements;
-
-/// More errors than this in one file are not worth reading: parsing stops.
-const MAX_ERRORS: usize = 100;
 
 /// What `text` says, and what is wrong with it.
 #[must_use]
 pub fn parse(text: &str) -> (Module, Vec<Diagnostic>) {
-    let mut parser =
-        Parser { cursor: Cursor::new(text), module: Module::default(), depth: 0, seen_global: false };
+    let mut parser = Parser {
+        cursor: Cursor::new(text),
+        module: Module::default(),
+        depth: 0,
+        open_braces: 0,
+        seen_global: false,
+    };
     parser.module();
     let Parser { cursor, mut module, .. } = parser;
     module.comments = cursor.comments;
@@ -34,6 +37,8 @@ struct Parser<'a> {
     module: Module,
     /// How many protocols are being declared in one another.
     depth: usize,
+    /// The braces of records and refinements that are open in the current statement.
+    open_braces: usize,
     /// Whether a protocol that is not nested was declared.
     seen_global: bool,
 }
@@ -83,7 +88,7 @@ impl Parser<'_> {
 
     fn skip_pragma(&mut self) {
         while !matches!(self.cursor.peek(), Token::End | Token::PragmaEnd) {
-            self.cursor.advance();
+            self.cursor.skip();
         }
         self.cursor.eat(Token::PragmaEnd);
     }
@@ -336,7 +341,7 @@ impl Parser<'_> {
                 Token::Word if self.at_protocol() && self.begins_protocol() => return,
                 _ => {}
             }
-            self.cursor.advance();
+            self.cursor.skip();
         }
     }
 

@@ -202,3 +202,12 @@ fn a_repeated_branch() {
     assert!(!once.session.same_behaviour(&twice.session));
     assert!(once.machine.bisimilar(&twice.machine, &vocabulary));
 }
+
+/// A choice between nothing is an end.
+#[test]
+fn an_empty_choice() {
+    let vocabulary = vocabulary();
+    let [end, none] = [Tree::End, Tree::Choice(Vec::new())].map(|tree| Case::new(tree, &vocabulary));
+    assert!(end.session.same_behaviour(&none.session) && none.session.same_behaviour(&end.session));
+    assert!(end.machine.bisimilar(&none.machine, &vocabulary));
+}

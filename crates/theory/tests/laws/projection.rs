@@ -31,6 +31,10 @@ impl Seen {
             assert_eq!(projected.is_ok(), local::merges(tree, role), "{tree} onto {role}: {projected:?}");
             let Ok(machine) = projected else {
                 self.undefined += 1;
+                let choice = projected.err().and_then(|error| error.choice);
+                let choice = choice.unwrap_or_else(|| panic!("{tree} onto {role}: no choice is blamed"));
+                assert_ne!(global.vocabulary().role_name(choice.sender), *role, "{tree} onto {role}");
+                assert_ne!(choice.left, choice.right, "{tree} onto {role}");
                 assert_eq!(inductive, None, "the textbook projects {tree} onto {role}");
                 continue;
             };
@@ -52,14 +56,12 @@ impl Seen {
 #[test]
 fn every_small_type() {
     let mut seen = Seen::default();
-    let universe = Universe { roles: 3, labels: 2, payloads: &[""] };
-    universe.for_each(5 + law_size(), |tree| seen.check(tree, 3));
     let universe = Universe { roles: 4, labels: 3, payloads: &[""] };
-    universe.for_each(3 + law_size(), |tree| seen.check(tree, 4));
+    universe.for_each(4 + law_size(), |tree| seen.check(tree, 4));
     let universe = Universe { roles: 3, labels: 2, payloads: &["", "T"] };
     universe.for_each(3 + law_size(), |tree| seen.check(tree, 3));
     println!("projection: {seen:?}");
-    assert!(seen.defined > 10_000 && seen.undefined > 1_000 && seen.beyond_the_textbook > 100, "{seen:?}");
+    assert!(seen.types >= 21_088 && seen.undefined > 4_000 && seen.beyond_the_textbook > 50, "{seen:?}");
 }
 
 #[test]
@@ -134,6 +136,9 @@ fn disagreements() {
         choice(message("c", "b", "m", end()), message("c", "b", "n", end())),
         choice(message("c", "b", "m", end()), message("b", "c", "m", end())),
         choice(exchange("b", "c", vec![("m", "T", end())]), exchange("b", "c", vec![("m", "U", end())])),
+        // One side may send more than the other, on either side.
+        choice(exchange("c", "b", vec![("m", "", end()), ("n", "", end())]), message("c", "b", "m", end())),
+        choice(message("c", "b", "m", end()), exchange("c", "b", vec![("m", "", end()), ("n", "", end())])),
         // The disagreement shows only after a common message.
         choice(message("b", "c", "m", message("b", "c", "n", end())), message("b", "c", "m", end())),
     ];

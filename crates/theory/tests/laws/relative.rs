@@ -256,6 +256,15 @@ mod readings {
     }
 }
 
+/// Branches are a set: the order in which they are listed does not make two types differ.
+#[test]
+fn the_order_of_branches_does_not_count() {
+    let branches = |first, second| exchange("c", "d", vec![(first, "", Tree::End), (second, "", Tree::End)]);
+    let tree = exchange("a", "b", vec![("l1", "", branches("m", "n")), ("l2", "", branches("n", "m"))]);
+    assert!(relative::is_well_formed(&tree));
+    Seen::default().check(&tree, 4);
+}
+
 /// What docs/limits.md says about loops that are pruned: they are projected first, and may be undefined.
 #[test]
 fn pruned_loops_are_projected_first() {

@@ -1,17 +1,17 @@
 //! The steps that are not plain: violations, ends, messages before their turn, evicted sessions, histories.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use referee_monitor::{FieldValue, Party, Payload, Policy, Report as Ruled, Verdict};
+use referee_monitor::{Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict};
 
-use super::{Outcome, Position, explain, fields_now, json_payload};
+use super::{Outcome, Position, explain, fields_now};
 use crate::decode::Record;
 use crate::decode::csv::Columns;
 use crate::decode::event::What;
-use crate::decode::fields::{Scanner, Span};
-use crate::held::{Extra, Held, MOST_HELD};
-use crate::payload::INLINE;
+use crate::held::{Extra, Kept};
+use crate::plan::Plan;
 use crate::report::{Notice, Place};
 use crate::sessions::{Sessions, Status};
 
@@ -25,6 +25,19 @@ pub(super) struct Line<'a> {
     pub(super) from: Party,
     /// The line of the chunk at which it is told.
     pub(super) row: u32,
+}
+
+impl<'a> Line<'a> {
+    fn of(kept: &'a Kept, row: u32) -> Self {
+        Self {
+            text: &kept.text,
+            columns: kept.columns.as_ref(),
+            number: kept.number,
+            place: kept.place.clone(),
+            from: kept.from,
+            row,
+        }
+    }
 }
 
 #[cold]
@@ -68,10 +81,8 @@ pub(super) fn step(
             settle(position, &line, sessions, index, verdict, Payload::Positional(&[]), outcome);
         }
         What::Message => {
-            let waits = |extra: &Extra| extra.held.iter().any(|held| held.from == record.from);
-            if entry.extra.as_deref().is_some_and(waits) {
-                // Messages of one sender keep their order.
-                return hold(&line, sessions, index, outcome);
+            if entry.extra.as_deref().is_some_and(|extra| !extra.early.is_empty()) {
+                return in_order(position, &line, sessions, index, outcome);
             }
             let payload = match columns {
                 Some(columns) => {
@@ -82,10 +93,7 @@ pub(super) fn step(
             let label = plan.names.label_id(record.label);
             let verdict = plan.monitor.step_interned(&mut entry.session, record.channel, label, payload);
             settle(position, &line, sessions, index, verdict, payload, outcome);
-            if verdict == Verdict::Forward {
-                offer_held(position, record.line, sessions, index, outcome);
-                finish(position, sessions, index, outcome);
-            }
+            finish(position, sessions, index, outcome);
         }
     }
 }
@@ -110,25 +118,39 @@ pub(super) fn settle(
     payload: Payload<'_>,
     outcome: &mut Outcome,
 ) {
-    let plan = position.plan;
     if verdict == Verdict::Early {
-        return hold(line, sessions, index, outcome);
+        return in_order(position, line, sessions, index, outcome);
     }
     let Some(entry) = sessions.entry(index) else { return };
-    match Policy::Observe.rule(&mut entry.session, verdict).report {
-        None => {}
-        Some(Ruled::Violation { violation, consequence }) => {
+    if let Some(report) = Policy::Observe.rule(&mut entry.session, verdict).report {
+        let none = VecDeque::new();
+        let history = entry.extra.as_deref().map_or(&none, |extra| &extra.history);
+        let about = explain::About { session: &entry.session, key: &entry.key, events: entry.events, history };
+        tell(position.plan, line, about, report, payload, outcome);
+    }
+}
+
+fn tell(
+    plan: &Plan,
+    line: &Line<'_>,
+    about: explain::About<'_>,
+    report: Ruled,
+    payload: Payload<'_>,
+    outcome: &mut Outcome,
+) {
+    match report {
+        Ruled::Violation { violation, consequence } => {
             if consequence {
                 outcome.counts.consequences += 1;
             } else {
                 outcome.counts.violated += 1;
             }
             if !consequence || plan.options.all {
-                let report = explain::report(plan, line, entry, &violation, consequence, payload);
+                let report = explain::report(plan, line, about, &violation, consequence, payload);
                 outcome.notices.push((line.row, Notice::Violation(Box::new(report))));
             }
         }
-        Some(Ruled::Fault(_)) => {
+        Ruled::Fault(_) => {
             // Predicates are resolved before watching starts, so a peer must be missing.
             outcome.counts.malformed += 1;
             let why = "it does not say whom the message is for (`to`), and several roles could be meant";
@@ -137,93 +159,35 @@ pub(super) fn settle(
     }
 }
 
-/// Keeps a message until its turn comes.
-fn hold(line: &Line<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
+/// Keeps a message until its turn comes, or rules on it and on those that waited for it.
+fn in_order(position: Position<'_>, line: &Line<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
+    let plan = position.plan;
     let Some(entry) = sessions.entry(index) else { return };
-    let held = &mut entry.extra.get_or_insert_default().held;
-    if held.len() >= MOST_HELD {
-        outcome.counts.unjudged += 1;
-        sessions.evicted += 1;
-        sessions.retire(index, Status::Evicted);
-        return;
-    }
-    held.push_back(Held {
-        from: line.from,
-        line: line.text.into(),
+    let Extra { early, history } = &mut **entry.extra.get_or_insert_default();
+    let kept = Kept {
+        text: line.text.into(),
         columns: line.columns.cloned(),
         number: line.number,
         place: line.place.clone(),
-    });
-}
-
-/// Something has moved: offers the messages that waited, the first of each sender, until none moves.
-fn offer_held(position: Position<'_>, row: u32, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
-    let mut at = 0;
-    loop {
-        let Some(entry) = sessions.entry(index) else { return };
-        let Some(extra) = entry.extra.as_deref_mut() else { return };
-        let Some(next) = extra.held.get(at) else { return };
-        let from = next.from;
-        if extra.held.iter().take(at).any(|earlier| earlier.from == from) {
-            at += 1;
-            continue;
-        }
-        let Some(held) = extra.held.remove(at) else { return };
-        match offer(position, row, &held, sessions, index, outcome) {
-            Verdict::Early => {
-                if let Some(extra) = sessions.entry(index).and_then(|entry| entry.extra.as_deref_mut()) {
-                    extra.held.insert(at, held);
-                }
-                at += 1;
-            }
-            Verdict::Forward => at = 0,
-            // It has been told; the next one of this sender may have its turn now.
-            Verdict::Violation(_) | Verdict::Fault(_) => {}
-        }
-    }
-}
-
-fn offer(
-    position: Position<'_>,
-    row: u32,
-    held: &Held,
-    sessions: &mut Sessions,
-    index: u32,
-    outcome: &mut Outcome,
-) -> Verdict {
-    let plan = position.plan;
-    let bump = Bump::new();
-    let text = &*held.line;
-    let mut values = [FieldValue::Unit; INLINE];
-    let Some(entry) = sessions.entry(index) else { return Verdict::Forward };
-    let (channel, label, payload) = match &held.columns {
-        Some(columns) => {
-            let parts = columns.parts(text).unwrap_or_default();
-            let Ok(found) = plan.row(&parts, Span::new(0, text.len())) else { return Verdict::Forward };
-            let payload = columns.payload(text, fields_now(plan, &entry.session, found.label), &bump);
-            (found.channel, found.label, payload)
-        }
-        None => {
-            let scanned = Scanner::new(&plan.tree).line(text.as_bytes(), 0);
-            let Some(found) = scanned.ok().and_then(|(fields, _)| plan.event(text, &fields).ok()) else {
-                return Verdict::Forward;
-            };
-            let payload = json_payload(plan, found.payload.of(text), found.label, &mut values, &bump);
-            (found.channel, found.label, payload.unwrap_or(Payload::Positional(&[])))
-        }
+        from: line.from,
     };
-    let label = plan.names.label_id(label);
-    let verdict = plan.monitor.step_interned(&mut entry.session, channel, label, payload);
-    if verdict != Verdict::Early {
-        let line = Line {
-            text,
-            columns: held.columns.as_ref(),
-            number: held.number,
-            place: held.place.clone(),
-            from: held.from,
-            row,
-        };
-        settle(position, &line, sessions, index, verdict, payload, outcome);
+    let (key, events) = (&entry.key, entry.events);
+    let lend = |kept: &Kept, look: &mut dyn FnMut(&Event<'_>)| explain::lend(plan, kept, look);
+    let mut overflow = false;
+    let mut ruled = |session: &Session, kept: Kept, ruling: Ruling| match ruling.report {
+        Some(Ruled::Fault(fault)) if fault.kind == FaultKind::TooManyEarly => overflow = true,
+        Some(report) => lend(&kept, &mut |event: &Event<'_>| {
+            let line = Line::of(&kept, line.row);
+            let about = explain::About { session, key, events, history: &*history };
+            tell(plan, &line, about, report, event.payload, outcome);
+        }),
+        None => {}
+    };
+    plan.monitor.supervise_in_order(Policy::Observe, &mut entry.session, early, kept, &lend, &mut ruled);
+    if overflow {
+        outcome.counts.unjudged += 1;
+        sessions.evicted += 1;
+        sessions.retire(index, Status::Evicted);
     }
-    verdict
+    finish(position, sessions, index, outcome);
 }

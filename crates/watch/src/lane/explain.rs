@@ -1,13 +1,19 @@
 //! Violations in words, worked out from the line that broke the protocol.
 
-use referee_monitor::{Event, EventLabel, Kind, Payload, Violation};
+use std::collections::VecDeque;
+
+use bumpalo::Bump;
+use referee_monitor::{Event, EventLabel, FieldValue, Kind, Party, Payload, Session, Violation};
 
 use super::careful::Line;
+use super::json_payload;
+use crate::decode::csv::Columns;
 use crate::decode::event::scalar_text;
 use crate::decode::fields::Scanner;
+use crate::held::Kept;
+use crate::payload::INLINE;
 use crate::plan::Plan;
 use crate::report::{Report, Step};
-use crate::sessions::Entry;
 use crate::shape::Part;
 
 /// How many characters of a message are shown.
@@ -23,9 +29,9 @@ struct Names {
     end: String,
 }
 
-fn names(plan: &Plan, line: &Line<'_>) -> Names {
-    if let Some(columns) = line.columns {
-        let parts = columns.parts(line.text).unwrap_or_default();
+fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
+    if let Some(columns) = columns {
+        let parts = columns.parts(text).unwrap_or_default();
         let part = |part: Part| parts[part as usize].as_deref().unwrap_or_default().to_owned();
         return Names {
             from: part(Part::From),
@@ -35,22 +41,22 @@ fn names(plan: &Plan, line: &Line<'_>) -> Names {
             end: part(Part::End),
         };
     }
-    let Ok((fields, _)) = Scanner::new(&plan.tree).line(line.text.as_bytes(), 0) else {
+    let Ok((fields, _)) = Scanner::new(&plan.tree).line(text.as_bytes(), 0) else {
         return Names::default();
     };
-    let part = |part: Part| scalar_text(fields.get(part).of(line.text));
+    let part = |part: Part| scalar_text(fields.get(part).of(text));
     Names {
         from: part(Part::From),
         to: part(Part::To),
         label: part(Part::Label),
-        payload: fields.get(Part::Payload).of(line.text).to_owned(),
+        payload: fields.get(Part::Payload).of(text).to_owned(),
         end: part(Part::End),
     }
 }
 
 /// The event as it is shown in a diagram.
 pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
-    let names = names(plan, line);
+    let names = names(plan, line.text, line.columns.map(|columns| &**columns));
     if names.label.is_empty() {
         return Step { from: names.end, to: String::new(), message: String::new() };
     }
@@ -66,26 +72,53 @@ pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
     Step { from: names.from, to: names.to, message }
 }
 
-/// The violation that `line` was found to be in the session of `entry`, which has not moved.
+/// A session, to be told about.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) session: &'a Session,
+    pub(super) key: &'a [u8],
+    /// How many events it has had.
+    pub(super) events: u64,
+    pub(super) history: &'a VecDeque<Step>,
+}
+
+/// Shows the message `kept` as an event.
+pub(super) fn lend(plan: &Plan, kept: &Kept, look: &mut dyn FnMut(&Event<'_>)) {
+    let text = &*kept.text;
+    let bump = Bump::new();
+    let mut values = [FieldValue::Unit; INLINE];
+    let written = names(plan, text, kept.columns.as_deref());
+    let number = plan.names.label_called(&written.label);
+    let payload = match &kept.columns {
+        Some(columns) => columns.payload(text, plan.names.fields(number), &bump),
+        None => json_payload(plan, &written.payload, number, &mut values, &bump)
+            .unwrap_or(Payload::Malformed("it could not be decoded")),
+    };
+    let to = receiver(plan, kept.from, &written.to);
+    look(&Event { from: kept.from, to, label: EventLabel::Text(&written.label), payload });
+}
+
+fn receiver(plan: &Plan, from: Party, written: &str) -> Party {
+    if written.is_empty() { plan.monitor.opposite(from) } else { plan.names.party_called(written) }
+}
+
+/// The violation that `line` was found to be in a session, which has not moved.
 pub(super) fn report(
     plan: &Plan,
     line: &Line<'_>,
-    entry: &Entry,
+    about: About<'_>,
     violation: &Violation,
     consequence: bool,
     payload: Payload<'_>,
 ) -> Report {
     let monitor = &plan.monitor;
-    let names = names(plan, line);
+    let names = names(plan, line.text, line.columns.map(|columns| &**columns));
     let explanation = if violation.kind == Kind::PrematureEnd {
-        monitor.explain_end(&entry.session, violation, line.from)
+        monitor.explain_end(about.session, violation, line.from)
     } else {
-        let to = match names.to.is_empty() {
-            true => monitor.opposite(line.from),
-            false => plan.names.party_called(&names.to),
-        };
+        let to = receiver(plan, line.from, &names.to);
         let label = EventLabel::Text(&names.label);
-        monitor.explain(&entry.session, violation, &Event { from: line.from, to, label, payload })
+        monitor.explain(about.session, violation, &Event { from: line.from, to, label, payload })
     };
     let mut sentence = explanation.to_string();
     let who = if names.from.is_empty() { names.end } else { names.from };
@@ -96,9 +129,8 @@ pub(super) fn report(
             who
         }
     };
-    let history: Vec<Step> =
-        entry.extra.as_deref().map(|extra| extra.history.iter().cloned().collect()).unwrap_or_default();
-    let key = String::from_utf8_lossy(&entry.key).into_owned();
+    let history: Vec<Step> = about.history.iter().cloned().collect();
+    let key = String::from_utf8_lossy(about.key).into_owned();
     let (assertion, values) = match explanation.assertion {
         Some(failure) => (Some(failure.assertion), failure.values),
         None => (None, Vec::new()),
@@ -118,7 +150,7 @@ pub(super) fn report(
         sentence,
         origin: explanation.origin,
         place: line.place.clone(),
-        before: entry.events.saturating_sub(history.len() as u64),
+        before: about.events.saturating_sub(history.len() as u64),
         history,
     }
 }

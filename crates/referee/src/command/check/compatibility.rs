@@ -172,6 +172,7 @@ fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Resu
         max_states: arguments.max_states.unwrap_or(usize::MAX),
         max_memory: arguments.max_memory.saturating_mul(1 << 20),
         threads: arguments.threads.into(),
+        stable: arguments.stable,
         ..Options::default()
     };
     let mut observer = ProgressLine::new(label);
@@ -180,7 +181,7 @@ fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Resu
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
             let model = Model::new(system, semantics);
-            check::bound_agnosticity(&model, bound.k).ok().map(|found| found.holds())
+            check::bound_agnosticity(&model, bound.k, options.max_states).ok().map(|found| found.holds())
         }
         _ => None,
     };

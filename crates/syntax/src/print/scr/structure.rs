@@ -44,9 +44,10 @@ impl Structure {
         let count = global.node_count();
         let end = u32::try_from(count).unwrap_or(u32::MAX);
         let place = |(id, node): (NodeId, &Global)| if matches!(node, Global::End) { end } else { id.0 };
+        let none: Rc<[NodeId]> = Rc::new([]);
         let mut structure = Self {
             tree: vec![None; count + 1],
-            free: vec![Rc::new([]); count],
+            free: std::iter::repeat_n(none, count).collect(),
             places: global.nodes().map(place).collect(),
         };
         structure.tree[count] = Some(Entry { after: end, jump: end, depth: 0 });
@@ -80,7 +81,10 @@ impl Structure {
     /// Where a recursion with this `body` can be left before `stop`: the first place that all ways pass and
     /// from where only definitions `in_force` around the recursion are called.
     pub(super) fn exit(&self, body: NodeId, stop: Place, in_force: impl Fn(NodeId) -> bool) -> Option<Place> {
-        let mut place = self.after(body)?;
+        let mut place = self.place(body);
+        if place != stop {
+            place = self.after(body)?;
+        }
         while place != stop {
             let node = place.node()?;
             if self.free[node.index()].iter().all(|definition| in_force(*definition)) {

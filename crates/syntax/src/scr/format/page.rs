@@ -16,6 +16,8 @@ pub(super) struct Page<'a> {
     comments: &'a [Span],
     out: String,
     level: usize,
+    /// How many blanks the current line begins with.
+    indent: usize,
     /// How far the source has been dealt with.
     done: usize,
     /// Whether nothing was printed yet in this block: no blank line here.
@@ -38,6 +40,7 @@ impl<'a> Page<'a> {
             comments,
             out,
             level: 0,
+            indent: 0,
             done: 0,
             at_start: true,
             owes_blank: false,
@@ -101,10 +104,10 @@ impl<'a> Page<'a> {
     pub(super) fn open(&mut self, brace: usize) {
         self.out.push_str(" {");
         self.opened = self.out.len();
+        self.complete(brace);
         self.level += 1;
         self.at_start = true;
         self.owes_blank = false;
-        self.complete(brace);
     }
 
     /// Closes the block that ends at `end`.
@@ -190,8 +193,8 @@ impl<'a> Page<'a> {
     }
 
     fn indent(&mut self, more: usize) {
-        let blanks = INDENT * (self.level() + more);
-        self.out.extend(std::iter::repeat_n(' ', blanks));
+        self.indent = INDENT * (self.level() + more);
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
     }
 
     /// Writes a comment. The further lines of one that has several keep their place relative to the line
@@ -208,7 +211,6 @@ impl<'a> Page<'a> {
             leading_blanks(&self.text[self.line.1..])
         };
         self.last_comment = (end, old);
-        let new = INDENT * self.level();
         for (index, line) in comment.split('\n').enumerate() {
             if index == 0 {
                 // Inside an expression `(*#` opens a comment; outside it would open a pragma.
@@ -222,7 +224,7 @@ impl<'a> Page<'a> {
             let line = line.trim_end_matches('\r');
             let text = &line[leading_blanks(line).min(old)..];
             if !text.trim().is_empty() {
-                self.out.extend(std::iter::repeat_n(' ', new));
+                self.out.extend(std::iter::repeat_n(' ', self.indent));
                 self.out.push_str(text);
             }
         }

@@ -1,6 +1,7 @@
 //! Messages, payloads, parameters and arguments.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Node};
@@ -23,22 +24,19 @@ pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
 
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
-        let mut syntax = statement.message.clone();
-        let mut types = self.instance.types.clone();
+        let instance = Rc::clone(&self.instance);
         // A bare name may stand for a signature that the caller gave.
-        if syntax.payload.is_none()
-            && let Some((given, given_types)) = self.instance.signatures.get(&syntax.label.text)
-        {
-            (syntax, types) = (given.clone(), given_types.clone());
-        }
-        let payload = syntax.payload.unwrap_or_default();
-        self.check_fields(&payload);
+        let written = &statement.message;
+        let given = instance.signatures.get(&written.label.text).filter(|_| written.payload.is_none());
+        let (syntax, types) = given.map_or((written, &instance.types), |(syntax, types)| (syntax, types));
+        let payload = syntax.payload.as_deref().unwrap_or_default();
+        self.check_fields(payload);
         let mut fields = Vec::with_capacity(payload.len());
         let mut conditions = Vec::new();
         for field in payload {
-            let ty = self.names.ty(&field.ty, &types);
-            fields.push(Field { name: field.name.map(|name| name.text), ty });
-            conditions.extend(field.refinement.map(|refinement| refinement.expr));
+            let ty = self.names.ty(&field.ty, types);
+            fields.push(Field { name: field.name.as_ref().map(|name| Arc::clone(&name.text)), ty });
+            conditions.extend(field.refinement.as_ref().map(|refinement| Arc::clone(&refinement.expr)));
         }
         conditions.extend(statement.condition.clone());
         conditions.extend(statement.annotation.clone());
@@ -48,6 +46,9 @@ impl Lowering<'_, '_> {
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {
+        if payload.len() < 2 {
+            return;
+        }
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         for name in payload.iter().filter_map(|field| field.name.as_ref()) {
             if let Some(first) = seen.insert(&name.text, name.span) {

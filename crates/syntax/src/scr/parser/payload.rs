@@ -40,6 +40,7 @@ impl Parser<'_> {
             }
             Token::LeftBrace => {
                 self.cursor.advance();
+                self.open_braces += 1;
                 let mut fields = Vec::new();
                 while self.cursor.peek() != Token::RightBrace {
                     let name = self.cursor.name("the name of a field")?;
@@ -50,6 +51,7 @@ impl Parser<'_> {
                     }
                 }
                 let end = self.cursor.expect(Token::RightBrace, "`,` or `}`")?;
+                self.open_braces -= 1;
                 Ok(TypeSyntax::Record(fields, start.to(end)))
             }
             Token::Word => {
@@ -121,7 +123,9 @@ impl Parser<'_> {
             return Ok(None);
         }
         let refinement = self.expression(Dialect::NuScr)?;
+        self.open_braces += 1;
         self.cursor.expect(Token::RightBrace, "`}`")?;
+        self.open_braces -= 1;
         Ok(Some(refinement))
     }
 

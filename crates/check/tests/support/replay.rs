@@ -1,6 +1,6 @@
 //! What the tests of the checker share: the comparison of one bound with the reference, and the replay of a
 //! witness in it.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "a test; each binary uses a part of it")]
 
 use referee_check::{BoundReport, Failure, Model, Property, Reduction, Semantics, Witness, examine_bound};
 use referee_reference::kmc::{self, Act, TransitionSystem, properties};
