@@ -15,10 +15,13 @@ use crate::payload::{self, INLINE, Inline};
 use crate::plan::Plan;
 use crate::report::{Counts, Notice, Place};
 use crate::scan::Flaw;
-use crate::sessions::{Sessions, Status};
+use crate::sessions::{NOBODY, Sessions, Status};
 
 /// When the memory for one event's decoded values has grown beyond this, it is given back.
 const KEPT: usize = 1 << 20;
+
+/// How many sessions are looked for at the same time.
+const GROUP: usize = 32;
 
 /// Some shards.
 pub(crate) struct Lane {
@@ -72,21 +75,41 @@ impl Lane {
         let mut outcome = Outcome::default();
         let plan = position.plan;
         let before: (u64, u64) = self.totals();
-        for record in position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default() {
-            let shard = usize::from(record.shard) / plan.lanes;
-            let Some(sessions) = self.shards.get_mut(shard) else { continue };
-            step(position, record, sessions, &self.bump, &mut outcome);
-            if self.bump.allocated_bytes() > 0 {
-                if self.bump.allocated_bytes() > KEPT {
-                    self.bump = Bump::new();
+        let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
+        for group in records.chunks(GROUP) {
+            let hints = self.fetch(position, group);
+            for (record, hint) in group.iter().zip(hints) {
+                let shard = usize::from(record.shard) / plan.lanes;
+                let Some(sessions) = self.shards.get_mut(shard) else { continue };
+                step(position, record, sessions, hint, &self.bump, &mut outcome);
+                if self.bump.allocated_bytes() > 0 {
+                    if self.bump.allocated_bytes() > KEPT {
+                        self.bump = Bump::new();
+                    }
+                    self.bump.reset();
                 }
-                self.bump.reset();
             }
         }
         let after = self.totals();
         outcome.counts.sessions = after.0 - before.0;
         outcome.counts.evicted = after.1 - before.1;
         outcome
+    }
+
+    /// Looks where the sessions of `group` are. With a million sessions each is far away in memory; this way
+    /// they are fetched at the same time, not one after the other.
+    #[inline]
+    fn fetch(&self, position: Position<'_>, group: &[Record]) -> [u32; GROUP] {
+        let mut hints = [NOBODY; GROUP];
+        let mut touched = 0;
+        for (hint, record) in hints.iter_mut().zip(group) {
+            let shard = usize::from(record.shard) / position.plan.lanes;
+            let Some(sessions) = self.shards.get(shard) else { continue };
+            *hint = sessions.find(record.hash, position.decoded.key(record));
+            touched ^= sessions.touch_memory(*hint);
+        }
+        std::hint::black_box(touched);
+        hints
     }
 
     /// How many sessions were created and evicted.
@@ -98,7 +121,7 @@ impl Lane {
 }
 
 #[inline]
-fn step(position: Position<'_>, record: &Record, sessions: &mut Sessions, bump: &Bump, outcome: &mut Outcome) {
+fn step(position: Position<'_>, record: &Record, sessions: &mut Sessions, hint: u32, bump: &Bump, outcome: &mut Outcome) {
     let Position { plan, decoded, .. } = position;
     let mut values: Inline<'_> = [FieldValue::Unit; INLINE];
     let is_json = decoded.chunk.columns.is_none();
@@ -110,7 +133,7 @@ fn step(position: Position<'_>, record: &Record, sessions: &mut Sessions, bump: 
         false => Payload::Positional(&[]),
     };
     outcome.counts.events += 1;
-    let index = sessions.locate(record.hash, decoded.key(record));
+    let index = sessions.locate(record.hash, decoded.key(record), hint);
     let Some(entry) = sessions.entry(index) else { return };
     let plain = record.what == What::Message && is_json && entry.status != Status::Evicted;
     if !plain || entry.extra.is_some() || plan.options.history > 0 {

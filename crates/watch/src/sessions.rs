@@ -19,6 +19,8 @@ pub(crate) enum Status {
     Ended,
     /// It was dropped to make room; nothing can be said about it any more.
     Evicted,
+    /// Nothing is known about it any more; its place is free.
+    Forgotten,
 }
 
 /// A session and what belongs to it.
@@ -35,7 +37,8 @@ pub(crate) struct Entry {
     pub(crate) extra: Option<Box<Extra>>,
 }
 
-const NOBODY: u32 = u32::MAX;
+/// No session.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// The sessions of one shard.
 pub(crate) struct Sessions {
@@ -83,15 +86,34 @@ impl Sessions {
         self.entries.get_mut(index as usize)
     }
 
-    /// The session with `key`, made if there is none.
+    /// The session with `key`, or [`NOBODY`].
     #[inline]
-    pub(crate) fn locate(&mut self, hash: u64, key: &[u8]) -> u32 {
-        let entries = &self.entries;
-        let same = |index: &u32| {
-            entries.get(*index as usize).is_some_and(|entry| entry.hash == hash && *entry.key == *key)
-        };
-        let found = self.table.find(hash, same).copied();
-        let index = found.unwrap_or_else(|| self.create(hash, key));
+    pub(crate) fn find(&self, hash: u64, key: &[u8]) -> u32 {
+        self.table.find(hash, |index| self.is(*index, hash, key)).copied().unwrap_or(NOBODY)
+    }
+
+    #[inline]
+    fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
+        let same = |entry: &Entry| entry.hash == hash && *entry.key == *key && entry.status != Status::Forgotten;
+        self.entries.get(index as usize).is_some_and(same)
+    }
+
+    /// Reads what stepping will read.
+    #[inline]
+    pub(crate) fn touch_memory(&self, index: u32) -> usize {
+        self.entries.get(index as usize).map_or(0, |entry| entry.session.allocated())
+    }
+
+    /// The session with `key`, made if there is none. It is probably the one called `hint`.
+    #[inline]
+    pub(crate) fn locate(&mut self, hash: u64, key: &[u8], hint: u32) -> u32 {
+        let mut index = hint;
+        if !self.is(hint, hash, key) {
+            index = self.find(hash, key);
+            if index == NOBODY {
+                index = self.create(hash, key);
+            }
+        }
         if self.idle_limit.is_some() {
             self.touch(index);
         }
@@ -208,6 +230,7 @@ impl Sessions {
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
         entry.extra = None;
         entry.key = SmallVec::new();
+        entry.status = Status::Forgotten;
         if let Ok(found) = self.table.find_entry(entry.hash, |candidate| *candidate == index) {
             found.remove();
         }
