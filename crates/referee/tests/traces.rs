@@ -3,13 +3,16 @@
 //! followed by its exit status. `REFEREE_BLESS=1 cargo test -p referee --test traces` records anew: read the
 //! difference.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn traces() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let folders = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let folders =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     let mut found: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
@@ -23,7 +26,8 @@ fn traces_are_judged_as_recorded_beside_them() {
     assert!(traces.len() >= 17, "only {} traces", traces.len());
     for trace in traces {
         let recorded = trace.with_extension("txt");
-        let text = fs::read_to_string(&recorded).unwrap_or_else(|error| panic!("{}: {error}", recorded.display()));
+        let text =
+            fs::read_to_string(&recorded).unwrap_or_else(|error| panic!("{}: {error}", recorded.display()));
         let mut lines = text.lines();
         let about = lines.next().unwrap();
         assert!(about.starts_with("# "), "{}: the first line says why", recorded.display());

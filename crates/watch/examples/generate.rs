@@ -47,13 +47,25 @@ fn main() -> io::Result<()> {
         let error = wrong > 0 && numbers.below(1_000_000) < wrong;
         let client = (r#""client","to":"server""#, r#""server","to":"client""#);
         let (from, label, payload, next) = match states[at] {
-            State::Start => (client.0, "Auth", format!(r#"{{"uname":"user","pwd":"secret-{:05}"}}"#, at % 100_000), State::Asked),
+            State::Start => (
+                client.0,
+                "Auth",
+                format!(r#"{{"uname":"user","pwd":"secret-{:05}"}}"#, at % 100_000),
+                State::Asked,
+            ),
             State::Asked => (client.1, "Succ", format!(r#"{{"tok":"token-{at:012}"}}"#), State::In),
             State::In => {
                 let token = if error { "no-such-token".to_owned() } else { format!("token-{at:012}") };
-                (client.0, "Get", format!(r#"{{"resource":"r{}","reqTok":"{token}"}}"#, event % 100), State::Got)
+                (
+                    client.0,
+                    "Get",
+                    format!(r#"{{"resource":"r{}","reqTok":"{token}"}}"#, event % 100),
+                    State::Got,
+                )
             }
-            State::Got => (client.1, "Res", format!(r#"{{"content":"contents of {}"}}"#, event % 1000), State::In),
+            State::Got => {
+                (client.1, "Res", format!(r#"{{"content":"contents of {}"}}"#, event % 1000), State::In)
+            }
         };
         if !error {
             states[at] = next;

@@ -63,7 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// User and system time of this process so far, in seconds; Linux counts them in hundredths.
 fn processor_time() -> (f64, f64) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<f64> = stat.rsplit(") ").next().unwrap_or_default().split(' ').filter_map(|f| f.parse().ok()).collect();
+    let fields: Vec<f64> =
+        stat.rsplit(") ").next().unwrap_or_default().split(' ').filter_map(|f| f.parse().ok()).collect();
     // After the state, which is no number, utime and stime are the 11th and 12th.
     (fields.get(10).copied().unwrap_or(0.0) / 100.0, fields.get(11).copied().unwrap_or(0.0) / 100.0)
 }

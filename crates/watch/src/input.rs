@@ -27,7 +27,10 @@ pub struct Input {
 pub(crate) enum InputKind {
     File(PathBuf),
     /// A stream. It is `live` if what has come so far should not wait for more.
-    Stream { reader: Box<dyn Read + Send>, live: bool },
+    Stream {
+        reader: Box<dyn Read + Send>,
+        live: bool,
+    },
 }
 
 impl Input {

@@ -121,7 +121,14 @@ impl Lane {
 }
 
 #[inline]
-fn step(position: Position<'_>, record: &Record, sessions: &mut Sessions, hint: u32, bump: &Bump, outcome: &mut Outcome) {
+fn step(
+    position: Position<'_>,
+    record: &Record,
+    sessions: &mut Sessions,
+    hint: u32,
+    bump: &Bump,
+    outcome: &mut Outcome,
+) {
     let Position { plan, decoded, .. } = position;
     let mut values: Inline<'_> = [FieldValue::Unit; INLINE];
     let is_json = decoded.chunk.columns.is_none();
@@ -191,9 +198,11 @@ fn json_payload<'a>(
 fn fields_now<'a>(plan: &'a Plan, session: &Session, label: u32) -> &'a [referee_theory::Field] {
     let vocabulary = plan.monitor.vocabulary();
     let id = plan.names.label_id(label);
-    let now = plan.monitor.expected(session).iter().find(|transition| {
-        plan.monitor.label(vocabulary.label_of(transition.message)) == id
-    });
+    let now = plan
+        .monitor
+        .expected(session)
+        .iter()
+        .find(|transition| plan.monitor.label(vocabulary.label_of(transition.message)) == id);
     match now {
         Some(transition) => &vocabulary.spec(transition.message).fields,
         None => plan.names.fields(label),

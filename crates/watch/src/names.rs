@@ -26,7 +26,8 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 impl Lexicon {
     /// Names are numbered in order; of equal ones the first counts.
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut lexicon = Self { words: Vec::new(), by_word: FxHashMap::default(), by_text: FxHashMap::default() };
+        let mut lexicon =
+            Self { words: Vec::new(), by_word: FxHashMap::default(), by_text: FxHashMap::default() };
         for (number, name) in (0..).zip(names) {
             let quoted = format!("\"{name}\"");
             // A name that needs escapes in JSON is never met in this form.
@@ -208,7 +209,8 @@ mod tests {
         let long = "a-name-of-more-than-sixteen-bytes";
         let many: Vec<String> = (0..30).map(|i| format!("n{i}")).collect();
         let few = Lexicon::new(["client", "server", long]);
-        let more = Lexicon::new(["client", "server", long].into_iter().chain(many.iter().map(String::as_str)));
+        let more =
+            Lexicon::new(["client", "server", long].into_iter().chain(many.iter().map(String::as_str)));
         for lexicon in [&few, &more] {
             for pad in ["", " and more text after it"] {
                 let find = |raw: &str| {

@@ -12,6 +12,9 @@ const MAX_DEPTH: u32 = referee_monitor::event::MAX_VALUE_DEPTH as u32;
 /// How many fields are decoded without allocating.
 pub(crate) const INLINE: usize = 8;
 
+/// Fields with their names.
+type Members<'a> = &'a [(&'a str, FieldValue<'a>)];
+
 /// Fields that fit without allocating.
 pub(crate) type Inline<'a> = [FieldValue<'a>; INLINE];
 
@@ -130,7 +133,7 @@ fn members<'a>(
     depth: u32,
     only: Option<&dyn Fn(&str) -> bool>,
     bump: &'a Bump,
-) -> Result<(&'a [(&'a str, FieldValue<'a>)], usize), Flaw> {
+) -> Result<(Members<'a>, usize), Flaw> {
     let bytes = text.as_bytes();
     let mut members = BumpVec::new_in(bump);
     let mut i = skip_blanks(bytes, i + 1);
@@ -199,7 +202,10 @@ mod tests {
         assert_eq!(show("null"), "Positional([])");
         assert_eq!(show("7"), "Positional([Int(7)])");
         assert_eq!(show("[1,\"a\",null,true]"), "Positional([Int(1), Str(\"a\"), Unit, Bool(true)])");
-        assert_eq!(show("{\"a\": {\"b\": [1.5]}}"), "Named([(\"a\", Record([(\"b\", List([Float(1.5)]))]))])");
+        assert_eq!(
+            show("{\"a\": {\"b\": [1.5]}}"),
+            "Named([(\"a\", Record([(\"b\", List([Float(1.5)]))]))])"
+        );
         assert_eq!(show("{\"\\u0061\":\"\\n\"}"), "Named([(\"a\", Str(\"\\n\"))])");
         assert_eq!(show("{\"a\":1}x"), "something after the payload");
     }
@@ -216,7 +222,14 @@ mod tests {
         let both = Ok(Some(vec![FieldValue::Int(1), FieldValue::Str("x")]));
         assert_eq!(read("{\"a\":1,\"b\":\"x\"}"), both);
         assert_eq!(read("{ \"a\": 1 , \"b\": \"x\" }"), both);
-        for other in ["{\"b\":\"x\",\"a\":1}", "{\"a\":1}", "{\"a\":1,\"b\":2,\"c\":3}", "[1,2]", "{}", "{\"a\" :1,\"b\":2}"] {
+        for other in [
+            "{\"b\":\"x\",\"a\":1}",
+            "{\"a\":1}",
+            "{\"a\":1,\"b\":2,\"c\":3}",
+            "[1,2]",
+            "{}",
+            "{\"a\" :1,\"b\":2}",
+        ] {
             assert_eq!(read(other), Ok(None), "{other}");
         }
         assert!(read("{\"a\":1,\"b\":}").is_err());

@@ -199,7 +199,8 @@ impl Ranking {
     /// their sum is known.
     #[must_use]
     pub fn sorted(&self) -> Vec<(&str, u64)> {
-        let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        let mut all: Vec<(&str, u64)> =
+            self.counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         all.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
         if self.others > 0 {
             all.push(("(others)", self.others));

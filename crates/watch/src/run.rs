@@ -42,7 +42,7 @@ pub fn watch(
     let feed = Feed::new(inputs, &options);
     let plan = Plan::new(monitor, aliases, options);
     let lines = match plan.options.reorder {
-        None => Lines::AsRead(feed),
+        None => Lines::AsRead(Box::new(feed)),
         Some(window) => {
             let (sources, size) = (files.len(), plan.options.chunk);
             Lines::ByTime(Box::new(Reorder::new(feed, plan.tree.clone(), window, sources, size)))
@@ -69,7 +69,7 @@ pub fn watch(
 
 /// Lines in the order in which they are judged.
 enum Lines {
-    AsRead(Feed),
+    AsRead(Box<Feed>),
     ByTime(Box<Reorder>),
 }
 
@@ -201,7 +201,8 @@ impl Teller<'_> {
         let base = outcomes.first().map_or(0, |outcome| outcome.base);
         if let (false, Some(file)) = (decoded.malformed.is_empty(), work.files.get(decoded.chunk.source)) {
             let position = Position { plan: &work.plan, decoded, base, file };
-            let notice = |(line, why): &(u32, String)| (*line, Notice::Malformed(position.place(*line), why.clone()));
+            let notice =
+                |(line, why): &(u32, String)| (*line, Notice::Malformed(position.place(*line), why.clone()));
             notices.extend(decoded.malformed.iter().map(notice));
             self.summary.counts.malformed += decoded.malformed.len() as u64;
         }

@@ -96,6 +96,9 @@ fn escaped_string_end(bytes: &[u8], mut i: usize) -> Result<usize, Flaw> {
                 _ => return Err(Flaw::new("a wrong escape in a string", i)),
             },
             Some(b'\n') | None => return Err(Flaw::new("a string that is not closed", i)),
+            Some(b'\r') if matches!(bytes.get(i + 1), Some(b'\n') | None) => {
+                return Err(Flaw::new("a string that is not closed", i));
+            }
             Some(_) => return Err(Flaw::new("a control character in a string", i)),
         }
         i = next_special(bytes, i);

@@ -94,7 +94,8 @@ impl Sessions {
 
     #[inline]
     fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
-        let same = |entry: &Entry| entry.hash == hash && *entry.key == *key && entry.status != Status::Forgotten;
+        let same =
+            |entry: &Entry| entry.hash == hash && *entry.key == *key && entry.status != Status::Forgotten;
         self.entries.get(index as usize).is_some_and(same)
     }
 

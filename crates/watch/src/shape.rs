@@ -161,7 +161,10 @@ mod tests {
     #[test]
     fn pointers_are_those_of_the_rfc() {
         assert_eq!(Pointer::parse("").unwrap(), Pointer(vec![]));
-        assert_eq!(Pointer::parse("/a~1b/m~0n/0").unwrap(), Pointer(vec!["a/b".into(), "m~n".into(), "0".into()]));
+        assert_eq!(
+            Pointer::parse("/a~1b/m~0n/0").unwrap(),
+            Pointer(vec!["a/b".into(), "m~n".into(), "0".into()])
+        );
         assert_eq!(Pointer::parse("/").unwrap(), Pointer(vec![String::new()]));
         assert!(Pointer::parse("session").unwrap_err().to_string().contains("`/session`"));
     }

@@ -23,6 +23,7 @@ const SYNTAX: &str = "referee-syntax";
 const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
+const WATCH: &str = "referee-watch";
 const REFERENCE: &str = "referee-reference";
 const TESTKIT: &str = "referee-testkit";
 
@@ -36,7 +37,8 @@ const RULES: &[Rule] = &[
     Rule { name: SYNTAX, pure: true, uses: &[THEORY, DRAW], tests_use: &[] },
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
-    Rule { name: "referee", pure: false, uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR], tests_use: &[] },
+    Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: "referee", pure: false, uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH], tests_use: &[] },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },
     Rule { name: TESTKIT, pure: false, uses: &[THEORY, SYNTAX, REFERENCE], tests_use: &[] },
     Rule { name: "xtask", pure: false, uses: &[], tests_use: &[] },
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn only_tests_reach_the_reference() {
-        for name in [THEORY, SYNTAX, DRAW, CHECK, MONITOR, "referee"] {
+        for name in [THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH, "referee"] {
             for tool in TEST_TOOLS {
                 assert!(messages(name, &[(tool, false)])[0].contains("for tests only"), "{name} {tool}");
                 assert!(messages(name, &[(tool, true)]).is_empty(), "{name} {tool}");

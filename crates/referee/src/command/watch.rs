@@ -147,13 +147,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         true => Input::live("-", io::stdin()),
         false => Input::file(path),
     });
-    let summary = watch(
-        Arc::clone(&scrutiny.monitor),
-        &scrutiny.aliases,
-        inputs.collect(),
-        options,
-        &mut reporter,
-    );
+    let summary =
+        watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs.collect(), options, &mut reporter);
     let summary = reporter.finish(summary)?;
     Ok(match summary.counts {
         counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,

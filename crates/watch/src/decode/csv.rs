@@ -47,7 +47,9 @@ impl Columns {
         let columns: Vec<Column> =
             cells(header).map(|cell| cell.map(column)).collect::<Result<_, _>>().map_err(str::to_owned)?;
         let has = |part: Part| {
-            columns.iter().any(|column| matches!(column, Column::Parts(parts) if parts & 1 << part as u8 != 0))
+            columns
+                .iter()
+                .any(|column| matches!(column, Column::Parts(parts) if parts & 1 << part as u8 != 0))
         };
         if has(Part::From) && has(Part::Label) {
             return Ok(Self { columns });
@@ -158,7 +160,8 @@ fn cells(row: &str) -> impl Iterator<Item = Result<Cell<'_>, &'static str>> {
 /// Where the cell that starts at `start` ends.
 fn cell_end(row: &str, start: usize) -> Result<usize, &'static str> {
     let bytes = row.as_bytes();
-    let comma = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b',', rest)).map(|at| from + at);
+    let comma =
+        |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b',', rest)).map(|at| from + at);
     if bytes.get(start) != Some(&b'"') {
         let end = comma(start).unwrap_or(row.len());
         return match bytes.get(start..end).is_some_and(|cell| cell.contains(&b'"')) {

@@ -103,7 +103,8 @@ impl<'t> Scanner<'t> {
         }
         let mut index = 0;
         loop {
-            let guess = if node == 0 { self.guesses.get(index).copied().unwrap_or(NO_GUESS) } else { NO_GUESS };
+            let guess =
+                if node == 0 { self.guesses.get(index).copied().unwrap_or(NO_GUESS) } else { NO_GUESS };
             let guessed = here.children.get(usize::from(guess)).filter(|child| {
                 let (Some((key, mask, _)), Some(read)) =
                     (child.quoted, bytes.get(i..).and_then(|rest| rest.first_chunk::<16>()))
@@ -123,7 +124,9 @@ impl<'t> Scanner<'t> {
                     }
                     let (end, escaped) = string_end(bytes, i + 1)?;
                     let found = self.find(bytes, node, (i + 1, end), escaped)?;
-                    if node == 0 && let Some(guess) = self.guesses.get_mut(index) {
+                    if node == 0
+                        && let Some(guess) = self.guesses.get_mut(index)
+                    {
                         *guess = found.and_then(|child| u8::try_from(child).ok()).unwrap_or(NO_GUESS);
                     }
                     i = after_key(bytes, end + 1)?;
@@ -231,4 +234,3 @@ pub(crate) fn scalar<'a>(raw: &'a str, scratch: &'a mut String) -> Result<Option
 pub(crate) fn line_end(bytes: &[u8], at: usize) -> usize {
     bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map_or(bytes.len(), |length| at + length)
 }
-

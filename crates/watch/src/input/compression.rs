@@ -69,7 +69,8 @@ impl<R: io::BufRead> Zstd<R> {
             match self.decoder.reset(&mut self.reader) {
                 Ok(()) => return Ok(true),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length, ..
+                    length,
+                    ..
                 })) => {
                     let length = u64::from(length);
                     let skipped = io::copy(&mut (&mut self.reader).take(length), &mut io::sink())?;

@@ -74,7 +74,11 @@ impl Feed {
     }
 
     /// The next chunk, in `buffer`; `None` at the end of all inputs.
-    pub(crate) fn next(&mut self, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+    pub(crate) fn next(
+        &mut self,
+        mut buffer: Vec<u8>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Option<Chunk>, WatchError> {
         loop {
             let mut done = true;
             for index in 0..self.sources.len() {
@@ -206,7 +210,13 @@ impl Source {
     fn oversize(&mut self, index: usize, mut buffer: Vec<u8>) -> Chunk {
         buffer.clear();
         self.started = true;
-        Chunk { source: index, text: buffer, oversize: true, columns: self.columns.clone(), ..Chunk::default() }
+        Chunk {
+            source: index,
+            text: buffer,
+            oversize: true,
+            columns: self.columns.clone(),
+            ..Chunk::default()
+        }
     }
 
     /// Skips what stands before the first event.

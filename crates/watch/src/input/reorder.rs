@@ -5,7 +5,7 @@
 //! at once and is counted. A line without a time has that of the latest line before it.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -26,6 +26,8 @@ pub(crate) struct Reorder {
     newest: i64,
     released: i64,
     held: BinaryHeap<Reverse<Held>>,
+    /// Lines that need not wait any longer.
+    ready: VecDeque<Held>,
     taken: u64,
     /// The number of the next line of each source.
     lines: Vec<u64>,
@@ -78,6 +80,7 @@ impl Reorder {
             newest: i64::MIN,
             released: i64::MIN,
             held: BinaryHeap::new(),
+            ready: VecDeque::new(),
             taken: 0,
             lines: vec![0; sources],
             size,
@@ -87,7 +90,11 @@ impl Reorder {
     }
 
     /// The next chunk of lines that need not wait; `None` at the end.
-    pub(crate) fn next(&mut self, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+    pub(crate) fn next(
+        &mut self,
+        mut buffer: Vec<u8>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Option<Chunk>, WatchError> {
         loop {
             if let Some(chunk) = self.release(&mut buffer) {
                 return Ok(Some(chunk));
@@ -96,7 +103,10 @@ impl Reorder {
                 return Ok(None);
             }
             match self.feed.next(std::mem::take(&mut buffer), count)? {
-                None => self.ended = true,
+                None => {
+                    self.ended = true;
+                    self.ready_before(i64::MAX);
+                }
                 Some(mut chunk) if chunk.oversize => {
                     chunk.numbers = Some(vec![self.number(chunk.source)]);
                     return Ok(Some(chunk));
@@ -144,34 +154,34 @@ impl Reorder {
             let (order, source) = (self.taken, chunk.source);
             self.held.push(Reverse(Held { time, order, source, number, text: text.into(), columns }));
             self.taken += 1;
+            // Strictly before: a line exactly one window late is still in time. Decided after every line, so
+            // that it does not matter how the input was cut.
+            self.ready_before(self.newest.saturating_sub(self.window));
         }
     }
 
-    /// A chunk of the earliest lines that need not wait, all of one source.
-    fn release(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
-        let due = if self.ended { i64::MAX } else { self.newest.saturating_sub(self.window) };
-        let mut chunk = Chunk { numbers: Some(Vec::new()), ..Chunk::default() };
-        while let Some(Reverse(earliest)) = self.held.peek() {
-            let other = !chunk.text.is_empty() && earliest.source != chunk.source;
-            // Strictly before: a line exactly one window late is still in time.
-            let waits = earliest.time >= due && !self.ended;
-            if waits || other || chunk.text.len() >= self.size {
-                break;
-            }
+    fn ready_before(&mut self, due: i64) {
+        while self.held.peek().is_some_and(|Reverse(earliest)| earliest.time < due || self.ended) {
             let Some(Reverse(line)) = self.held.pop() else { break };
-            if chunk.text.is_empty() {
-                chunk.text = std::mem::take(buffer);
-                chunk.text.clear();
-                chunk.source = line.source;
-                chunk.columns = line.columns.0;
-            }
             self.released = self.released.max(line.time);
-            chunk.text.extend_from_slice(&line.text);
-            if let Some(numbers) = &mut chunk.numbers {
-                numbers.push(line.number);
-            }
+            self.ready.push_back(line);
         }
-        (!chunk.text.is_empty()).then_some(chunk)
+    }
+
+    /// A chunk of lines that need not wait, all of one source.
+    fn release(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+        let first = self.ready.pop_front()?;
+        let mut text = std::mem::take(buffer);
+        text.clear();
+        text.extend_from_slice(&first.text);
+        let mut numbers = vec![first.number];
+        while text.len() < self.size && self.ready.front().is_some_and(|line| line.source == first.source) {
+            let Some(line) = self.ready.pop_front() else { break };
+            text.extend_from_slice(&line.text);
+            numbers.push(line.number);
+        }
+        let (source, columns) = (first.source, first.columns.0);
+        Some(Chunk { source, text, columns, numbers: Some(numbers), ..Chunk::default() })
     }
 }
 

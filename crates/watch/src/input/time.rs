@@ -7,31 +7,37 @@
 /// count from some start are seconds.
 pub(crate) fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
-    if let Ok(number) = text.parse::<f64>() {
-        let size = number.abs();
-        let nanoseconds = match size {
-            _ if !number.is_finite() => return None,
-            _ if size < 1e11 => number * 1e9,
-            _ if size < 1e14 => number * 1e6,
-            _ if size < 1e17 => number * 1e3,
-            _ => number,
+    // Whole numbers are scaled exactly.
+    if let Ok(whole) = text.parse::<i64>() {
+        let scale = match whole.unsigned_abs() {
+            0..100_000_000_000 => 1_000_000_000,
+            100_000_000_000..100_000_000_000_000 => 1_000_000,
+            100_000_000_000_000..100_000_000_000_000_000 => 1000,
+            _ => 1,
         };
-        // Exact where a float is not.
-        if let (true, Ok(whole)) = (size >= 1e17, text.parse::<i64>()) {
-            return Some(whole);
-        }
-        return Some(nanoseconds as i64);
+        return whole.checked_mul(scale);
+    }
+    if let Ok(number) = text.parse::<f64>() {
+        let scale = match number.abs() {
+            _ if !number.is_finite() => return None,
+            size if size < 1e11 => 1e9,
+            size if size < 1e14 => 1e6,
+            size if size < 1e17 => 1e3,
+            _ => 1.0,
+        };
+        return Some((number * scale) as i64);
     }
     rfc3339(text.as_bytes())
 }
 
 fn rfc3339(text: &[u8]) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
-        text.get(from..to)?.iter().try_fold(0_i64, |value, byte| {
-            byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
-        })
+        text.get(from..to)?
+            .iter()
+            .try_fold(0_i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
     };
-    let mark = |at: usize, allowed: &[u8]| text.get(at).is_some_and(|byte| allowed.contains(byte)).then_some(());
+    let mark =
+        |at: usize, allowed: &[u8]| text.get(at).is_some_and(|byte| allowed.contains(byte)).then_some(());
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     mark(4, b"-").and(mark(7, b"-")).and(mark(10, b"Tt ")).and(mark(13, b":")).and(mark(16, b":"))?;
@@ -90,8 +96,16 @@ mod tests {
         assert_eq!(parse("1709251200"), Some(1_709_251_200_000_000_000));
         assert_eq!(parse("1709251200123"), Some(1_709_251_200_123_000_000));
         assert_eq!(parse("1709251200123456789"), Some(1_709_251_200_123_456_789));
-        for bad in ["", "now", "2024-13-01T00:00:00Z", "2024-01-01T00:00:00", "2024-01-01T00:00:00.Z", "NaN", "inf",
-            "9999-12-31T23:59:59Z"] {
+        for bad in [
+            "",
+            "now",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.Z",
+            "NaN",
+            "inf",
+            "9999-12-31T23:59:59Z",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

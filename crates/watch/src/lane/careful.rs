@@ -125,7 +125,8 @@ pub(super) fn settle(
     if let Some(report) = Policy::Observe.rule(&mut entry.session, verdict).report {
         let none = VecDeque::new();
         let history = entry.extra.as_deref().map_or(&none, |extra| &extra.history);
-        let about = explain::About { session: &entry.session, key: &entry.key, events: entry.events, history };
+        let about =
+            explain::About { session: &entry.session, key: &entry.key, events: entry.events, history };
         tell(position.plan, line, about, report, payload, outcome);
     }
 }
@@ -160,7 +161,13 @@ fn tell(
 }
 
 /// Keeps a message until its turn comes, or rules on it and on those that waited for it.
-fn in_order(position: Position<'_>, line: &Line<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
+fn in_order(
+    position: Position<'_>,
+    line: &Line<'_>,
+    sessions: &mut Sessions,
+    index: u32,
+    outcome: &mut Outcome,
+) {
     let plan = position.plan;
     let Some(entry) = sessions.entry(index) else { return };
     let Extra { early, history } = &mut **entry.extra.get_or_insert_default();

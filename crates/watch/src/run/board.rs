@@ -90,7 +90,9 @@ impl Board {
         }
         let placed = self.placed;
         let ready = |state: &LaneState| !state.busy && state.next < placed;
-        let lane = (0..self.lanes.len()).filter(|lane| ready(&self.lanes[*lane])).min_by_key(|lane| self.lanes[*lane].next);
+        let lane = (0..self.lanes.len())
+            .filter(|lane| ready(&self.lanes[*lane]))
+            .min_by_key(|lane| self.lanes[*lane].next);
         if let Some(lane) = lane {
             let seq = self.lanes[lane].next;
             let cell = self.cell(seq)?;

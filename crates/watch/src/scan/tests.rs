@@ -11,17 +11,71 @@ fn accepts(text: &str) -> bool {
 #[test]
 fn accepts_json_and_nothing_else() {
     let good = [
-        "0", "-0", "10", "1.5", "1e5", "1E+5", "-1.25e-3", "true", "false", "null", "\"\"", "\"a\"",
-        r#""\n\"\\\/\b\f\r\t\u00e9""#, "[]", "{}", "[ ]", "{ }", "[1,2]", "[ 1 , [ ] ]", r#"{"a":1}"#,
-        r#"{ "a" : [ { "b" : null } ] , "c" : "]}" }"#, r#"{"a":{"b":{"c":[[[]]]}}}"#,
+        "0",
+        "-0",
+        "10",
+        "1.5",
+        "1e5",
+        "1E+5",
+        "-1.25e-3",
+        "true",
+        "false",
+        "null",
+        "\"\"",
+        "\"a\"",
+        r#""\n\"\\\/\b\f\r\t\u00e9""#,
+        "[]",
+        "{}",
+        "[ ]",
+        "{ }",
+        "[1,2]",
+        "[ 1 , [ ] ]",
+        r#"{"a":1}"#,
+        r#"{ "a" : [ { "b" : null } ] , "c" : "]}" }"#,
+        r#"{"a":{"b":{"c":[[[]]]}}}"#,
     ];
     for text in good {
         assert!(accepts(text), "{text}");
     }
     let bad = [
-        "", " ", "01", "-", "+1", ".5", "1.", "1e", "1e+", "tru", "True", "nul", "NaN", "Infinity", "-Infinity",
-        "\"", "\"a", "\"\\x\"", "\"\\u12g4\"", "\"\\", "\"\t\"", "[", "]", "[1", "[1,", "[1,]", "[,]", "[1 2]",
-        "{", "{]", "[}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{1:2}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "[1\n]",
+        "",
+        " ",
+        "01",
+        "-",
+        "+1",
+        ".5",
+        "1.",
+        "1e",
+        "1e+",
+        "tru",
+        "True",
+        "nul",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "\"",
+        "\"a",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\\",
+        "\"\t\"",
+        "[",
+        "]",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,]",
+        "[1 2]",
+        "{",
+        "{]",
+        "[}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{1:2}",
+        "{\"a\" 1}",
+        "{\"a\":1 \"b\":2}",
+        "[1\n]",
         "\"a\nb\"",
     ];
     for text in bad {
@@ -29,7 +83,7 @@ fn accepts_json_and_nothing_else() {
     }
 }
 
-/// Every text of up to six of these pieces: accepted if and only if brackets, commas and colons are in place.
+/// Every text of up to seven of these pieces: accepted if and only if brackets, commas and colons are in place.
 #[test]
 fn agrees_with_a_recursive_reading() {
     const PIECES: [&str; 8] = ["{", "}", "[", "]", ",", ":", "\"k\"", "1"];
@@ -62,7 +116,7 @@ fn agrees_with_a_recursive_reading() {
         }
     }
     let mut accepted = 0;
-    for length in 1..=6_u32 {
+    for length in 1..=7_u32 {
         for number in 0..8_usize.pow(length) {
             let pieces: Vec<usize> = (0..length).map(|k| number / 8_usize.pow(k) % 8).collect();
             let text: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
@@ -75,7 +129,7 @@ fn agrees_with_a_recursive_reading() {
             accepted += usize::from(expected);
         }
     }
-    assert!(accepted > 40, "only {accepted} texts were accepted");
+    assert!(accepted > 50, "only {accepted} texts were accepted");
 }
 
 #[test]

@@ -102,7 +102,8 @@ impl<'a> Reporter<'a> {
         text += &format!("  {}\n", styled(SOFT, format!("in state {}{rule}", report.state)));
         if !report.history.is_empty() {
             let scrutiny = self.scrutiny;
-            let chart = view::trace::chart(report, &scrutiny.roles(), &|name| scrutiny.role_called(name).to_owned());
+            let chart =
+                view::trace::chart(report, &scrutiny.roles(), &|name| scrutiny.role_called(name).to_owned());
             match chart.to_text(Charset::Unicode) {
                 Ok(chart) => {
                     for line in chart.lines() {
@@ -126,7 +127,8 @@ impl Observer for Reporter<'_> {
             Notice::Malformed(place, why) => {
                 self.malformed += 1;
                 if self.malformed <= MALFORMED_SHOWN {
-                    let text = format!("{}:{}: {}: {why}", place.file, place.line, styled(WARN, "not an event"));
+                    let text =
+                        format!("{}:{}: {}: {why}", place.file, place.line, styled(WARN, "not an event"));
                     match &self.bar {
                         Some(bar) => bar.suspend(|| output::remark(&text)),
                         None => output::remark(&text),

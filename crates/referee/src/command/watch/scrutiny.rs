@@ -116,7 +116,9 @@ fn unmonitorable(error: &SynthesisError) -> anyhow::Error {
         .problems()
         .iter()
         .filter_map(|problem| match problem {
-            SynthesisProblem::Missing { name, signature: Some(signature) } => Some(format!("`{name}{signature}`")),
+            SynthesisProblem::Missing { name, signature: Some(signature) } => {
+                Some(format!("`{name}{signature}`"))
+            }
             SynthesisProblem::Missing { name, signature: None } => Some(format!("`{name}`")),
             _ => None,
         })

@@ -21,7 +21,8 @@ pub(super) fn text(summary: &Summary) -> String {
     };
     let about = format!("{} in {}", number(counts.events, "event"), number(counts.sessions, "session"));
     let _ = writeln!(text, "{}: {verdict}", styled(STRONG, about));
-    let mut states = vec![format!("{} over", HumanCount(counts.ended)), format!("{} open", HumanCount(summary.open))];
+    let mut states =
+        vec![format!("{} over", HumanCount(counts.ended)), format!("{} open", HumanCount(summary.open))];
     if counts.evicted > 0 {
         states.push(format!("{} dropped", HumanCount(counts.evicted)));
     }
@@ -36,7 +37,11 @@ pub(super) fn text(summary: &Summary) -> String {
         row(&mut text, "by state", &ranked(&summary.states));
     }
     if counts.consequences > 0 {
-        row(&mut text, "later", &format!("{} in the same sessions", number(counts.consequences, "violation")));
+        row(
+            &mut text,
+            "later",
+            &format!("{} in the same sessions", number(counts.consequences, "violation")),
+        );
     }
     if counts.malformed > 0 {
         row(&mut text, "no events", &number(counts.malformed, "line"));
@@ -71,8 +76,11 @@ fn row(text: &mut String, title: &str, content: &str) {
 
 fn ranked(ranking: &Ranking) -> String {
     let sorted = ranking.sorted();
-    let mut parts: Vec<String> =
-        sorted.iter().take(SHOWN).map(|(name, count)| format!("{} {}", name.escape_debug(), HumanCount(*count))).collect();
+    let mut parts: Vec<String> = sorted
+        .iter()
+        .take(SHOWN)
+        .map(|(name, count)| format!("{} {}", name.escape_debug(), HumanCount(*count)))
+        .collect();
     if sorted.len() > SHOWN {
         parts.push(format!("{} others", sorted.len() - SHOWN));
     }

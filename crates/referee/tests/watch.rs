@@ -1,0 +1,264 @@
+//! `referee watch` as scripts rely on it: exit statuses, JSON, what goes to which stream.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const AUTH: &str = "../../examples/auth/auth-plain.scr";
+
+fn referee(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_referee"))
+        .arg("watch")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A wrong call does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A protocol in a file of its own.
+fn protocol(name: &str, text: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("referee-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn event(session: &str, from: &str, to: &str, label: &str, payload: &Value) -> String {
+    format!("{}\n", json!({"session": session, "from": from, "to": to, "label": label, "payload": payload}))
+}
+
+fn login(session: &str) -> String {
+    event(session, "client", "server", "Auth", &json!({"uname": "bob", "pwd": "x"}))
+        + &event(session, "server", "client", "Succ", &json!({"tok": "t"}))
+}
+
+#[test]
+fn good_events_hold_and_say_nothing_in_json() {
+    let output = referee(&["--protocol", AUTH, "--format", "json"], &login("1"));
+    assert_eq!((status(&output), stdout(&output), stderr(&output)), (0, String::new(), String::new()));
+    let output = referee(&["--protocol", AUTH, "-"], &login("1"));
+    assert_eq!(status(&output), 0);
+    assert!(stdout(&output).starts_with("2 events in 1 session: no violation\n"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains('\u{1b}'), "colours in a pipe");
+}
+
+#[test]
+fn a_violation_is_one_line_of_json_with_the_keys_of_the_contract() {
+    let log = login("42") + &event("42", "client", "server", "Put", &json!({}));
+    let output = referee(&["--protocol", AUTH, "--format", "json"], &log);
+    assert_eq!(status(&output), 1);
+    let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+    assert!(stdout(&output).starts_with(
+        r#"{"session":"42","verdict":"violation","kind":"label","blame":"client","event":2,"state":"q2","expected":["Get","Rvk"],"got":"Put","assertion":null,"values":{}"#
+    ));
+    assert_eq!((&line["consequence"], &line["file"], &line["line"]), (&json!(false), &json!("-"), &json!(3)));
+    assert_eq!(line["rejection"], "noP");
+}
+
+#[test]
+fn the_role_under_scrutiny_changes_the_verdict_not_the_blame() {
+    let log = login("1") + &event("1", "client", "server", "Get", &json!({"resource": "r", "reqTok": "u"}));
+    for (role, rejection) in [("client", "noP^A"), ("server", "noE^A")] {
+        let output = referee(&["--protocol", AUTH, "--role", role, "--format", "json"], &log);
+        assert_eq!(status(&output), 1);
+        let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+        assert_eq!((&line["kind"], &line["blame"]), (&json!("assertion"), &json!("client")));
+        assert_eq!((&line["rejection"], &line["assertion"]), (&json!(rejection), &json!("reqTok == tok")));
+        assert_eq!(line["values"], json!({"reqTok": "u", "tok": "t"}));
+    }
+}
+
+#[test]
+fn later_violations_are_consequences_and_shown_on_request() {
+    let wrong = event("1", "client", "server", "Put", &json!({}));
+    let log = login("1") + &wrong + &wrong + &wrong;
+    let first = referee(&["--protocol", AUTH, "--format", "json"], &log);
+    assert_eq!((status(&first), lines(&first).len()), (1, 1));
+    let all = referee(&["--protocol", AUTH, "--format", "json", "--all"], &log);
+    let flags: Vec<Value> = lines(&all).iter().map(|line| line["consequence"].clone()).collect();
+    assert_eq!(flags, [false, true, true]);
+}
+
+#[test]
+fn lines_that_are_no_events_are_told_on_standard_error_and_wrong_only_if_strict() {
+    let log = format!("{}oops\n", login("1"));
+    let output = referee(&["--protocol", AUTH, "--format", "json"], &log);
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
+    assert_eq!(stderr(&output), "-:3: not an event: not a JSON object at column 1\n");
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--strict"], &log)), 2);
+    let many = "oops\n".repeat(50);
+    let output = referee(&["--protocol", AUTH], &many);
+    assert_eq!(stderr(&output).lines().count(), 21);
+    assert!(stderr(&output).contains("30 more lines are no events"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_open_session_is_nobodys_fault_but_an_ended_side_is() {
+    let end = "{\"session\":\"1\",\"end\":\"server\"}\n";
+    let output = referee(&["--protocol", AUTH, "--format", "json"], &(login("1") + end));
+    assert_eq!(status(&output), 1);
+    let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+    assert_eq!((&line["kind"], &line["blame"]), (&json!("premature-end"), &json!("server")));
+    assert_eq!(line["got"], Value::Null);
+}
+
+#[test]
+fn any_number_of_threads_prints_the_same() {
+    let log: String = (0..200)
+        .map(|n| {
+            login(&n.to_string())
+                + &event(&n.to_string(), "client", "server", ["Put", "Rvk"][n % 2], &json!({"rvkTok": "t"}))
+        })
+        .collect();
+    let one = referee(&["--protocol", AUTH, "--format", "json", "--threads", "1"], &log);
+    assert_eq!((status(&one), lines(&one).len()), (1, 100));
+    for threads in ["2", "3", "4"] {
+        let more = referee(&["--protocol", AUTH, "--format", "json", "--threads", threads], &log);
+        assert_eq!(stdout(&more), stdout(&one));
+    }
+}
+
+#[test]
+fn a_multiparty_protocol_needs_a_role() {
+    let text = "protocol P(role a, role b, role c) { One() from a to b; Two() from b to c; }";
+    let file = protocol("three.scr", text);
+    let file = file.to_str().unwrap();
+    let output = referee(&["--protocol", file], "");
+    assert_eq!(status(&output), 2);
+    assert!(
+        stderr(&output).contains("3 roles: say with --role which one is under scrutiny (a, b, c)"),
+        "{}",
+        stderr(&output)
+    );
+    let log = event("1", "a", "b", "One", &json!({})) + &event("1", "b", "c", "Two", &json!({}));
+    let output = referee(&["--protocol", file, "--role", "a"], &log);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("1 event between other roles"), "{}", stdout(&output));
+    let output = referee(&["--protocol", file, "--role", "d"], &log);
+    assert_eq!(status(&output), 2);
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn session_types_have_a_process_and_an_environment_under_any_name() {
+    let file = protocol(
+        "game.st",
+        "S_game=rec X.(&{?Guess(num: Int)[num > 1].!Correct(ans: Int)[ans==num], ?Quit()})",
+    );
+    let file = file.to_str().unwrap();
+    let guess = |from: &str, to: &str, n: i64| event("1", from, to, "Guess", &json!({"num": n}));
+    let plain = referee(&["--protocol", file, "--format", "json"], &guess("environment", "process", 1));
+    assert_eq!(status(&plain), 1, "{}", stderr(&plain));
+    assert_eq!(lines(&plain)[0]["blame"], "environment");
+    let names = ["--protocol", file, "--format", "json", "--role-name", "process=server,environment=player"];
+    let mapped = referee(&names, &guess("player", "server", 1));
+    assert_eq!(status(&mapped), 1, "{}", stderr(&mapped));
+    assert_eq!(lines(&mapped)[0]["blame"], "environment");
+    assert_eq!(status(&referee(&names, &guess("player", "server", 2))), 0);
+    assert_eq!(status(&referee(&["--protocol", file, "--role-name", "nobody=x"], "")), 2);
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn external_predicates_are_named() {
+    let output = referee(&["--protocol", "../../examples/auth/auth.scr"], "");
+    assert_eq!(status(&output), 2);
+    let text = stderr(&output);
+    assert!(
+        text.contains("`validName(string): bool`") && text.contains("`validToken(string, string): bool`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_calls_and_wrong_protocols_are_wrong_input() {
+    assert_eq!(status(&referee(&[], "")), 2);
+    assert_eq!(status(&referee(&["--protocol", "/no/such.scr"], "")), 2);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "/no/such.jsonl"], "")), 2);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--session-key", "id"], "")), 2);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--reorder", "5 parsecs"], "")), 2);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "-", "-"], "")), 2);
+    let file = protocol("broken.scr", "protocol P(role a, role b) { One() from a to c; }");
+    let output = referee(&["--protocol", file.to_str().unwrap(), "--format", "json"], "");
+    assert_eq!((status(&output), stdout(&output)), (2, String::new()));
+    assert!(stderr(&output).contains("RF0103"), "{}", stderr(&output));
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn dropped_sessions_are_counted_in_a_warning() {
+    let log: String = (0..5).map(|n| login(&n.to_string())).collect::<String>()
+        + &event("0", "client", "server", "Put", &json!({}));
+    let output = referee(&["--protocol", AUTH, "--idle-sessions", "2", "--format", "json"], &log);
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
+    assert!(
+        stderr(&output).contains("warning: dropped 3 idle sessions to keep at most 2; 1 later event"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn foreign_logs_and_csv_are_adapted() {
+    let log = r#"{"ts":2,"conn":{"id":7},"dir":"server","kind":"Succ","data":{"tok":"t"}}
+{"ts":1,"conn":{"id":7},"dir":"client","kind":"Auth","data":{"uname":"bob","pwd":"x"}}
+{"ts":3,"conn":{"id":7},"dir":"client","kind":"Rvk","data":{"rvkTok":"u"}}
+"#;
+    let adapted = [
+        "--protocol",
+        AUTH,
+        "--format",
+        "json",
+        "--session-key",
+        "/conn/id",
+        "--from",
+        "/dir",
+        "--label",
+        "/kind",
+        "--payload",
+        "/data",
+        "--time",
+        "/ts",
+        "--reorder",
+        "5s",
+    ];
+    let output = referee(&adapted, log);
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+    assert_eq!((&line["session"], &line["event"], &line["line"]), (&json!("7"), &json!(2), &json!(3)));
+    let csv = "session,from,to,label,uname,pwd\n1,client,server,Auth,bob,x\n1,client,server,Auth,bob,x\n";
+    let output = referee(&["--protocol", AUTH, "--events-format", "csv", "--format", "json"], csv);
+    assert_eq!((status(&output), &lines(&output)[0]["kind"]), (1, &json!("order")));
+}
+
+#[test]
+fn explaining_draws_the_last_events() {
+    let log = login("1") + &event("1", "client", "server", "Put", &json!({}));
+    let output = referee(&["--protocol", AUTH, "--explain"], &log);
+    let text = stdout(&output);
+    assert!(text.contains("Auth {\"uname\":\"bob\",\"pwd\":\"x\"}") && text.contains("✗"), "{text}");
+}

@@ -1,0 +1,9 @@
+//! Watching: what is told does not depend on threads, chunks, splits or compression, and is right.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
+
+mod hostile;
+mod inputs;
+mod sessions;
+mod support;
+mod threads;
