@@ -101,6 +101,9 @@ impl Lane {
     #[inline]
     fn fetch(&self, position: Position<'_>, group: &[Record]) -> [u32; GROUP] {
         let mut hints = [NOBODY; GROUP];
+        if self.shards.iter().all(|sessions| sessions.is_near()) {
+            return hints;
+        }
         let mut touched = 0;
         for (hint, record) in hints.iter_mut().zip(group) {
             let shard = usize::from(record.shard) / position.plan.lanes;

@@ -40,6 +40,9 @@ pub(crate) struct Entry {
 /// No session.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
+/// So few sessions of a shard are probably in the cache: with all shards, some thousand.
+const NEAR: usize = 64;
+
 /// The sessions of one shard.
 pub(crate) struct Sessions {
     table: HashTable<u32>,
@@ -97,6 +100,12 @@ impl Sessions {
         let same =
             |entry: &Entry| entry.hash == hash && *entry.key == *key && entry.status != Status::Forgotten;
         self.entries.get(index as usize).is_some_and(same)
+    }
+
+    /// Whether there are so few that they are probably in the cache.
+    #[inline]
+    pub(crate) fn is_near(&self) -> bool {
+        self.entries.len() < NEAR
     }
 
     /// Reads what stepping will read.

@@ -107,6 +107,8 @@ pub(crate) struct Child {
     /// `"key":`, if it is short and needs no escapes: its bytes, and as many bytes of ones.
     pub(crate) quoted: Option<(u128, u128, usize)>,
     pub(crate) node: usize,
+    /// The parts that this value is, as bits, if no part is inside it; else 0.
+    pub(crate) leaf: u8,
 }
 
 impl Tree {
@@ -130,13 +132,18 @@ impl Tree {
                     None => {
                         let node = tree.nodes.len();
                         tree.nodes.push(Node::default());
-                        let child = Child { key: key.as_str().into(), quoted: quoted(key), node };
+                        let child = Child { key: key.as_str().into(), quoted: quoted(key), node, leaf: 0 };
                         tree.nodes[at].children.push(child);
                         node
                     }
                 };
             }
             tree.nodes[at].parts |= 1 << part as u8;
+        }
+        let leaf = |node: &Node| if node.children.is_empty() { node.parts } else { 0 };
+        let leaves: Vec<u8> = tree.nodes.iter().map(leaf).collect();
+        for child in tree.nodes.iter_mut().flat_map(|node| &mut node.children) {
+            child.leaf = leaves[child.node];
         }
         tree
     }

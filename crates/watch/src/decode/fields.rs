@@ -40,7 +40,7 @@ impl Fields {
         self.spans[part as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, parts: u8, span: Span) -> Result<(), Flaw> {
         let mut rest = parts;
         while rest != 0 {
@@ -136,6 +136,11 @@ impl<'t> Scanner<'t> {
             index += 1;
             i = match child {
                 None => skip_value(bytes, i)?,
+                Some(child) if child.leaf != 0 => {
+                    let end = skip_value(bytes, i)?;
+                    fields.set(child.leaf, Span::new(i, end))?;
+                    end
+                }
                 Some(child) => self.part(bytes, i, child.node, fields)?,
             };
             i = skip_blanks(bytes, i);
@@ -148,7 +153,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Scans a value that leads to parts or is one.
-    #[inline]
+    #[inline(never)]
     fn part(&mut self, bytes: &[u8], i: usize, node: usize, fields: &mut Fields) -> Result<usize, Flaw> {
         let Some(here) = self.tree.nodes.get(node) else { return skip_value(bytes, i) };
         let end = match bytes.get(i) {
