@@ -9,12 +9,11 @@
 //! always the same, however many threads work. Memory is bounded by the number of sessions, not by the length
 //! of the input.
 //!
-//! There are two stages. The first ([`decode`]) finds the parts of each line without building anything and
-//! resolves names; any thread can do it for any chunk of lines. The second ([`lane`]) decodes payloads into the
+//! There are two stages. The first (`decode`) finds the parts of each line without building anything and
+//! resolves names; any thread can do it for any chunk of lines. The second (`lane`) decodes payloads into the
 //! monitor's values and steps; the sessions of a lane see their events in order.
 //!
-//! Reading order: [`report`], [`options`], [`shape`], [`run`]; then [`input`], [`decode`], [`lane`],
-//! [`sessions`], [`scan`].
+//! Reading order: [`report`], [`options`], [`shape`], `run`; then `input`, `decode`, `lane`, `sessions`, `scan`.
 
 mod decode;
 mod error;

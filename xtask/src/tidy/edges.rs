@@ -38,7 +38,12 @@ const RULES: &[Rule] = &[
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
-    Rule { name: "referee", pure: false, uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH], tests_use: &[] },
+    Rule {
+        name: "referee",
+        pure: false,
+        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH],
+        tests_use: &[],
+    },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },
     Rule { name: TESTKIT, pure: false, uses: &[THEORY, SYNTAX, REFERENCE], tests_use: &[] },
     Rule { name: "xtask", pure: false, uses: &[], tests_use: &[] },

@@ -21,6 +21,7 @@ use scrutiny::Scrutiny;
 
 use crate::Outcome;
 use crate::input;
+use crate::output;
 
 /// Watch recorded events: who broke the protocol, and where?
 ///
@@ -141,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
     let stop = Arc::new(AtomicBool::new(false));
     handle_ctrl_c(&stop);
-    let options = arguments.options(stop);
+    let options = arguments.options(Arc::clone(&stop));
     let mut reporter = Reporter::new(arguments, &scrutiny);
     let inputs = arguments.events.iter().map(|path| match path.as_os_str() == "-" {
         true => Input::live("-", io::stdin()),
@@ -153,6 +154,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(match summary.counts {
         counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
+        _ if stop.load(Ordering::Relaxed) && !arguments.follow => {
+            output::remark("stopped: the rest of the input was not read");
+            Outcome::NoAnswer
+        }
         _ => Outcome::Holds,
     })
 }

@@ -1,7 +1,8 @@
 //! Compressed inputs, told by their first bytes.
 //!
-//! Both decoders are Rust: zlib-rs behind flate2 is as fast as the C libraries, and ruzstd, at some half of
-//! the speed of C, spares every user a C compiler and the workspace its only foreign code.
+//! Both decoders are Rust, which spares every user a C compiler and the workspace its only foreign code.
+//! zlib-rs behind flate2 takes a quarter of the time of gzip. ruzstd gives 0.7 GB/s where C gives
+//! 1.9, so that decompressing an event costs about as much as judging it; another thread can do that.
 
 use std::io::{self, BufReader, Cursor, Read};
 
