@@ -194,6 +194,9 @@ fn rows(plan: &Plan, chunk: &Chunk, text: &str, decoded: &mut Decoded) {
     }
 }
 
+/// Keys are kept for every session, so they may not be as long as lines.
+const MAX_KEY: usize = 4096;
+
 #[inline]
 fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: u32, place: Span) {
     let (key, key_is_unescaped) = match &found.key {
@@ -205,6 +208,9 @@ fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: 
         }
     };
     let bytes = key.of(if key_is_unescaped { &decoded.keys } else { text }).as_bytes();
+    if bytes.len() > MAX_KEY {
+        return decoded.malformed.push((line, format!("its session key is longer than {MAX_KEY} bytes")));
+    }
     let shard = plan.shard(bytes);
     let record = Record {
         hash: plan.hasher.hash_one(bytes),

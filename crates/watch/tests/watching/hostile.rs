@@ -90,6 +90,17 @@ fn names_may_be_escaped_and_sessions_may_be_anything_scalar() {
 }
 
 #[test]
+fn session_keys_have_a_longest_length() {
+    let monitor = monitor(NUMBERS, "a");
+    let line = |n: usize| {
+        format!("{{\"session\":\"{}\",\"from\":\"a\",\"label\":\"N\",\"payload\":[1]}}\n", "k".repeat(n))
+    };
+    let (told, sums) = text(&monitor, &[line(4096), line(4097)].concat(), Options::default());
+    assert_eq!(told, ["log:2 malformed: its session key is longer than 4096 bytes"]);
+    assert_eq!(sums.counts.sessions, 1);
+}
+
+#[test]
 fn lines_have_a_longest_length() {
     let monitor = monitor(NUMBERS, "a");
     let event = "{\"from\":\"a\",\"label\":\"N\",\"payload\":[1]}\n";
