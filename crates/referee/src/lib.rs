@@ -16,6 +16,7 @@
 
 pub use referee_check as check;
 pub use referee_draw as draw;
+pub use referee_monitor as monitor;
 pub use referee_syntax as syntax;
 pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity, parse};
 pub use referee_theory as theory;
