@@ -1,1 +1,78 @@
-//! Placeholder header, replaced as the crate is written.
+//! Asynchronous compatibility of a system of machines: bounded exploration, k-multiparty compatibility
+//! (paper `003`), and a witness for every negative answer. Pure: no I/O, no clock.
+//!
+//! [`check`](check()) is the one call. It compiles the system ([`model`]), explores it bound after bound with a
+//! reduction plugged into one search loop, asks every property of each explored graph at once
+//! ([`properties`]), and concludes ([`verdict`]): *safe* for every bound by Theorem 5, *unsafe* with a real
+//! execution ([`witness`]) and the reason why the bound does not matter, or *unknown* with the reason and
+//! what would help.
+//!
+//! ```
+//! use referee_check::{Options, Verdict, check, generate};
+//!
+//! let report = check(&generate::exchange(2, 2, 1), &Options::default(), None, &mut ());
+//! assert!(matches!(report.verdict, Verdict::Safe { k: 2, .. }));
+//! ```
+//!
+//! What is deliberately absent: reading files, drawing diagrams (a [`Witness`] has all it takes), printing.
+//! What each answer rests on is in `docs/theory.md`; where it stops, in `docs/limits.md`.
+
+pub mod agnostic;
+pub mod check;
+pub mod csa;
+mod examine;
+mod explain;
+mod explore;
+mod find;
+pub mod generate;
+mod graph;
+mod layout;
+pub mod model;
+pub mod promela;
+pub mod properties;
+mod reach;
+pub mod report;
+mod saturate;
+mod store;
+pub mod verdict;
+pub mod witness;
+
+pub use agnostic::Agnosticity;
+pub use check::{Options, check};
+pub use csa::{Defect, Shape, Undirected};
+pub use examine::Reduction;
+pub use explore::{Observer, Progress, Stop};
+pub use model::{Model, Semantics, StateKind};
+pub use properties::Property;
+pub use report::{BoundReport, Report};
+pub use verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
+
+const UNLIMITED: explore::Limits<'static> =
+    explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1, stability: true };
+
+/// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
+/// explored, whether or not the reduction is justified for the system.
+#[must_use]
+pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
+    BoundReport::of(&examine::examine(model, bound, reduction, UNLIMITED, &mut ()))
+}
+
+/// Whether each role behaves the same under `k` and `k + 1` (paper `003`, Theorem 3).
+///
+/// # Errors
+/// Why the exploration was stopped.
+pub fn bound_agnosticity(model: &Model, k: u32, max_states: usize) -> Result<Agnosticity, Stop> {
+    let limits = explore::Limits { states: max_states, ..UNLIMITED };
+    agnostic::agnosticity(model, k, limits, &mut ())
+}
+
+/// Only explores `model` under `bound`, with up to `threads` threads where there is no reduction: every
+/// property of the report is `None`.
+#[must_use]
+pub fn explore_bound(model: &Model, bound: u32, reduction: Reduction, threads: usize) -> BoundReport {
+    let limits = explore::Limits { threads, ..UNLIMITED };
+    let explore::Explored { graph, stopped } =
+        examine::search(model, bound, None, reduction, limits, &mut ());
+    BoundReport::of(&examine::Examined { graph, reduction, stopped, telling: false, answers: None })
+}

@@ -5,4 +5,5 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod generate;
 pub(crate) mod show;

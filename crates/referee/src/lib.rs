@@ -14,6 +14,7 @@
 //! assert_eq!(system.machines().len(), 2);
 //! ```
 
+pub use referee_check as check;
 pub use referee_draw as draw;
 pub use referee_syntax as syntax;
 pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity, parse};

@@ -10,7 +10,7 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, show};
+use command::{check, completions, demo, explain, fmt, generate, show};
 
 /// Check, guard and watch communication protocols.
 ///
@@ -29,12 +29,13 @@ enum Command {
     Show(show::Arguments),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
+    Generate(generate::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
 }
 
 /// What a command came to; the numbers are part of the contract with scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// All holds.
     Holds = 0,
@@ -42,6 +43,21 @@ pub(crate) enum Outcome {
     Violated = 1,
     /// The input or the call is wrong.
     WrongInput = 2,
+    /// There is no answer within the bound given.
+    NoAnswer = 3,
+}
+
+impl Outcome {
+    /// What two outcomes come to together: wrong input first, then violations, then missing answers.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let rank = |outcome| match outcome {
+            Self::Holds => 0,
+            Self::NoAnswer => 1,
+            Self::Violated => 2,
+            Self::WrongInput => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
 }
 
 fn main() -> ExitCode {
@@ -51,6 +67,7 @@ fn main() -> ExitCode {
         Command::Show(arguments) => show::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     };

@@ -1,7 +1,7 @@
 //! What people see: diagnostics with their place in the text, colours only where they help.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
@@ -16,6 +16,7 @@ pub(crate) fn stdout() -> impl io::Write {
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const SOFT: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
 
@@ -102,11 +103,6 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// Whether standard output is a terminal.
-pub(crate) fn to_terminal() -> bool {
-    io::stdout().is_terminal()
 }
 
 /// Shows the errors of `read` on standard error.

@@ -5,6 +5,7 @@ pub mod local;
 pub mod machine;
 pub mod relative;
 pub mod sequence;
+pub mod witness;
 
 use referee_theory::{Message, Vocabulary};
 

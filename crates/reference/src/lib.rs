@@ -1,6 +1,17 @@
-//! Slow and obviously right: the papers' definitions transcribed literally. Never a dependency of the product.
+//! Slow and obviously right: the papers' definitions transcribed literally.
 //!
-//! Nothing here is fast and nothing here is shared with the product: each function is meant to be read beside
-//! the definition it cites. Terms are walked by recursion: keep them small.
+//! Nothing here is fast and nothing here is shared with the product: each function is meant to be read
+//! beside the definition it cites. Tests compare the product with it. Never a dependency of the product.
+//!
+//! Types are boxed trees with names, as in the papers, where `referee-theory` has arenas of numbers:
+//! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
+//! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
+//! machines, explored naively; [`stmonitor`] the calculi of processes and monitors.
 
+pub mod automaton;
+pub mod global;
+pub mod kmc;
+pub mod local;
+pub mod relative;
+pub mod session;
 pub mod stmonitor;

@@ -30,7 +30,7 @@ pub struct ProjectedProtocol {
     /// Its name.
     pub name: Option<Arc<str>>,
     /// The protocol.
-    pub global: GlobalType,
+    pub global: Arc<GlobalType>,
     /// One machine per role, or the roles that have none.
     pub local: Result<System, Vec<ProjectionError>>,
     /// One relative type per pair of participants, or the pairs that have none.
@@ -48,7 +48,7 @@ impl Analysis {
                 let Some(global) = &protocol.global else { continue };
                 let projected = ProjectedProtocol {
                     name: protocol.name.clone(),
-                    global: global.clone(),
+                    global: Arc::clone(global),
                     local: global.project_all(),
                     relative: global.relative_all(),
                 };

@@ -45,7 +45,7 @@ pub struct GlobalProtocol {
     /// Which projections its language demands.
     pub demands: Demands,
     /// The protocol; `None` when errors prevented it.
-    pub global: Option<GlobalType>,
+    pub global: Option<Arc<GlobalType>>,
     /// The names it uses, also when `global` is `None`.
     pub vocabulary: Arc<Vocabulary>,
     /// Predicates that monitors must be given.

@@ -66,6 +66,12 @@ pub fn parse_prefix(text: &str, base: u32, dialect: Dialect) -> Result<(Expr, us
     parser::parse_prefix(text, base, dialect)
 }
 
+/// Where the tokens of `text` are: what is between them is blank or comment.
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> impl Iterator<Item = std::ops::Range<usize>> {
+    use logos::Logos as _;
+    lexer::Token::lexer_with_extras(text, dialect).spanned().map(|(_, range)| range)
+}
+
 /// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {

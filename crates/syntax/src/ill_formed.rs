@@ -28,7 +28,7 @@ use crate::diagnostics::rf0309_maybe_unbound::maybe_unbound;
 use crate::diagnostics::rf0310_nobody_can_check::{cannot_compute, nobody_can_check};
 use crate::diagnostics::rf0311_external_predicate::external_predicate;
 use crate::diagnostics::rf0312_recursion_data::{wrong_number_of_values, wrong_type_of_value};
-use crate::diagnostics::rf0402_send_or_receive::undecided;
+use crate::diagnostics::rf0402_send_or_receive::{UnseenChoice, undecided};
 use crate::diagnostics::rf0410_hidden_dependency::{HiddenDependency, hidden_dependency, several_receivers};
 use crate::diagnostics::{
     Code, Diagnostic, rf0401_end_or_action, rf0402_send_or_receive, rf0403_different_senders,
@@ -93,15 +93,15 @@ pub fn projection(
         }
     };
     let (left, right) = (say(error.left), say(error.right));
-    let choice = error.choice.map(|choice| {
-        let branch = |(message, origin)| (origins.span(origin), vocabulary.label_of(message).to_string());
-        let chooser = vocabulary.role_name(choice.sender).to_string();
-        (origins.span(choice.origin), chooser, branch(choice.left), branch(choice.right))
-    });
-    let span = match &choice {
-        Some((span, ..)) => *span,
+    let span = match &error.choice {
+        Some(choice) => origins.span(choice.origin),
         None => left.0.or(right.0).unwrap_or(fallback),
     };
+    let choice = error.choice.map(|choice| UnseenChoice {
+        chooser: vocabulary.role_name(choice.sender).to_owned(),
+        left: origins.span(choice.left.1),
+        right: origins.span(choice.right.1),
+    });
     undecided(code, span, role, left, right, choice)
 }
 

@@ -16,6 +16,7 @@ pub mod ill_formed;
 pub mod kmc;
 pub mod language;
 pub mod payload;
+pub mod print;
 mod scope;
 pub mod scr;
 pub mod source;

@@ -7,16 +7,19 @@
 use std::sync::Arc;
 
 use referee_theory::expr::Scope;
-use referee_theory::{GlobalType, Vocabulary};
+use referee_theory::{Global, GlobalType, Vocabulary};
+use rustc_hash::FxHashSet;
 
 pub mod ast;
 mod cursor;
 mod flatten;
+mod format;
 mod graph;
 mod lower;
 mod names;
 mod parser;
 mod token;
+mod written;
 
 use ast::{Protocol, ProtocolKind};
 use names::{Names, ProtocolId};
@@ -28,7 +31,9 @@ use crate::ill_formed;
 use crate::language::Language;
 use crate::source::Origins;
 
+pub use format::format;
 pub use parser::parse as parse_module;
+pub(crate) use token::is_word;
 
 /// Reads a `.scr` text.
 #[must_use]
@@ -68,17 +73,15 @@ fn lower_protocol(
         diagnostics.extend(found);
         global = flattened;
     }
-    let mut externals = names.externals.clone();
-    let mut enforcement = Vec::new();
+    let (mut externals, mut enforcement) = (Vec::new(), Vec::new());
     if let Some(global) = &mut global {
-        let mut scope = Scope::new();
-        names.signatures().for_each(|(name, signature)| scope.declare(name, signature));
-        let assertions = global.check_assertions(&scope);
+        let called = called(global);
+        let assertions = global.check_assertions(&scope(names, &called));
         let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
         diagnostics.extend(wrong);
         enforcement = EnforcedAssertion::all(global, &assertions);
         global.enforce(&assertions);
-        externals.retain(|external| uses(global, &external.name));
+        externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));
     }
@@ -86,7 +89,7 @@ fn lower_protocol(
         name: Some(Arc::clone(&declaration.name.text)),
         auxiliary: declaration.kind == ProtocolKind::Auxiliary,
         demands: if names.nested_mode { Demands::Local } else { Demands::Either },
-        global,
+        global: global.map(Arc::new),
         vocabulary,
         externals,
         enforcement,
@@ -95,11 +98,34 @@ fn lower_protocol(
     (protocol, diagnostics)
 }
 
-/// Whether an assertion of `global` calls the predicate `name`.
-fn uses(global: &GlobalType, name: &str) -> bool {
+/// The predicates that `global` calls, in assertions or in the data of its recursions.
+fn called(global: &GlobalType) -> FxHashSet<Arc<str>> {
+    let mut called = FxHashSet::default();
     let vocabulary = global.vocabulary();
-    let mut assertions = vocabulary.messages().filter_map(|m| vocabulary.spec(m).assertion.as_ref());
-    assertions.any(|assertion| assertion.externals().contains(name))
+    for message in vocabulary.messages() {
+        called.extend(vocabulary.spec(message).assertion.iter().flat_map(|expr| expr.externals()));
+    }
+    for (_, node) in global.nodes() {
+        match node {
+            Global::Rec(rec) => called.extend(rec.parameters.iter().flat_map(|p| p.initial.externals())),
+            Global::Call(call) => called.extend(call.arguments.iter().flat_map(|expr| expr.externals())),
+            Global::End | Global::Exchange(_) => {}
+        }
+    }
+    called
+}
+
+/// What assertions may call. Where all is well, what they do call: a module may have thousands of protocols
+/// and of predicates.
+fn scope(names: &Names<'_>, called: &FxHashSet<Arc<str>>) -> Scope {
+    let mut scope = Scope::new();
+    let all_known = called.iter().all(|name| names.has_external(name));
+    for (name, signature) in names.signatures() {
+        if !all_known || called.contains(name) {
+            scope.declare(name, signature);
+        }
+    }
+    scope
 }
 
 fn unused_roles<'a>(
@@ -107,10 +133,9 @@ fn unused_roles<'a>(
     declaration: &'a Protocol,
     vocabulary: &'a Vocabulary,
 ) -> impl Iterator<Item = Diagnostic> + use<'a> {
-    let participants = global.participants();
+    let participants: FxHashSet<&str> =
+        global.participants().into_iter().map(|role| vocabulary.role_name(role)).collect();
     let empty = participants.is_empty();
-    declaration.roles.iter().filter_map(move |role| {
-        let used = participants.iter().any(|p| vocabulary.role_name(*p) == &*role.text);
-        (!used && !empty).then(|| unused_role(role.span, &role.text))
-    })
+    let unused = declaration.roles.iter().filter(move |role| !empty && !participants.contains(&*role.text));
+    unused.map(|role| unused_role(role.span, &role.text))
 }

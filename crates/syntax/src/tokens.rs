@@ -36,6 +36,9 @@ pub(crate) enum Bracket {
     Close,
 }
 
+/// After so many places that are no tokens the text is of another kind altogether: the rest is counted.
+const MOST_LEXICAL: usize = 20;
+
 /// Why a piece of text is no token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LexError {
@@ -48,7 +51,6 @@ pub(crate) enum LexError {
         closing: &'static str,
     },
     /// A string without its closing quote.
-    #[allow(dead_code, reason = "for languages with strings")]
     String,
 }
 
@@ -81,6 +83,8 @@ where
         };
         // Neighbouring characters that are no tokens are one mistake.
         let mut bad_until = None;
+        let mut mistakes = 0_usize;
+        let mut last_mistake = Span::default();
         let mut lexer = T::lexer(text);
         while let Some(result) = lexer.next() {
             let range = lexer.span();
@@ -91,11 +95,20 @@ where
                     if bad_until != Some(range.start) {
                         cursor.damaged.push(cursor.tokens.len());
                         let found = text[range.clone()].chars().next().unwrap_or(' ');
-                        cursor.diagnostics.push(describe(error, span, found));
+                        mistakes += 1;
+                        last_mistake = span;
+                        if mistakes <= MOST_LEXICAL {
+                            cursor.diagnostics.push(describe(error, span, found));
+                        }
                     }
                     bad_until = Some(range.end);
                 }
             }
+        }
+        if mistakes > MOST_LEXICAL {
+            let message = format!("and {} more places like these, up to here", mistakes - MOST_LEXICAL);
+            let more = rf0001_unexpected_character::CODE.at(last_mistake, message);
+            cursor.diagnostics.push(more.help("is this file really written in this language?"));
         }
         cursor
     }
@@ -162,12 +175,6 @@ impl<'a, T: Token> Cursor<'a, T> {
     /// The text of the token after `n` others; empty at the end.
     pub(crate) fn text_nth(&self, n: usize) -> &'a str {
         self.text_of(self.span_nth(n))
-    }
-
-    /// The whole text.
-    #[allow(dead_code, reason = "for languages with parts in another language")]
-    pub(crate) fn source(&self) -> &'a str {
-        self.text
     }
 
     /// Takes the next token, whatever it is, and gives its place.
@@ -317,10 +324,23 @@ where
     }
 }
 
-/// For a lexer that has read a comment of another language up to the end of the line: it is one mistake.
-pub(crate) fn foreign_comment<'a, T>(_: &mut Lexer<'a, T>) -> Result<(), LexError>
+/// For a lexer that has read a line after `--`, `//` or `#`, in a language whose comments begin with `--`.
+pub(crate) fn dash_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
 where
     T: Logos<'a, Source = str>,
 {
-    Err(LexError::Character)
+    own_comment(lexer.slice(), "--")
+}
+
+/// As [`dash_comment`], where comments begin with `//`.
+pub(crate) fn slash_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
+where
+    T: Logos<'a, Source = str>,
+{
+    own_comment(lexer.slice(), "//")
+}
+
+/// The comment of another language is one mistake, whatever it says.
+fn own_comment(line: &str, opening: &str) -> Result<(), LexError> {
+    if line.starts_with(opening) { Ok(()) } else { Err(LexError::Character) }
 }

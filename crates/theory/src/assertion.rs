@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::expr::{self, Expr, InferredExternal, Scope, TypeError};
+use crate::expr::{self, Environment, Expr, InferredExternal, Lookup, Scope, TypeError};
 use crate::global::{Global, GlobalType, NodeId};
 use crate::payload::Type;
 use crate::vocabulary::{Field, Origin, Role};
@@ -175,6 +175,36 @@ impl GlobalType {
     }
 }
 
+/// Variables, each with the roles that know it.
+type Known = Vec<(Arc<str>, FxHashSet<Role>)>;
+
+/// The variables an expression may use, with their types.
+type Variables = Vec<(Arc<str>, Type)>;
+
+/// What one expression may refer to: its variables, and the predicates declared for all.
+struct InScope<'a> {
+    variables: Variables,
+    declared: &'a Scope,
+}
+
+impl Environment for InScope<'_> {
+    fn variable(&self, name: &str) -> Option<Type> {
+        self.variables.iter().find(|(known, _)| &**known == name).map(|(_, ty)| ty.clone())
+    }
+
+    fn external(&self, name: &str) -> Lookup {
+        self.declared.external(name)
+    }
+
+    fn variables(&self) -> Vec<Arc<str>> {
+        self.variables.iter().map(|(name, _)| Arc::clone(name)).collect()
+    }
+
+    fn externals(&self) -> Vec<Arc<str>> {
+        self.declared.externals()
+    }
+}
+
 struct Checker<'a> {
     global: &'a GlobalType,
     reaching: FxHashMap<Arc<str>, FxHashMap<NodeId, Reaching>>,
@@ -188,8 +218,8 @@ impl Checker<'_> {
         let branch = &exchange.branches[index];
         let spec = self.global.vocabulary().spec(branch.message);
         let Some(assertion) = &spec.assertion else { return };
-        let (scope, known) = self.environment(node, assertion, &spec.fields);
-        self.check(assertion, &scope);
+        let (variables, known) = self.environment(node, assertion, &spec.fields);
+        self.check(assertion, variables);
         let lacking = |role: Role| -> Vec<Arc<str>> {
             known.iter().filter(|(_, roles)| !roles.contains(&role)).map(|(v, _)| Arc::clone(v)).collect()
         };
@@ -225,8 +255,8 @@ impl Checker<'_> {
             Global::End | Global::Exchange(_) => return,
         };
         for (parameter, value) in parameters.iter().zip(values) {
-            let (scope, known) = self.environment(node, value, &[]);
-            match expr::check(value, &scope) {
+            let (variables, known) = self.environment(node, value, &[]);
+            match expr::check(value, &InScope { variables, declared: &self.scope }) {
                 Ok(checked) if checked.ty != parameter.ty => {
                     self.result.errors.push(AssertionError::WrongTypeOfValue {
                         expr: Arc::clone(value),
@@ -252,8 +282,8 @@ impl Checker<'_> {
         }
     }
 
-    fn check(&mut self, assertion: &Expr, scope: &Scope) {
-        match expr::check_assertion(assertion, scope) {
+    fn check(&mut self, assertion: &Expr, variables: Variables) {
+        match expr::check_assertion(assertion, &InScope { variables, declared: &self.scope }) {
             Ok(inferred) => {
                 self.scope.adopt(inferred.iter().cloned());
                 for external in inferred {
@@ -272,17 +302,12 @@ impl Checker<'_> {
 
     /// The types of the variables that `expr` may use at `node`, and for each that is not a field of its own
     /// message the roles that know it.
-    fn environment(
-        &mut self,
-        node: NodeId,
-        expr: &Arc<Expr>,
-        own: &[Field],
-    ) -> (Scope, Vec<(Arc<str>, FxHashSet<Role>)>) {
-        let mut scope = self.scope.clone();
+    fn environment(&mut self, node: NodeId, expr: &Arc<Expr>, own: &[Field]) -> (Variables, Known) {
+        let mut variables = Variables::new();
         let mut known = Vec::new();
         for variable in expr.free_variables() {
             if let Some(field) = own.iter().find(|field| field.name.as_ref() == Some(&variable)) {
-                scope.bind(&variable, field.ty.clone());
+                variables.push((variable, field.ty.clone()));
                 continue;
             }
             let Some(reaching) = self.reaching.get(&variable).and_then(|at| at.get(&node)) else { continue };
@@ -291,10 +316,10 @@ impl Checker<'_> {
                 // Unbound on every way: for suggestions, offer what this message binds.
                 own.iter()
                     .filter_map(|f| Some((f.name.as_ref()?, &f.ty)))
-                    .for_each(|(n, t)| scope.bind(n, t.clone()));
+                    .for_each(|(n, t)| variables.push((Arc::clone(n), t.clone())));
                 continue;
             };
-            scope.bind(&variable, first.ty.clone());
+            variables.push((Arc::clone(&variable), first.ty.clone()));
             if let Some(other) = sites.clone().find(|site| site.ty != first.ty) {
                 self.result.errors.push(AssertionError::Ambiguous {
                     expr: Arc::clone(expr),
@@ -313,6 +338,6 @@ impl Checker<'_> {
             sites.for_each(|Site { roles: also, .. }| roles.retain(|role| also.contains(role)));
             known.push((variable, roles));
         }
-        (scope, known)
+        (variables, known)
     }
 }

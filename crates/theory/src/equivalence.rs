@@ -20,14 +20,17 @@ impl SessionType {
     pub fn same_behaviour(&self, other: &Self) -> bool {
         let offset = self.node_count();
         let mut classes = UnionFind::new(offset + other.node_count());
+        let (lefts, rights) = (self.unfoldings(), other.unfoldings());
         let mut pending = vec![(self.root(), other.root())];
         while let Some((left, right)) = pending.pop() {
-            let (left, right) = (self.unfold(left), other.unfold(right));
+            let (left, right) = (lefts[left.index()], rights[right.index()]);
             if !classes.union(left.index(), offset + right.index()) {
                 continue;
             }
             match (self.node(left), other.node(right)) {
                 (Session::End, Session::End) => {}
+                (Session::End, Session::Choice(none)) | (Session::Choice(none), Session::End)
+                    if none.is_empty() => {}
                 (Session::Choice(a), Session::Choice(b)) if a.len() == b.len() => {
                     let (a, b) = (self.sorted(a), self.sorted(b));
                     for (a, b) in a.into_iter().zip(b) {
@@ -126,8 +129,8 @@ impl Graph {
     /// The block of each state in the coarsest partition whose blocks have equal signatures, a signature
     /// being the set of (action, block of the target).
     ///
-    /// Only states with a successor that changed its block are looked at again, and when a block splits the
-    /// part that was not looked at (or else the largest) keeps its number, so few states ever change.
+    /// Only states with a successor that changed its block are looked at again, and when a block splits its
+    /// largest part keeps the number, so that each state changes its block a logarithmic number of times.
     fn coarsest_partition(&self) -> Vec<u32> {
         let mut block = vec![0; self.successors.len()];
         let mut block_size = vec![self.successors.len()];
@@ -149,13 +152,24 @@ impl Graph {
                 for &state in touched {
                     groups.entry(self.signature(state, &block)).or_default().push(state);
                 }
+                // Of the parts, the largest stays: each time a state moves, its block has at most halved.
                 let untouched = block_size[old as usize] - touched.len();
-                let keeper = if untouched > 0 {
-                    let member = untouched_member(&mut members[old as usize], |s| block[s] == old, &is_dirty);
-                    member.map(|state| self.signature(state, &block))
-                } else {
-                    groups.iter().max_by_key(|(key, group)| (group.len(), *key)).map(|(key, _)| key.clone())
-                };
+                let mut keeper =
+                    groups.iter().max_by_key(|(key, group)| (group.len(), *key)).map(|(key, _)| key.clone());
+                if untouched > 0
+                    && let Some(member) =
+                        untouched_member(&mut members[old as usize], |s| block[s] == old, &is_dirty)
+                {
+                    let signature = self.signature(member, &block);
+                    let largest = keeper.as_ref().map_or(0, |key| groups[key].len());
+                    let alike = groups.entry(signature.clone()).or_default();
+                    if untouched + alike.len() >= largest {
+                        keeper = Some(signature);
+                    } else {
+                        let still_here = |&&s: &&u32| block[s as usize] == old && !is_dirty[s as usize];
+                        alike.extend(members[old as usize].iter().filter(still_here));
+                    }
+                }
                 let mut leaving: Vec<_> =
                     groups.into_iter().filter(|(key, _)| Some(key) != keeper.as_ref()).collect();
                 leaving.sort_unstable();

@@ -172,7 +172,8 @@ impl Machine {
 #[derive(Clone, Debug)]
 pub struct MachineBuilder {
     role: Role,
-    outgoing: Vec<Vec<Transition>>,
+    states: u32,
+    transitions: Vec<(State, Transition)>,
     names: Option<Vec<Arc<str>>>,
 }
 
@@ -181,13 +182,13 @@ impl MachineBuilder {
     /// [`finish_from`](Self::finish_from) says otherwise.
     #[must_use]
     pub fn new(role: Role) -> Self {
-        Self { role, outgoing: Vec::new(), names: None }
+        Self { role, states: 0, transitions: Vec::new(), names: None }
     }
 
     /// A new state without transitions.
     pub fn add_state(&mut self) -> State {
-        let state = State(u32::try_from(self.outgoing.len()).unwrap_or(u32::MAX));
-        self.outgoing.push(Vec::new());
+        let state = State(self.states);
+        self.states += 1;
         if let Some(names) = &mut self.names {
             names.push(format!("q{}", state.0).into());
         }
@@ -197,7 +198,7 @@ impl MachineBuilder {
     /// A new state that the text calls `name`.
     pub fn add_named_state(&mut self, name: &str) -> State {
         if self.names.is_none() {
-            let earlier = 0..self.outgoing.len();
+            let earlier = 0..self.states;
             self.names = Some(earlier.map(|index| format!("q{index}").into()).collect());
         }
         let state = self.add_state();
@@ -209,13 +210,13 @@ impl MachineBuilder {
 
     /// Adds `transition` to what can happen in `source`.
     pub fn add_transition(&mut self, source: State, transition: Transition) {
-        self.outgoing[source.index()].push(transition);
+        self.transitions.push((source, transition));
     }
 
     /// How many states were added so far.
     #[must_use]
     pub fn state_count(&self) -> usize {
-        self.outgoing.len()
+        self.states as usize
     }
 
     /// The machine that starts in the first state added.
@@ -227,17 +228,37 @@ impl MachineBuilder {
     /// The machine that starts in `initial`.
     #[must_use]
     pub fn finish_from(self, initial: State) -> Machine {
-        if self.outgoing.is_empty() {
+        if self.states == 0 {
             return Machine::idle(self.role);
         }
+        let count = self.states as usize;
+        // Where the transitions of each state begin, once they are grouped by source.
+        let mut starts = vec![0_u32; count + 1];
+        for (source, _) in &self.transitions {
+            starts[source.index() + 1] += 1;
+        }
+        for state in 0..count {
+            starts[state + 1] += starts[state];
+        }
+        let mut grouped = vec![0_u32; self.transitions.len()];
+        let mut free = starts.clone();
+        for (index, (source, _)) in (0..).zip(&self.transitions) {
+            let slot = &mut free[source.index()];
+            grouped[*slot as usize] = index;
+            *slot += 1;
+        }
+        let outgoing = |state: State| {
+            let range = starts[state.index()] as usize..starts[state.index() + 1] as usize;
+            grouped[range].iter().map(|&index| &self.transitions[index as usize].1)
+        };
         const UNSEEN: u32 = u32::MAX;
-        let mut number = vec![UNSEEN; self.outgoing.len()];
+        let mut number = vec![UNSEEN; count];
         let mut order = vec![initial];
         number[initial.index()] = 0;
         let mut next = 0;
         while let Some(&state) = order.get(next) {
             next += 1;
-            for transition in &self.outgoing[state.index()] {
+            for transition in outgoing(state) {
                 let slot = &mut number[transition.target.index()];
                 if *slot == UNSEEN {
                     *slot = u32::try_from(order.len()).unwrap_or(UNSEEN);
@@ -246,13 +267,11 @@ impl MachineBuilder {
             }
         }
         let mut offsets = Vec::with_capacity(order.len() + 1);
-        let mut transitions = Vec::new();
+        let mut transitions = Vec::with_capacity(self.transitions.len());
         offsets.push(0);
         for &state in &order {
-            transitions.extend(self.outgoing[state.index()].iter().map(|transition| Transition {
-                target: State(number[transition.target.index()]),
-                ..*transition
-            }));
+            let renumbered = |t: &Transition| Transition { target: State(number[t.target.index()]), ..*t };
+            transitions.extend(outgoing(state).map(renumbered));
             offsets.push(u32::try_from(transitions.len()).unwrap_or(u32::MAX));
         }
         let names =

@@ -18,14 +18,18 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::global::{Global, GlobalType, NodeId};
 use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition};
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+#[cfg(test)]
+mod tests;
 
-/// Projections with more states than this are refused: subsets can be exponentially many.
+/// Projections with more states than this, and more than the protocol has places, are refused: subsets can
+/// be exponentially many.
 const MAX_STATES: usize = 1 << 20;
 
 /// What a role may be in front of: an element of a state of the projection.
@@ -39,7 +43,50 @@ enum Item {
     Receive(NodeId, u32),
 }
 
-type Items = Rc<[Item]>;
+/// A state of the projection: sorted, without repetitions. Nearly always there is just one item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Items {
+    One(Item),
+    Several(Rc<[Item]>),
+}
+
+impl Items {
+    fn new(mut items: Vec<Item>) -> Self {
+        items.sort_unstable();
+        items.dedup();
+        match items[..] {
+            [item] => Self::One(item),
+            _ => Self::Several(items.into()),
+        }
+    }
+
+    fn as_slice(&self) -> &[Item] {
+        match self {
+            Self::One(item) => std::slice::from_ref(item),
+            Self::Several(items) => items,
+        }
+    }
+}
+
+/// A transition of the projection, and the nodes it may lead to.
+struct Merged {
+    action: Action,
+    peer: Role,
+    message: Message,
+    origin: Origin,
+    nexts: SmallVec<[NodeId; 1]>,
+}
+
+/// Two items of one state that cannot be merged.
+struct Disagreement(Conflict, Item, Item);
+
+/// What a role sees of a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    action: Action,
+    peer: Role,
+    label: Label,
+}
 
 /// Why a global type has no projection onto a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +157,7 @@ impl GlobalType {
     /// # Errors
     /// When the role would have to behave differently after choices it cannot tell apart.
     pub fn project(&self, role: Role) -> Result<Machine, ProjectionError> {
-        Projection { global: self, role, closures: FxHashMap::default() }.run()
+        Projection::new(self, role).run()
     }
 
     /// The system of all roles' machines.
@@ -133,31 +180,49 @@ impl GlobalType {
 struct Projection<'a> {
     global: &'a GlobalType,
     role: Role,
+    /// How many states there may be.
+    max_states: usize,
+    /// Where the role is sure to be led from each node: see [`Projection::head`].
+    heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
     closures: FxHashMap<NodeId, Items>,
 }
 
-impl Projection<'_> {
+impl<'a> Projection<'a> {
+    fn new(global: &'a GlobalType, role: Role) -> Self {
+        let nodes = global.node_count();
+        let max_states = MAX_STATES.max(nodes);
+        Self { global, role, max_states, heads: vec![None; nodes], closures: FxHashMap::default() }
+    }
+
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        // How each state was found first, to explain what is wrong with it.
+        let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
         let initial = self.closure(self.global.root());
-        numbers.insert(Rc::clone(&initial), builder.add_state());
-        queue.push_back(initial);
-        while let Some(items) = queue.pop_front() {
-            let source = numbers[&items];
-            for (action, peer, message, origin, nexts) in self.merge(&items)? {
+        let source = builder.add_state();
+        numbers.insert(initial.clone(), source);
+        queue.push_back((initial, source));
+        while let Some((items, source)) = queue.pop_front() {
+            let merged = self
+                .merge(items.as_slice())
+                .map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
+            for Merged { action, peer, message, origin, nexts } in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
                     Some(&known) => known,
                     None => {
-                        if numbers.len() >= MAX_STATES {
-                            return Err(self.conflict(Conflict::TooLarge, items[0], items[0]));
+                        if numbers.len() >= self.max_states {
+                            let disagreement = Disagreement(Conflict::TooLarge, Item::End, Item::End);
+                            return Err(self.explain(&disagreement, source, &came_from));
                         }
                         let fresh = builder.add_state();
-                        numbers.insert(Rc::clone(&target_items), fresh);
-                        queue.push_back(target_items);
+                        let step = Step { action, peer, label: self.global.vocabulary().label(message) };
+                        came_from.push(Some((source, step)));
+                        numbers.insert(target_items.clone(), fresh);
+                        queue.push_back((target_items, fresh));
                         fresh
                     }
                 };
@@ -168,41 +233,42 @@ impl Projection<'_> {
     }
 
     /// The transitions of the state `items`, each with the nodes it may lead to.
-    #[expect(clippy::type_complexity, reason = "private, and a struct would only name the tuple")]
-    fn merge(
-        &self,
-        items: &[Item],
-    ) -> Result<Vec<(Action, Role, Message, Origin, Vec<NodeId>)>, ProjectionError> {
+    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, Disagreement> {
         let Some(&first) = items.first() else { return Ok(Vec::new()) };
         let vocabulary = self.global.vocabulary();
         // Transitions in the order of the text; the map finds the one that a further item joins.
-        let mut merged: Vec<(Action, Role, Message, Origin, Vec<NodeId>)> = Vec::new();
+        let mut merged: Vec<Merged> = Vec::new();
         let mut by_label: BTreeMap<(Role, Label), usize> = BTreeMap::new();
         for &item in items {
             match (first, item) {
                 (Item::End, Item::End) => {}
                 (Item::End, _) | (_, Item::End) => {
-                    return Err(self.conflict(Conflict::EndOrAction, first, item));
+                    return Err(Disagreement(Conflict::EndOrAction, first, item));
                 }
                 (Item::Send(_), Item::Send(node)) => {
                     let exchange = self.exchange(node);
                     if item != first && exchange.branches.len() != merged.len() {
-                        return Err(self.conflict(Conflict::DifferentSends, first, item));
+                        return Err(Disagreement(Conflict::DifferentSends, first, item));
                     }
                     for (index, branch) in exchange.branches.iter().enumerate() {
                         let key = (branch.receiver, vocabulary.label(branch.message));
                         let message = self.global.message_as_checked((node, index), branch.message, true);
                         if item == first {
                             by_label.insert(key, merged.len());
-                            let receiver = branch.receiver;
-                            merged.push((Action::Send, receiver, message, branch.origin, vec![branch.next]));
+                            merged.push(Merged {
+                                action: Action::Send,
+                                peer: branch.receiver,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            });
                             continue;
                         }
                         match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                            Some(known) if vocabulary.same_signature(known.2, message) => {
-                                known.4.push(branch.next);
+                            Some(known) if vocabulary.same_signature(known.message, message) => {
+                                known.nexts.push(branch.next);
                             }
-                            _ => return Err(self.conflict(Conflict::DifferentSends, first, item)),
+                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
                         }
                     }
                 }
@@ -210,7 +276,7 @@ impl Projection<'_> {
                     let exchange = self.exchange(node);
                     let branch = &exchange.branches[index as usize];
                     if exchange.sender != self.sender_of(first) {
-                        return Err(self.conflict(Conflict::DifferentSenders, first, item));
+                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
                     }
                     let key = (exchange.sender, vocabulary.label(branch.message));
                     let message =
@@ -218,27 +284,34 @@ impl Projection<'_> {
                     match by_label.get(&key).map(|&slot| &mut merged[slot]) {
                         None => {
                             by_label.insert(key, merged.len());
-                            let sender = exchange.sender;
-                            merged.push((Action::Receive, sender, message, branch.origin, vec![branch.next]));
+                            merged.push(Merged {
+                                action: Action::Receive,
+                                peer: exchange.sender,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            });
                         }
                         Some(known) => {
-                            if !vocabulary.same_signature(known.2, message) {
+                            if !vocabulary.same_signature(known.message, message) {
                                 let (bare, other) = (
-                                    vocabulary.without_assertion(known.2),
+                                    vocabulary.without_assertion(known.message),
                                     vocabulary.without_assertion(message),
                                 );
                                 if !vocabulary.same_signature(bare, other) {
-                                    return Err(self.conflict(Conflict::DifferentPayloads, first, item));
+                                    let same_label = |&&other: &&Item| self.label_of(other) == Some(key.1);
+                                    let other = items.iter().find(same_label).copied().unwrap_or(first);
+                                    return Err(Disagreement(Conflict::DifferentPayloads, other, item));
                                 }
                                 // The receiver cannot tell which assertion applies; the sender can.
-                                known.2 = bare;
+                                known.message = bare;
                             }
-                            known.4.push(branch.next);
+                            known.nexts.push(branch.next);
                         }
                     }
                 }
                 (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
-                    return Err(self.conflict(Conflict::SendOrReceive, first, item));
+                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
                 }
             }
         }
@@ -251,27 +324,60 @@ impl Projection<'_> {
         }
         let mut all: Vec<Item> = Vec::new();
         for &node in nodes {
-            all.extend_from_slice(&self.closure(node));
+            all.extend_from_slice(self.closure(node).as_slice());
         }
-        all.sort_unstable();
-        all.dedup();
-        all.into()
+        Items::new(all)
+    }
+
+    /// The first node that `node` leads to where the role acts or others choose without it. Many nodes can
+    /// lead to one, calls to their definition above all: from there on, they are walked once.
+    fn head(&mut self, node: NodeId) -> NodeId {
+        let mut path = Vec::new();
+        let mut at = node;
+        loop {
+            if let Some(known) = self.heads[at.index()] {
+                at = known;
+                break;
+            }
+            let next = match self.global.node(at) {
+                Global::Rec(rec) => rec.body,
+                Global::Call(call) => call.target,
+                Global::Exchange(exchange) => match exchange.branches.as_slice() {
+                    [only] if !exchange.involves(self.role) => only.next,
+                    _ => break,
+                },
+                Global::End => break,
+            };
+            // For now its own head: if the way leads back here, nothing is ever visible.
+            self.heads[at.index()] = Some(at);
+            path.push(at);
+            at = next;
+        }
+        for passed in path {
+            self.heads[passed.index()] = Some(at);
+        }
+        at
     }
 
     /// What the role can be in front of when the protocol is at `start`, sorted.
     fn closure(&mut self, start: NodeId) -> Items {
+        let start = self.head(start);
+        if let Some(item) = self.visible_at_once(start) {
+            return Items::One(item);
+        }
         if let Some(known) = self.closures.get(&start) {
-            return Rc::clone(known);
+            return known.clone();
         }
         let mut items = Vec::new();
         let mut seen = FxHashSet::default();
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
+            let node = self.head(node);
             if !seen.insert(node) {
                 continue;
             }
             if let Some(known) = self.closures.get(&node) {
-                items.extend_from_slice(known);
+                items.extend_from_slice(known.as_slice());
                 continue;
             }
             match self.global.node(node) {
@@ -290,10 +396,21 @@ impl Projection<'_> {
                 }
             }
         }
-        items.sort_unstable();
-        items.dedup();
-        let items: Items = items.into();
-        self.closures.insert(start, Rc::clone(&items));
+        let items = Items::new(items);
+        self.closures.insert(start, items.clone());
         items
+    }
+
+    /// The one thing the role does at `node`, where that is plain to see.
+    fn visible_at_once(&self, node: NodeId) -> Option<Item> {
+        match self.global.node(node) {
+            Global::End => Some(Item::End),
+            Global::Exchange(exchange) if exchange.sender == self.role => Some(Item::Send(node)),
+            Global::Exchange(exchange) => match &exchange.branches[..] {
+                [only] if only.receiver == self.role => Some(Item::Receive(node, 0)),
+                _ => None,
+            },
+            Global::Rec(_) | Global::Call(_) => None,
+        }
     }
 }

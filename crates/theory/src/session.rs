@@ -71,6 +71,9 @@ pub struct SessionType {
     vocabulary: Arc<Vocabulary>,
     role: Role,
     nodes: Vec<Session>,
+    /// For each node, what stands there once definitions and calls are followed.
+    // INVARIANT: as long as `nodes`; every entry is an end or a choice.
+    unfolded: Vec<TermId>,
     root: TermId,
 }
 
@@ -127,7 +130,8 @@ impl SessionTypeBuilder {
     ) -> Result<SessionType, Vec<SessionError>> {
         let errors = unguarded(&self.nodes);
         if errors.is_empty() {
-            Ok(SessionType { vocabulary, role, nodes: self.nodes, root })
+            let unfolded = unfolded(&self.nodes);
+            Ok(SessionType { vocabulary, role, nodes: self.nodes, unfolded, root })
         } else {
             Err(errors)
         }
@@ -140,25 +144,67 @@ fn unguarded(nodes: &[Session]) -> Vec<SessionError> {
     let mut visited_in = vec![None; nodes.len()];
     for start in 0..nodes.len() {
         let mut at = start;
-        let mut last_call = None;
         while visited_in[at].is_none() {
             visited_in[at] = Some(start);
-            match &nodes[at] {
-                Session::Rec { body, .. } => at = body.index(),
-                Session::Call { target, origin } => {
-                    last_call = Some(*origin);
-                    at = target.index();
-                }
-                Session::End | Session::Choice(_) => break,
-            }
+            at = successor(&nodes[at]).map_or(at, TermId::index);
         }
-        if let (Some(call), Session::Rec { origin, .. }) = (last_call, &nodes[at])
-            && visited_in[at] == Some(start)
-        {
-            errors.push(SessionError::Unguarded { definition: *origin, call });
+        if visited_in[at] == Some(start) && successor(&nodes[at]).is_some() {
+            errors.push(describe_cycle(nodes, at));
         }
     }
     errors
+}
+
+/// Follows definitions and calls from every node, each chain once. They end because recursion is guarded.
+fn unfolded(nodes: &[Session]) -> Vec<TermId> {
+    let mut unfolded: Vec<Option<TermId>> = vec![None; nodes.len()];
+    let mut chain = Vec::new();
+    for start in 0..nodes.len() {
+        let mut at = start;
+        let end = loop {
+            if let Some(known) = unfolded[at] {
+                break known;
+            }
+            chain.push(at);
+            match &nodes[at] {
+                Session::Rec { body, .. } => at = body.index(),
+                Session::Call { target, .. } => at = target.index(),
+                Session::End | Session::Choice(_) => break TermId(u32::try_from(at).unwrap_or(u32::MAX)),
+            }
+        };
+        for node in chain.drain(..) {
+            unfolded[node] = Some(end);
+        }
+    }
+    unfolded.into_iter().flatten().collect()
+}
+
+/// Where a definition or a call leads at once.
+fn successor(node: &Session) -> Option<TermId> {
+    match node {
+        Session::Rec { body, .. } => Some(*body),
+        Session::Call { target, .. } => Some(*target),
+        Session::End | Session::Choice(_) => None,
+    }
+}
+
+/// The definition that the cycle through `start` comes to first, and the last call before it.
+fn describe_cycle(nodes: &[Session], start: usize) -> SessionError {
+    let (mut definition, mut call) = (None, None);
+    let mut at = start;
+    loop {
+        match &nodes[at] {
+            Session::Rec { origin, .. } => definition = definition.or(Some(*origin)),
+            Session::Call { origin, .. } => call = Some(*origin),
+            Session::End | Session::Choice(_) => {}
+        }
+        at = successor(&nodes[at]).map_or(start, TermId::index);
+        if at == start {
+            break;
+        }
+    }
+    let known = definition.or(call).unwrap_or(Origin::NONE);
+    SessionError::Unguarded { definition: known, call: call.unwrap_or(known) }
 }
 
 impl SessionType {
@@ -204,31 +250,48 @@ impl SessionType {
                 }
             }
         }
-        Self { vocabulary: Arc::clone(&self.vocabulary), role: peer, nodes, root: self.root }
+        let unfolded = self.unfolded.clone();
+        Self { vocabulary: Arc::clone(&self.vocabulary), role: peer, nodes, unfolded, root: self.root }
     }
 
     /// What stands at `node` once definitions and calls are followed: an end or a choice.
     #[must_use]
-    pub fn unfold(&self, mut node: TermId) -> TermId {
-        // Terminates because recursion is guarded.
-        loop {
-            match self.node(node) {
-                Session::Rec { body, .. } => node = *body,
-                Session::Call { target, .. } => node = *target,
-                Session::End | Session::Choice(_) => return node,
+    pub fn unfold(&self, node: TermId) -> TermId {
+        self.unfolded[node.index()]
+    }
+
+    /// [`unfold`](Self::unfold) of every node, in time linear in the type.
+    pub(crate) fn unfoldings(&self) -> Vec<TermId> {
+        let mut unfolded: Vec<Option<TermId>> = vec![None; self.nodes.len()];
+        let mut chain = Vec::new();
+        for start in 0..self.nodes.len() {
+            let mut at = TermId(u32::try_from(start).unwrap_or(u32::MAX));
+            let end = loop {
+                if let Some(known) = unfolded[at.index()] {
+                    break known;
+                }
+                let Some(next) = successor(self.node(at)) else { break at };
+                chain.push(at);
+                at = next;
+            };
+            unfolded[at.index()] = Some(end);
+            for node in chain.drain(..) {
+                unfolded[node.index()] = Some(end);
             }
         }
+        unfolded.into_iter().flatten().collect()
     }
 
     /// The machine that behaves as this type says.
     #[must_use]
     pub fn machine(&self) -> Machine {
+        let unfolded = self.unfoldings();
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<TermId, State> = FxHashMap::default();
         let mut end = None;
         let mut stack = Vec::new();
         let mut state_of = |term: TermId, builder: &mut MachineBuilder, stack: &mut Vec<TermId>| {
-            let term = self.unfold(term);
+            let term = unfolded[term.index()];
             if matches!(self.node(term), Session::End) {
                 return *end.get_or_insert_with(|| builder.add_state());
             }

@@ -233,6 +233,13 @@ impl Vocabulary {
         self.signatures[message.index()]
     }
 
+    /// The representative of all messages with `message`'s label and payload types: what travels in a channel,
+    /// whatever either side's monitor checks about it.
+    #[must_use]
+    pub fn wire_signature(&self, message: Message) -> Message {
+        self.signature(self.without_assertion(message))
+    }
+
     /// `message` without its assertion.
     #[must_use]
     pub fn without_assertion(&self, message: Message) -> Message {

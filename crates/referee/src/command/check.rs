@@ -9,14 +9,20 @@ use referee::syntax::{GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::{Content, Language, Severity};
 
+mod compatibility;
+
+pub(crate) use compatibility::Answers;
+
 use crate::Outcome;
 use crate::input::{self, Input, Read};
-use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, styled};
+use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
 
 /// Check protocols before anything runs.
 ///
-/// Reports everything that is wrong with each file, with its place and what to do about it; for a correct
-/// protocol, its projections onto roles and pairs of roles.
+/// Reports everything that is wrong with each file, with its place and what to do about it. For what is well
+/// formed: are the components that follow it free of deadlocks, orphan messages and unexpected receptions when
+/// messages travel asynchronously? For every channel size where theory allows it, with a counterexample where
+/// not, and with the reason where the answer is not known.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Files or folders; `-` is standard input.
@@ -28,6 +34,8 @@ pub(crate) struct Arguments {
     /// Text for people, or one JSON document for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    compatibility: compatibility::CompatibilityArguments,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -40,7 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let files = input::files(&arguments.paths)?;
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
-    let mut summary = Summary::default();
+    compatibility::handle_ctrl_c();
+    let mut summary = Summary::new();
     let mut documents = Vec::new();
     let mut out = output::stdout();
     for file in &files {
@@ -50,14 +59,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             Err(error) => {
                 // One bad file among many must not hide what is known about the others.
                 summary.unreadable += 1;
+                summary.outcome = Outcome::WrongInput;
                 output::complain(&error);
                 continue;
             }
         };
-        summary.count(&read);
+        let answers = compatibility::of_file(&read, &arguments.compatibility)?;
+        summary.count(&read, &answers);
         match arguments.format {
-            Format::Json => documents.push(output::json::checked(&read)),
-            Format::Text => out.write_all(report(&read, &renderer).as_bytes())?,
+            Format::Json => documents.push(output::json::checked(&read, &answers)),
+            Format::Text => out.write_all(report(&read, &answers, &renderer).as_bytes())?,
         }
     }
     match arguments.format {
@@ -67,21 +78,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Text => writeln!(out, "{summary}")?,
     }
     out.flush()?;
-    Ok(if summary.errors == 0 && summary.unreadable == 0 { Outcome::Holds } else { Outcome::WrongInput })
+    Ok(summary.outcome)
 }
 
-#[derive(Default)]
 struct Summary {
+    outcome: Outcome,
     files: usize,
     with_errors: usize,
     unreadable: usize,
     errors: usize,
     warnings: usize,
+    is_unsafe: usize,
+    unknown: usize,
 }
 
 impl Summary {
-    fn count(&mut self, read: &Read) {
+    fn new() -> Self {
+        Self {
+            outcome: Outcome::Holds,
+            files: 0,
+            with_errors: 0,
+            unreadable: 0,
+            errors: 0,
+            warnings: 0,
+            is_unsafe: 0,
+            unknown: 0,
+        }
+    }
+
+    fn count(&mut self, read: &Read, answers: &Answers) {
         self.files += 1;
+        let outcome = if read.analysis.is_well_formed() { answers.outcome() } else { Outcome::WrongInput };
+        self.outcome = self.outcome.and(outcome);
+        self.is_unsafe += usize::from(outcome == Outcome::Violated);
+        self.unknown += usize::from(outcome == Outcome::NoAnswer);
         self.with_errors += usize::from(!read.analysis.is_well_formed());
         self.errors += read.analysis.count(Severity::Error);
         self.warnings += read.analysis.count(Severity::Warning);
@@ -98,6 +128,12 @@ impl std::fmt::Display for Summary {
         if self.unreadable > 0 {
             write!(f, ", {}", styled(BAD, format!("{} could not be read", self.unreadable)))?;
         }
+        if self.is_unsafe > 0 {
+            write!(f, ", {}", styled(BAD, format!("{} unsafe", self.is_unsafe)))?;
+        }
+        if self.unknown > 0 {
+            write!(f, ", {} unknown", self.unknown)?;
+        }
         write!(f, "; {}, {}", plural(self.errors, "error"), plural(self.warnings, "warning"))
     }
 }
@@ -107,7 +143,7 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 /// What people read about one file.
-fn report(read: &Read, renderer: &Renderer) -> String {
+fn report(read: &Read, answers: &Answers, renderer: &Renderer) -> String {
     let analysis = &read.analysis;
     let mut text = renderer.render(&read.input.name, &read.input.text, &analysis.diagnostics);
     let name = styled(STRONG, &read.input.name);
@@ -115,26 +151,33 @@ fn report(read: &Read, renderer: &Renderer) -> String {
         let errors = plural(analysis.count(Severity::Error), "error");
         return text + &format!("{} {name}: {}\n", styled(BAD, "✗"), styled(BAD, errors));
     }
-    let mark = styled(GOOD, "✓");
+    let mark = |name: Option<&str>| match answers.outcome_of(name) {
+        Outcome::Violated => styled(BAD, "✗"),
+        Outcome::NoAnswer => styled(WARN, "?"),
+        Outcome::Holds | Outcome::WrongInput => styled(GOOD, "✓"),
+    };
     match &analysis.document.content {
         Content::Global(protocols) => {
             let checked: Vec<&GlobalProtocol> = protocols.iter().filter(|p| !p.auxiliary).collect();
             if checked.is_empty() {
-                text += &format!("{mark} {name}: no protocols\n");
+                text += &format!("{} {name}: no protocols\n", mark(None));
             }
             for protocol in checked {
                 let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
                 let title = protocol.name.as_deref().map_or(String::new(), |n| format!(": protocol {n}"));
                 let title = title + &format!(" ({})", roles(&protocol.vocabulary));
-                text += &format!("{mark} {name}{title}\n");
+                text += &format!("{} {name}{title}\n", mark(protocol.name.as_deref()));
                 text += &found.map(|projected| projections(projected, protocol)).unwrap_or_default();
+                text += &answers.text(protocol.name.as_deref());
             }
         }
         Content::Binary(binary) => {
-            text += &format!("{mark} {name}: session type {} of `process`\n", binary.name);
+            text += &format!("{} {name}: session type {} of `process`\n", mark(None), binary.name);
+            text += &answers.text(None);
         }
         Content::System(system) => {
-            text += &format!("{mark} {name}: system ({})\n", roles(&system.vocabulary));
+            text += &format!("{} {name}: system ({})\n", mark(None), roles(&system.vocabulary));
+            text += &answers.text(None);
         }
     }
     text

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::Language;
-use referee::syntax::scr::format;
+use referee::syntax::scr;
 
 use crate::Outcome;
 use crate::input::{self, Input};
@@ -35,13 +35,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             }
             bail!("`{}` is written in `{language}`; only `.scr` files are formatted", input.name);
         }
-        outcome = outcome.max(one(&file, &input, arguments.check)?);
+        outcome = outcome.and(one(&file, &input, arguments.check)?);
     }
     Ok(outcome)
 }
 
 fn one(file: &Path, input: &Input, check: bool) -> Result<Outcome> {
-    let formatted = match format::format(&input.text) {
+    let formatted = match scr::format(&input.text) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             let renderer = Renderer::new(&io::stderr());

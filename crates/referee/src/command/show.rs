@@ -112,15 +112,13 @@ fn pretty(value: &Value) -> String {
 fn need_global(subject: &Subject) -> Result<&GlobalType> {
     subject
         .global
-        .as_ref()
+        .as_deref()
         .context("this file describes machines, not a whole protocol; use --view machine or --view local")
 }
 
 fn scr_text(subject: &Subject) -> Result<String> {
-    let global = need_global(subject)?;
-    print::scr::print(&subject.name, global).context(
-        "this protocol cannot be written as .scr text: it is too large, or its names are not names there",
-    )
+    print::scr(&subject.name, need_global(subject)?, &subject.externals)
+        .context("this protocol cannot be written as .scr text")
 }
 
 fn global(subject: &Subject, format: Format) -> Result<String> {
@@ -243,7 +241,7 @@ fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
                 bail!("an .fsm file holds the machines of all roles: leave --role out");
             }
             let system = System::new(vocabulary.clone(), machines.into_iter().cloned());
-            Ok(print::fsm::print(&system))
+            Ok(print::fsm(&system)?)
         }
         (view, Format::Scr) => Err(not_available(view, Format::Scr)),
     }

@@ -6,10 +6,11 @@ use referee::theory::Vocabulary;
 use referee::{Content, Diagnostic};
 use serde_json::{Value, json};
 
+use crate::command::check::Answers;
 use crate::input::Read;
 
 /// What `check` found in one file.
-pub(crate) fn checked(read: &Read) -> Value {
+pub(crate) fn checked(read: &Read, answers: &Answers) -> Value {
     let analysis = &read.analysis;
     let document = &analysis.document;
     let lines = Lines::new(&read.input.text);
@@ -21,7 +22,7 @@ pub(crate) fn checked(read: &Read) -> Value {
         "diagnostics": analysis.diagnostics.iter().map(|d| diagnostic(d, &lines)).collect::<Vec<_>>(),
         "well_formed": analysis.is_well_formed(),
         "projection": null,
-        "compatibility": null,
+        "compatibility": answers.json(main_protocol(&document.content)),
     });
     if let Content::Global(protocols) = &document.content {
         value["projection"] = json!({
@@ -32,7 +33,7 @@ pub(crate) fn checked(read: &Read) -> Value {
         let protocols: Vec<Value> = checked
             .map(|protocol| {
                 let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
-                global_protocol(protocol, found)
+                global_protocol(protocol, found, answers)
             })
             .collect();
         value["protocols"] = protocols.into();
@@ -42,6 +43,14 @@ pub(crate) fn checked(read: &Read) -> Value {
 
 fn defined(yes: bool) -> &'static str {
     if yes { "defined" } else { "undefined" }
+}
+
+/// The name of the (first) protocol.
+fn main_protocol(content: &Content) -> Option<&str> {
+    match content {
+        Content::Global(protocols) => protocols.iter().find(|p| !p.auxiliary)?.name.as_deref(),
+        Content::Binary(_) | Content::System(_) => None,
+    }
 }
 
 /// The roles of the (first) protocol.
@@ -60,14 +69,18 @@ fn role_names(vocabulary: &Vocabulary) -> Vec<&str> {
     vocabulary.roles().map(|role| vocabulary.role_name(role)).collect()
 }
 
-fn global_protocol(protocol: &GlobalProtocol, projected: Option<&ProjectedProtocol>) -> Value {
+fn global_protocol(
+    protocol: &GlobalProtocol,
+    projected: Option<&ProjectedProtocol>,
+    answers: &Answers,
+) -> Value {
     let vocabulary = &protocol.vocabulary;
     let assertions: Vec<Value> = protocol
         .enforcement
         .iter()
         .map(|enforced| {
             json!({
-                "label": enforced.label,
+                "label": &*enforced.label,
                 "assertion": enforced.assertion,
                 "enforced_by": enforced.roles.iter().map(|role| vocabulary.role_name(*role)).collect::<Vec<_>>(),
             })
@@ -80,6 +93,7 @@ fn global_protocol(protocol: &GlobalProtocol, projected: Option<&ProjectedProtoc
             "local": defined(projected.local.is_ok()),
             "relative": defined(projected.relative.is_ok()),
         })),
+        "compatibility": answers.json(protocol.name.as_deref()),
         "assertions": assertions,
         "externals": protocol.externals.iter().map(|external| external.name.to_string()).collect::<Vec<_>>(),
     })

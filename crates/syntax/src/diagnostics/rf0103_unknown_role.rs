@@ -28,15 +28,19 @@ Usually it is a misspelling. Otherwise add the role to the header.
     },
 };
 
+/// Longer lists of roles are cut short.
+const MOST_LISTED: usize = 10;
+
 /// `name` is not one of the declared `roles`.
 #[must_use]
 pub fn unknown_role<'a>(span: Span, name: &str, roles: impl IntoIterator<Item = &'a str>) -> Diagnostic {
     let roles: Vec<&str> = roles.into_iter().collect();
     let diagnostic = CODE.at(span, format!("there is no role `{name}`"));
-    let declared = if roles.is_empty() {
-        String::from("the protocol declares no roles")
-    } else {
-        format!("the roles are {}", roles.iter().map(|r| format!("`{r}`")).collect::<Vec<_>>().join(", "))
+    let listed = roles.iter().take(MOST_LISTED).map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
+    let declared = match roles.len() {
+        0 => String::from("name a role of the protocol's header"),
+        1..=MOST_LISTED => format!("the roles are {listed}"),
+        more => format!("the roles are {listed} and {} others", more - MOST_LISTED),
     };
     diagnostic.help(declared).suggest(name, roles)
 }

@@ -116,6 +116,20 @@ pub fn too_large(span: Span, limit: usize) -> Diagnostic {
         .help("replace repeated `do`s by `rec` and `continue`")
 }
 
+/// The protocols up to the one declared at `span` have together more than `limit` steps.
+#[must_use]
+pub fn together_too_large(span: Span, limit: usize) -> Diagnostic {
+    CODE.at(span, format!("written out, the protocols up to this one have more than {limit} steps together"))
+        .help("replace repeated `do`s by `rec` and `continue`, or split the file")
+}
+
+/// The protocol declared at `span` has more than `limit` roles.
+#[must_use]
+pub fn too_many_roles(span: Span, limit: usize) -> Diagnostic {
+    CODE.at(span, format!("this protocol has more than {limit} roles"))
+        .help("split it into protocols between fewer roles")
+}
+
 /// The machine of `role` would have more than a million states.
 #[must_use]
 pub fn projection_too_large(span: Span, role: &str) -> Diagnostic {

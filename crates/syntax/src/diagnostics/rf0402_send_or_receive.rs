@@ -44,30 +44,44 @@ Let the role receive a different message in each branch before it has to act.
     },
 };
 
+/// A choice that a role does not see: its place, who decides, and what leads to either branch.
+pub(crate) struct UnseenChoice {
+    pub(crate) chooser: String,
+    pub(crate) left: Span,
+    pub(crate) right: Span,
+}
+
 /// A role behaves differently after branches it cannot tell apart: `role` does `left` in one and `right` in
-/// the other. `choice` is where they part, with what each branch begins with.
+/// the other, each with its place where it has one.
 pub(crate) fn undecided(
     code: &'static Code,
     span: Span,
     role: &str,
     left: (Option<Span>, String),
     right: (Option<Span>, String),
-    choice: Option<(Span, String, (Span, String), (Span, String))>,
+    choice: Option<UnseenChoice>,
 ) -> Diagnostic {
-    let mut diagnostic =
-        code.at(span, format!("`{role}` cannot know what to do: {} in one branch, {} in another", left.1, right.1));
-    if let Some((_, chooser, first, second)) = &choice {
-        diagnostic = diagnostic
-            .label(format!("`{role}` does not see this choice of `{chooser}`"))
-            .related(first.0, format!("in this branch `{role}` {}", left.1))
-            .related(second.0, format!("in this branch `{role}` {}", right.1));
-    } else {
-        for (place, what) in [left, right] {
-            if let Some(place) = place {
-                diagnostic = diagnostic.related(place, what);
-            }
+    let message = format!("`{role}` cannot know what to do: {} in one branch, {} in another", left.1, right.1);
+    let mut diagnostic = code.at(span, message);
+    let informer = match choice {
+        Some(UnseenChoice { chooser, left: first, right: second }) => {
+            diagnostic = diagnostic
+                .label(format!("`{role}` does not see this choice of `{chooser}`"))
+                .related(first, format!("in this branch `{role}` {}", left.1))
+                .related(second, format!("in this branch `{role}` {}", right.1));
+            format!("`{chooser}`")
         }
-    }
-    let chooser = choice.map_or_else(|| "the role that decides".to_string(), |(_, chooser, ..)| format!("`{chooser}`"));
-    diagnostic.help(format!("let `{role}` receive a different message in each branch, from {chooser} or from a role that knows the outcome"))
+        None => {
+            for (place, what) in [left, right] {
+                if let Some(place) = place {
+                    diagnostic = diagnostic.related(place, what);
+                }
+            }
+            "the role that decides".to_owned()
+        }
+    };
+    diagnostic.help(format!(
+        "let `{role}` receive a different message in each branch, from {informer} or from a role that knows the \
+         outcome"
+    ))
 }

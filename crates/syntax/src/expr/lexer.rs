@@ -10,7 +10,7 @@ use super::Dialect;
 pub(super) enum Token {
     #[regex("[A-Za-z_][A-Za-z0-9_']*")]
     Name,
-    #[regex("`[^`\r\n]+`")]
+    #[regex("`[^`.\r\n]+`")]
     QuotedName,
     #[regex("[0-9]+", priority = 8)]
     #[regex("0[xX][0-9a-fA-F]+", priority = 8)]

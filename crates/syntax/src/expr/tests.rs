@@ -39,3 +39,11 @@ fn reads(dialect: Dialect, text: &str, expected: &str) {
         Err(error) => panic!("{text}: {error} at {:?}", error.place),
     }
 }
+
+/// Found by fuzzing: a dot inside a quoted name would be read as a separator once printed.
+#[test]
+fn quoted_names_contain_no_dots() {
+    for text in ["`.sa`.f(x)", "`a.b`", "a.`b.c`(x)"] {
+        assert!(parse(text, 0, Dialect::Cel).is_err(), "{text}");
+    }
+}

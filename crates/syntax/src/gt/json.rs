@@ -132,7 +132,9 @@ pub(super) fn parse(text: &str) -> (Json<'_>, Vec<Diagnostic>) {
     let mut reader =
         Reader { cursor: Cursor::new(text), json: Json { values: Vec::new() }, open: Vec::new() };
     reader.document();
-    (reader.json, reader.cursor.into_diagnostics())
+    // The first mistake decides how the rest would be read: what follows it is guesswork.
+    let mistakes = reader.cursor.into_diagnostics();
+    (reader.json, mistakes.into_iter().min_by_key(|mistake| mistake.span).into_iter().collect())
 }
 
 struct Reader<'a> {

@@ -72,7 +72,7 @@ pub(super) fn finish(
         name: None,
         auxiliary: false,
         demands: Demands::Relative,
-        global,
+        global: global.map(Arc::new),
         vocabulary,
         externals: Vec::new(),
         enforcement: Vec::new(),
@@ -242,7 +242,7 @@ impl<'j> Lowering<'_, 'j> {
     /// The members of an object none of whose keys is repeated.
     fn object(&mut self, value: JsonId, expected: &str) -> Option<&'j [Member<'j>]> {
         let members = self.members_of(value, expected)?;
-        self.repeated(members, |span, first, key| rf0714_duplicate_key::duplicate_key(span, first, key));
+        self.repeated(members, rf0714_duplicate_key::duplicate_key);
         Some(members)
     }
 
@@ -327,6 +327,10 @@ impl<'j> Lowering<'_, 'j> {
 
 /// RelaMon checks a few types by name and takes all others as they are.
 fn fields(text: &str) -> Arc<[Field]> {
-    let compact: String = text.split_whitespace().collect();
-    types::fields(&compact).unwrap_or_else(|_| Arc::new([Field { name: None, ty: Type::opaque(text) }]))
+    let parts = text.split(',').map(str::trim);
+    let compact = parts.collect::<Vec<_>>().join(",");
+    match types::fields(&compact) {
+        Ok(fields) if !compact.contains(char::is_whitespace) => fields,
+        _ => Arc::new([Field { name: None, ty: Type::opaque(text) }]),
+    }
 }

@@ -22,11 +22,8 @@ pub(crate) fn message(cursor: &mut Cursor<'_, KmcToken>, vocabulary: &mut Vocabu
     let label = vocabulary.add_label(label);
     let mut fields = Vec::new();
     if cursor.eat(KmcToken::Less).is_some() {
-        loop {
-            match payload_type(cursor) {
-                Some(ty) => fields.push(Field { name: None, ty }),
-                None => break,
-            }
+        while let Some(ty) = payload_type(cursor) {
+            fields.push(Field { name: None, ty });
             if cursor.eat(KmcToken::Comma).is_none() {
                 cursor.expect(KmcToken::Greater);
                 break;

@@ -30,15 +30,66 @@ pub struct Module {
     /// Type declarations.
     pub types: Vec<TypeDeclaration>,
     /// Message signatures: `sig <…> "…" from "…" as S;`.
-    pub signatures: Vec<Name>,
+    pub signatures: Vec<SignatureDeclaration>,
     /// `external fn f(string) -> bool;`.
     pub externals: Vec<ExternalDeclaration>,
     /// The top-level protocols, in the order of the text.
     pub protocols: Vec<Protocol>,
     /// The statements of all protocols.
     pub statements: Vec<Statement>,
+    /// What stands at the top level, in the order of the text, for the formatter.
+    pub items: Vec<Item>,
+    /// `A as B`, in the order of the text, for the formatter.
+    pub renamings: Vec<Renaming>,
     /// Comments, in the order of the text, for the formatter.
     pub comments: Vec<Span>,
+}
+
+/// Something at the top level of a file.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Its place, from its first keyword to its semicolon or closing brace.
+    pub span: Span,
+}
+
+/// What can stand at the top level; numbers are indices into the tables of [`Module`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// `(*# … #*)` with so many entries of [`Module::pragmas`], from the first number on.
+    Pragmas(usize, usize),
+    /// [`Module::name`].
+    Name,
+    /// One of [`Module::imports`].
+    Import(usize),
+    /// One of [`Module::types`].
+    Type(usize),
+    /// One of [`Module::signatures`].
+    Signature(usize),
+    /// One of [`Module::externals`].
+    External(usize),
+    /// One of [`Module::protocols`].
+    Protocol(usize),
+}
+
+/// Scribble's `A as B`, of roles, parameters, arguments and imports. The name that counts stands where the
+/// renaming does; the other one is only remembered here.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    /// The name before `as`.
+    pub outside: Name,
+    /// The name after it.
+    pub inside: Name,
+}
+
+/// An expression and the text it was read from.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// What it says.
+    pub expr: Arc<Expr>,
+    /// The text, possibly with blanks and comments around it.
+    pub span: Span,
 }
 
 /// One entry of a pragma.
@@ -61,6 +112,15 @@ pub struct TypeDeclaration {
     pub foreign: Option<[Name; 3]>,
     /// The whole declaration.
     pub span: Span,
+}
+
+/// Scribble's `sig <schema> "name" from "file" as S;`.
+#[derive(Clone, Debug)]
+pub struct SignatureDeclaration {
+    /// The name it introduces.
+    pub name: Name,
+    /// The schema and the places it names, as written.
+    pub foreign: [Name; 3],
 }
 
 /// `external fn f(string, int) -> bool;`.
@@ -119,6 +179,8 @@ pub enum ProtocolKind {
 pub struct Protocol {
     /// How it is meant to be used.
     pub kind: ProtocolKind,
+    /// Whether `global` is written: it may be left out.
+    pub global: bool,
     /// Scribble's `explicit`: connections are made and closed by statements.
     pub explicit: bool,
     /// Its name.
@@ -174,6 +236,8 @@ pub struct Block {
 pub struct Statement {
     /// What it says.
     pub kind: StatementKind,
+    /// nuScr's `@"…"` behind it: the text between the quotes, without blanks around it.
+    pub annotation: Option<Name>,
     /// Its place: for a compound statement, its head.
     pub span: Span,
 }
@@ -204,7 +268,7 @@ pub enum StatementKind {
         /// The variable.
         name: Name,
         /// New values of its data.
-        arguments: Vec<Arc<Expr>>,
+        arguments: Vec<Written>,
     },
     /// `do P<T>(a, b);`.
     Do {
@@ -246,8 +310,8 @@ pub struct MessageStatement {
     pub to: Vec<Name>,
     /// `where e`.
     pub condition: Option<Arc<Expr>>,
-    /// `@"e"`, parsed, with the place of the text between the quotes.
-    pub annotation: Option<(Arc<Expr>, Span)>,
+    /// What [`Statement::annotation`] says.
+    pub annotation: Option<Arc<Expr>>,
     /// Whether it is written `m() connect a to b`.
     pub connects: bool,
 }
@@ -269,7 +333,7 @@ pub struct FieldSyntax {
     /// Its type.
     pub ty: TypeSyntax,
     /// `{x > 0}`.
-    pub refinement: Option<Arc<Expr>>,
+    pub refinement: Option<Written>,
 }
 
 /// `t<B, C>: int = e`.
@@ -279,8 +343,12 @@ pub struct RecParameter {
     pub name: Name,
     /// Who knows it.
     pub roles: Vec<Name>,
-    /// Its type and refinement.
+    /// nuScr's `(x: int{x >= 0})`: what the refinement calls the value.
+    pub alias: Option<Name>,
+    /// Its type.
     pub ty: TypeSyntax,
+    /// Its refinement, which is not checked.
+    pub refinement: Option<Written>,
     /// Its value on entry.
-    pub initial: Arc<Expr>,
+    pub initial: Written,
 }

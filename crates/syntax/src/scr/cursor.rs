@@ -6,15 +6,19 @@
 use std::sync::Arc;
 
 use logos::Logos as _;
+use rustc_hash::FxHashMap;
 
 use super::ast::Name;
 use super::token::Token;
-use crate::diagnostics::rf0001_unexpected_character::unexpected_character;
-use crate::diagnostics::rf0002_unterminated_comment::unterminated_comment;
+use crate::diagnostics::rf0001_unexpected_character::{self as rf0001, unexpected_character};
+use crate::diagnostics::rf0002_unterminated_comment::{self as rf0002, unterminated_comment};
 use crate::diagnostics::rf0003_unterminated_string::unterminated_string;
 use crate::diagnostics::rf0004_unexpected_token::unexpected_token;
 use crate::diagnostics::{Diagnostic, suggest};
 use crate::source::Span;
+
+/// More errors than this in one file are not worth reading: parsing stops.
+pub(super) const MAX_ERRORS: usize = 100;
 
 /// The input could not be understood here; what is wrong has been reported.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,8 @@ pub(super) struct Cursor<'a> {
     last_end: usize,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) comments: Vec<Span>,
+    /// Names that were met before, to share their text.
+    names: FxHashMap<&'a str, Arc<str>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -41,6 +47,7 @@ impl<'a> Cursor<'a> {
             last_end: 0,
             diagnostics: Vec::new(),
             comments: Vec::new(),
+            names: FxHashMap::default(),
         };
         cursor.go_to(0);
         cursor
@@ -78,9 +85,14 @@ impl<'a> Cursor<'a> {
                     let Some(found) = rest.chars().next() else { continue };
                     let one = Span::new(span.start as usize, span.start as usize + found.len_utf8());
                     // A run of unknown characters is one mistake.
-                    let continues = self.diagnostics.last().is_some_and(|d| d.span.end == one.start);
+                    let continues = self
+                        .diagnostics
+                        .last()
+                        .is_some_and(|d| d.span.end == one.start && d.code.id == rf0001::CODE.id);
                     if !continues {
-                        self.diagnostics.push(unexpected_character(one, found));
+                        if self.diagnostics.len() < MAX_ERRORS {
+                            self.diagnostics.push(unexpected_character(one, found));
+                        }
                     } else if let Some(last) = self.diagnostics.last_mut() {
                         last.span.end = one.end;
                     }
@@ -139,6 +151,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// As [`advance`](Self::advance), through what was not understood anyhow: characters and strings there
+    /// are not worth another word. A comment that is never closed is, as it hides the rest.
+    pub(super) fn skip(&mut self) {
+        let before = self.diagnostics.len();
+        self.advance();
+        let new = self.diagnostics.split_off(before);
+        self.diagnostics.extend(new.into_iter().filter(|d| d.code.id == rf0002::CODE.id));
+    }
+
     /// Continues behind what another parser has read up to `offset`.
     pub(super) fn resume(&mut self, offset: usize) {
         self.last_end = offset;
@@ -184,7 +205,9 @@ impl<'a> Cursor<'a> {
         if self.token != Token::Word {
             return Err(self.unexpected(&[what]));
         }
-        let name = Name { text: Arc::from(self.word()), span: self.span };
+        let word = self.word();
+        let text = Arc::clone(self.names.entry(word).or_insert_with(|| Arc::from(word)));
+        let name = Name { text, span: self.span };
         self.advance();
         Ok(name)
     }

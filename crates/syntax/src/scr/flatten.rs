@@ -22,6 +22,11 @@ use crate::diagnostics::rf0209_too_large::too_large;
 use crate::ill_formed;
 use crate::source::{Origins, Span};
 
+mod knots;
+
+/// So many nodes are looked at to unfold recursions.
+const MAX_LOOKED_AT: usize = 8 * MAX_NODES;
+
 pub(super) struct Flattening<'a> {
     nodes: Vec<Raw>,
     vocabulary: &'a Vocabulary,
@@ -31,6 +36,8 @@ pub(super) struct Flattening<'a> {
     pending: Vec<RawId>,
     /// The first messages of each unfolded recursion.
     unfolded: FxHashMap<RawId, Vec<RawMessage>>,
+    /// How many nodes were looked at to unfold recursions.
+    looked_at: usize,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -51,20 +58,29 @@ impl<'a> Flattening<'a> {
             converted: FxHashMap::default(),
             pending: Vec::new(),
             unfolded: FxHashMap::default(),
+            looked_at: 0,
             diagnostics: Vec::new(),
         };
         let start = flattening.node(root);
         while let Some(raw) = flattening.pending.pop() {
-            if flattening.nodes.len() > MAX_NODES {
+            if flattening.is_too_large() {
                 flattening.diagnostics.push(too_large(header, MAX_NODES));
                 return (None, flattening.diagnostics);
             }
             flattening.convert(raw);
         }
+        let too_large_after_all = flattening.is_too_large();
         let Self { builder, origins, mut diagnostics, .. } = flattening;
+        if too_large_after_all {
+            diagnostics.push(too_large(header, MAX_NODES));
+        }
         if diagnostics.iter().any(Diagnostic::is_error) {
             return (None, diagnostics);
         }
+        let Some((builder, start)) = knots::untie(builder, start, MAX_NODES) else {
+            diagnostics.push(too_large(header, MAX_NODES));
+            return (None, diagnostics);
+        };
         match builder.finish(Arc::clone(vocabulary), start) {
             Ok(global) => (Some(global), diagnostics),
             Err(errors) => {
@@ -219,6 +235,10 @@ impl<'a> Flattening<'a> {
     /// Takes the first messages of the recursion `rec` out of it: what follows them is copied, with jumps to
     /// `rec` replaced by `rec` itself.
     fn unfold(&mut self, rec: RawId, heads: &mut [RawMessage]) {
+        self.looked_at += heads.len();
+        if self.is_too_large() {
+            return;
+        }
         let starts: Vec<RawId> = heads.iter().map(|head| head.next).collect();
         for (head, next) in heads.iter_mut().zip(self.substitute(&starts, rec, None)) {
             head.next = next;
@@ -230,6 +250,7 @@ impl<'a> Flattening<'a> {
     /// given. What contains no such jump is not copied.
     fn substitute(&mut self, starts: &[RawId], rec: RawId, retarget: Option<RawId>) -> Vec<RawId> {
         let order = self.postorder(starts);
+        self.looked_at += order.len();
         let mut contains: FxHashSet<RawId> = FxHashSet::default();
         for &raw in &order {
             let node = &self.nodes[raw.index()];
@@ -315,6 +336,11 @@ impl<'a> Flattening<'a> {
             }
         }
         order
+    }
+
+    /// Unfolding nested recursions can take the square of their size: there is a limit.
+    fn is_too_large(&self) -> bool {
+        self.nodes.len() > MAX_NODES || self.looked_at > MAX_LOOKED_AT
     }
 
     fn push(&mut self, node: Raw) -> RawId {

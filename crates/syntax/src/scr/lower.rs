@@ -12,9 +12,9 @@ use referee_theory::global::Parameter;
 use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::ast::{Block, MessageSyntax, Name, Statement, StatementId, StatementKind};
+use super::ast::{Block, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind};
 use super::graph::{Chooser, Raw, RawId, RawMessage};
-use super::names::{Names, ProtocolId};
+use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::rf0103_unknown_role::unknown_role;
 use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
@@ -22,30 +22,40 @@ use crate::diagnostics::rf0107_wrong_number_of_roles::wrong_number;
 use crate::diagnostics::rf0108_role_plays_twice::role_plays_twice;
 use crate::diagnostics::rf0205_unreachable::unreachable;
 use crate::diagnostics::rf0208_not_tail_recursive::not_tail_recursive;
-use crate::diagnostics::rf0209_too_large::too_large;
+use crate::diagnostics::rf0209_too_large::{together_too_large, too_large, too_many_roles};
 use crate::diagnostics::rf0216_connections_not_monitored::connections_not_monitored;
 use crate::diagnostics::rf0218_statement_after_block::statement_after_block;
 use crate::source::{Origins, Span};
 
 mod message;
 
+use message::{Signatures, Types};
+
 /// Protocols that have more steps than this when written out are refused.
 pub(super) const MAX_NODES: usize = 1 << 20;
+
+/// Roles are numbered with 16 bits.
+const MAX_ROLES: usize = u16::MAX as usize;
 
 /// A protocol being written out: who plays its roles, what its parameters stand for.
 pub(super) struct Instance {
     protocol: ProtocolId,
     roles: Vec<Role>,
-    types: FxHashMap<Arc<str>, Type>,
-    signatures: FxHashMap<Arc<str>, (MessageSyntax, FxHashMap<Arc<str>, Type>)>,
+    /// The roles by the names they have inside.
+    by_name: FxHashMap<Arc<str>, Role>,
+    types: Types,
+    signatures: Signatures,
 }
 
 enum Frame<'a> {
     Block { statements: &'a [StatementId], left: usize, next: RawId },
     Choice { statement: &'a Statement, branches: &'a [Block], at: Chooser, done: Vec<RawId>, next: RawId },
     Rec { node: RawId, name: &'a Name, parameters: Vec<Parameter>, span: Span },
-    Do { key: Key, outer: Rc<Instance>, outer_scope: Vec<(Arc<str>, RawId)>, span: Span },
+    Do { key: Key, outer: Rc<Instance>, outer_scope: Definitions, span: Span },
 }
+
+/// The recursions in force, by name: of those with one name, the innermost is last.
+type Definitions = FxHashMap<Arc<str>, Vec<RawId>>;
 
 /// What is being done: the same again, with the same left to do afterwards, is a jump.
 type Key = (ProtocolId, Vec<Role>, String);
@@ -63,7 +73,7 @@ pub(super) struct Lowering<'a, 'n> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) origins: &'n mut Origins,
     instance: Rc<Instance>,
-    scope: Vec<(Arc<str>, RawId)>,
+    scope: Definitions,
     active: FxHashMap<Key, Active>,
 }
 
@@ -77,12 +87,13 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let declaration = names.protocol(protocol);
         let mut vocabulary = Vocabulary::new();
         let roles = declaration.roles.iter().chain(&declaration.new_roles);
-        let roles = roles.map(|role| vocabulary.add_role(&role.text)).collect();
+        let roles: Vec<Role> = roles.map(|role| vocabulary.add_role(&role.text)).collect();
+        let by_name = by_name(declaration, &roles);
         // On its own, a protocol's parameters stand for themselves.
         let parameters = declaration.parameters.iter().filter(|parameter| !parameter.is_signature);
         let types = parameters.map(|p| (Arc::clone(&p.name.text), Type::Opaque(Arc::clone(&p.name.text))));
         let types = types.collect();
-        let instance = Instance { protocol, roles, types, signatures: FxHashMap::default() };
+        let instance = Instance { protocol, roles, by_name, types, signatures: FxHashMap::default() };
         let mut lowering = Self {
             names,
             vocabulary,
@@ -90,10 +101,16 @@ impl<'a, 'n> Lowering<'a, 'n> {
             diagnostics: Vec::new(),
             origins,
             instance: Rc::new(instance),
-            scope: Vec::new(),
+            scope: Definitions::default(),
             active: FxHashMap::default(),
         };
-        let root = lowering.protocol(declaration.header);
+        let roles = declaration.roles.len() + declaration.new_roles.len();
+        let root = if roles > MAX_ROLES {
+            lowering.diagnostics.push(too_many_roles(declaration.header, MAX_ROLES));
+            None
+        } else {
+            lowering.protocol(declaration.header)
+        };
         (lowering.nodes, root, lowering.vocabulary, lowering.diagnostics)
     }
 
@@ -108,13 +125,19 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let outer = Rc::clone(&self.instance);
         self.begin((protocol, roles, String::new()), outer, header, RawId(0), &mut stack);
         let mut value = None;
+        let limit = MAX_NODES.min(self.names.steps_left);
         while let Some(frame) = stack.pop() {
-            if self.nodes.len() > MAX_NODES {
-                self.diagnostics.push(too_large(header, MAX_NODES));
-                return None;
+            if self.nodes.len() > limit {
+                self.diagnostics.push(match limit {
+                    MAX_NODES => too_large(header, MAX_NODES),
+                    _ => together_too_large(header, MAX_STEPS),
+                });
+                value = None;
+                break;
             }
             value = self.step(frame, value, &mut stack);
         }
+        self.names.steps_left -= self.nodes.len().min(limit);
         value
     }
 
@@ -156,7 +179,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Frame::Rec { node, name, parameters, span } => {
                 let body = value.unwrap_or(RawId(0));
                 self.nodes[node.index()] = Raw::Rec { name: Arc::clone(&name.text), parameters, body, span };
-                self.scope.pop();
+                if let Some(same_name) = self.scope.get_mut(&name.text) {
+                    same_name.pop();
+                }
                 Some(node)
             }
             Frame::Do { key, outer, outer_scope, span } => {
@@ -213,14 +238,15 @@ impl<'a, 'n> Lowering<'a, 'n> {
             StatementKind::Rec { name, parameters, body } => {
                 let node = self.add(Raw::End);
                 let parameters = self.parameters(parameters);
-                self.scope.push((Arc::clone(&name.text), node));
+                self.scope.entry(Arc::clone(&name.text)).or_default().push(node);
                 stack.push(Frame::Rec { node, name, parameters, span: here.span });
                 let statements = &body.statements[..];
                 stack.push(Frame::Block { statements, left: statements.len(), next });
                 None
             }
             StatementKind::Continue { name, arguments } => {
-                Some(self.jump(name, arguments.clone(), here.span).unwrap_or(next))
+                let arguments = arguments.iter().map(|argument| Arc::clone(&argument.expr)).collect();
+                Some(self.jump(name, arguments, here.span).unwrap_or(next))
             }
             StatementKind::Do { protocol, arguments, roles } => {
                 self.do_protocol(protocol, arguments, roles, here.span, next, stack)
@@ -238,12 +264,17 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     fn jump(&mut self, name: &Name, arguments: Vec<Arc<Expr>>, span: Span) -> Option<RawId> {
-        let target = self.scope.iter().rev().find(|(known, _)| *known == name.text);
+        let target = self.scope.get(&name.text).and_then(|same_name| same_name.last());
         match target {
-            Some(&(_, target)) => Some(self.add(Raw::Call { target, arguments, span })),
+            Some(&target) => Some(self.add(Raw::Call { target, arguments, span })),
             None => {
-                let scope = self.scope.iter().map(|(name, _)| &**name);
-                self.diagnostics.push(unknown_recursion_variable(name.span, &name.text, scope));
+                let mut in_force: Vec<&str> = Vec::new();
+                if self.names.may_compare(self.scope.len()) {
+                    let scope = self.scope.iter().filter(|(_, same_name)| !same_name.is_empty());
+                    in_force.extend(scope.map(|(name, _)| &**name));
+                    in_force.sort_unstable();
+                }
+                self.diagnostics.push(unknown_recursion_variable(name.span, &name.text, in_force));
                 None
             }
         }
@@ -284,7 +315,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
             let target = active.node;
             return Some(self.add(Raw::Call { target, arguments: Vec::new(), span }));
         }
-        let instance = Instance { protocol, roles: players, types, signatures };
+        let by_name = by_name(self.names.protocol(protocol), &players);
+        let instance = Instance { protocol, roles: players, by_name, types, signatures };
         let outer = std::mem::replace(&mut self.instance, Rc::new(instance));
         self.begin(key, outer, span, next, stack);
         None
@@ -345,10 +377,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     fn find_role(&self, name: &Name) -> Option<Role> {
-        let declared = self.names.protocol(self.instance.protocol);
-        let mut roles = declared.roles.iter().chain(&declared.new_roles);
-        let index = roles.position(|role| role.text == name.text)?;
-        self.instance.roles.get(index).copied()
+        self.instance.by_name.get(&name.text).copied()
     }
 
     /// The role called `name`, or a diagnostic.
@@ -356,9 +385,20 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let found = self.find_role(name);
         if found.is_none() {
             let declared = self.names.protocol(self.instance.protocol);
+            let count = declared.roles.len() + declared.new_roles.len();
             let roles = declared.roles.iter().chain(&declared.new_roles).map(|role| &*role.text);
+            let roles = roles.take(if self.names.may_compare(count) { count } else { 0 });
             self.diagnostics.push(unknown_role(name.span, &name.text, roles));
         }
         found
     }
+}
+
+/// The roles of a protocol by the names they have in it; of two with one name, the first.
+fn by_name(declared: &Protocol, players: &[Role]) -> FxHashMap<Arc<str>, Role> {
+    let mut by_name = FxHashMap::default();
+    for (name, role) in declared.roles.iter().chain(&declared.new_roles).zip(players) {
+        by_name.entry(Arc::clone(&name.text)).or_insert(*role);
+    }
+    by_name
 }

@@ -21,6 +21,7 @@ use crate::diagnostics::rf0314_duplicate_external::duplicate_external;
 use crate::diagnostics::suggest;
 use crate::document::External;
 use crate::payload;
+use crate::source::Span;
 
 /// The pragmas nuScr knows.
 const PRAGMAS: [&str; 8] = [
@@ -33,6 +34,12 @@ const PRAGMAS: [&str; 8] = [
     "ReceiverValidateRefinements",
     "ValidateRefinementSatisfiability",
 ];
+
+/// All protocols of a module together may have so many steps, written out.
+pub(super) const MAX_STEPS: usize = 1 << 21;
+
+/// So many names are compared with misspelt ones: then one run has said enough.
+const MAX_COMPARISONS: usize = 1 << 18;
 
 /// A protocol of the module: an index into [`Names::protocols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +59,14 @@ pub(super) struct Names<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// nuScr's nested mode: `do` is an invitation too.
     pub(super) nested_mode: bool,
+    /// The protocols of each name, in the order of the text.
+    by_name: FxHashMap<&'a str, Vec<ProtocolId>>,
+    external_spans: FxHashMap<Arc<str>, Span>,
+    /// How many steps protocols may still have, written out: each is written out on its own, so that a
+    /// chain of protocols would take the square of its length.
+    pub(super) steps_left: usize,
+    /// How many more names may be compared to find one that was meant.
+    comparisons_left: usize,
 }
 
 impl<'a> Names<'a> {
@@ -63,6 +78,10 @@ impl<'a> Names<'a> {
             externals: Vec::new(),
             diagnostics: Vec::new(),
             nested_mode: module.pragmas.iter().any(|pragma| &*pragma.key.text == "NestedProtocols"),
+            by_name: FxHashMap::default(),
+            external_spans: FxHashMap::default(),
+            steps_left: MAX_STEPS,
+            comparisons_left: MAX_COMPARISONS,
         };
         for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
             names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
@@ -109,7 +128,10 @@ impl<'a> Names<'a> {
         let Some(&index) = declared.get(&*name.text) else { return };
         let declaration = &self.module.types[index];
         let Some(definition) = &declaration.definition else {
-            self.types.insert(Arc::clone(&name.text), Some(Type::Opaque(Arc::clone(&name.text))));
+            // Scribble declares the types of its host language; where their name is known, so is their meaning.
+            let known = declaration.foreign.as_ref().and_then(|_| payload::builtin(&name.text));
+            let ty = known.unwrap_or_else(|| Type::Opaque(Arc::clone(&name.text)));
+            self.types.insert(Arc::clone(&name.text), Some(ty));
             return;
         };
         for used in named_types(definition) {
@@ -129,11 +151,11 @@ impl<'a> Names<'a> {
     fn declare_externals(&mut self) {
         for declaration in &self.module.externals {
             let name = &declaration.name;
-            if let Some(first) = self.externals.iter().find(|external| external.name == name.text) {
-                let first = first.span;
-                self.diagnostics.push(duplicate_external(name.span, first, &name.text));
+            if let Some(first) = self.external_spans.get(&name.text) {
+                self.diagnostics.push(duplicate_external(name.span, *first, &name.text));
                 continue;
             }
+            self.external_spans.insert(Arc::clone(&name.text), name.span);
             let none = FxHashMap::default();
             let parameters = declaration.parameters.iter().map(|ty| self.ty(ty, &none)).collect();
             let result = self.ty(&declaration.result, &none);
@@ -144,14 +166,13 @@ impl<'a> Names<'a> {
 
     /// Bounded recursion: the parser limits how deep protocols are declared in one another.
     fn declare_protocols(&mut self, protocols: &'a [Protocol], parent: Option<ProtocolId>) {
-        for (index, protocol) in protocols.iter().enumerate() {
-            let same = |earlier: &&Protocol| {
-                earlier.name.text == protocol.name.text
-                    && (earlier.kind == ProtocolKind::Nested) == (protocol.kind == ProtocolKind::Nested)
-            };
-            if let Some(first) = protocols[..index].iter().find(same) {
-                let (span, name) = (protocol.name.span, &protocol.name.text);
-                self.diagnostics.push(duplicate_protocol(span, first.name.span, name));
+        let mut first: FxHashMap<(&str, bool), Span> = FxHashMap::default();
+        for protocol in protocols {
+            let (span, name) = (protocol.name.span, &protocol.name.text);
+            let key = (&**name, protocol.kind == ProtocolKind::Nested);
+            match first.get(&key) {
+                Some(first) => self.diagnostics.push(duplicate_protocol(span, *first, name)),
+                None => drop(first.insert(key, span)),
             }
             let mut roles: FxHashMap<&str, &Name> = FxHashMap::default();
             for role in protocol.roles.iter().chain(&protocol.new_roles) {
@@ -161,6 +182,7 @@ impl<'a> Names<'a> {
             }
             let id = ProtocolId(self.protocols.len());
             self.protocols.push(Declared { protocol, parent });
+            self.by_name.entry(&protocol.name.text).or_default().push(id);
             self.declare_protocols(&protocol.nested, Some(id));
         }
     }
@@ -173,8 +195,8 @@ impl<'a> Names<'a> {
     pub(super) fn find_global(&self, name: &Name) -> Result<ProtocolId, Diagnostic> {
         let is_global = |declared: &&Declared<'_>| declared.protocol.kind != ProtocolKind::Nested;
         self.find(name, |_, declared| declared.parent.is_none() && is_global(&declared)).ok_or_else(|| {
-            match self.protocols.iter().find(|d| d.protocol.name.text == name.text) {
-                Some(nested) => wrong_kind(name.span, &name.text, nested.protocol.name.span, true),
+            match self.find(name, |_, _| true) {
+                Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
                 None => {
                     let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
                     unknown_protocol(name.span, &name.text, visible)
@@ -209,9 +231,20 @@ impl<'a> Names<'a> {
     }
 
     fn find(&self, name: &Name, wanted: impl Fn(ProtocolId, &Declared<'_>) -> bool) -> Option<ProtocolId> {
-        let mut all = self.protocols.iter().enumerate();
-        all.find(|(id, d)| d.protocol.name.text == name.text && wanted(ProtocolId(*id), d))
-            .map(|(id, _)| ProtocolId(id))
+        let all = self.by_name.get(&*name.text)?;
+        all.iter().copied().find(|id| wanted(*id, &self.protocols[id.0]))
+    }
+
+    /// Whether a predicate called `name` is declared.
+    pub(super) fn has_external(&self, name: &str) -> bool {
+        self.external_spans.contains_key(name)
+    }
+
+    /// Whether it is still worth while to compare a misspelt name with `count` others.
+    pub(super) fn may_compare(&mut self, count: usize) -> bool {
+        let left = self.comparisons_left.checked_sub(count);
+        self.comparisons_left = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// What a written type means; `parameters` are the type parameters of the protocol around it.
@@ -227,8 +260,9 @@ impl<'a> Names<'a> {
                 if let Some(ty) = payload::builtin(&name.text) {
                     return ty;
                 }
+                let worth_while = name.text.len() > 3 && self.may_compare(self.types.len() + 1);
                 let known = self.types.keys().map(|name| &**name).chain(payload::NAMES.iter().copied());
-                if name.text.len() > 3
+                if worth_while
                     && let Some(close) = suggest::closest(&name.text, known)
                     && !close.eq_ignore_ascii_case(&name.text)
                 {

@@ -4,23 +4,28 @@
 //! the next statement or declaration, so that one run reports all independent mistakes.
 
 use super::ast::{
-    ExternalDeclaration, Module, Name, Pragma, Protocol, ProtocolKind, ProtocolParameter, TypeDeclaration,
+    ExternalDeclaration, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind, ProtocolParameter,
+    Renaming, SignatureDeclaration, TypeDeclaration,
 };
-use super::cursor::{Cursor, Parsed};
+use super::cursor::{Cursor, MAX_ERRORS, Parsed};
 use super::token::Token;
 use crate::diagnostics::{Diagnostic, rf0117_nested_protocol_misplaced as rf0117};
 use crate::source::Span;
 
 mod payload;
+mod simple;
 mod statements;
-
-/// More errors than this in one file are not worth reading: parsing stops.
-const MAX_ERRORS: usize = 100;
 
 /// What `text` says, and what is wrong with it.
 #[must_use]
 pub fn parse(text: &str) -> (Module, Vec<Diagnostic>) {
-    let mut parser = Parser { cursor: Cursor::new(text), module: Module::default(), depth: 0 };
+    let mut parser = Parser {
+        cursor: Cursor::new(text),
+        module: Module::default(),
+        depth: 0,
+        open_braces: 0,
+        seen_global: false,
+    };
     parser.module();
     let Parser { cursor, mut module, .. } = parser;
     module.comments = cursor.comments;
@@ -32,6 +37,10 @@ struct Parser<'a> {
     module: Module,
     /// How many protocols are being declared in one another.
     depth: usize,
+    /// The braces of records and refinements that are open in the current statement.
+    open_braces: usize,
+    /// Whether a protocol that is not nested was declared.
+    seen_global: bool,
 }
 
 const DECLARATIONS: [&str; 9] =
@@ -56,6 +65,7 @@ impl Parser<'_> {
     }
 
     fn pragmas(&mut self) -> Parsed<()> {
+        let (start, first) = (self.cursor.span(), self.module.pragmas.len());
         self.cursor.advance();
         while self.cursor.peek() != Token::PragmaEnd {
             let key = self.cursor.name("the name of a pragma")?;
@@ -65,53 +75,68 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.cursor.expect(Token::PragmaEnd, "`#*)`").map(|_| ())
+        self.cursor.expect(Token::PragmaEnd, "`#*)`")?;
+        self.item(ItemKind::Pragmas(first, self.module.pragmas.len() - first), start);
+        Ok(())
+    }
+
+    /// Notes that `kind` was read, from `start` to here.
+    fn item(&mut self, kind: ItemKind, start: Span) {
+        let span = start.to(self.here());
+        self.module.items.push(Item { kind, span });
     }
 
     fn skip_pragma(&mut self) {
         while !matches!(self.cursor.peek(), Token::End | Token::PragmaEnd) {
-            self.cursor.advance();
+            self.cursor.skip();
         }
         self.cursor.eat(Token::PragmaEnd);
     }
 
     fn declaration(&mut self) -> Parsed<()> {
-        if self.cursor.is_word("module") {
+        let start = self.cursor.span();
+        // A file has one name.
+        if self.cursor.is_word("module") && self.module.name.is_none() {
             self.cursor.advance();
             let name = self.qualified_name("a module name")?;
             self.module.name = Some(name);
-            return self.semicolon();
+            self.semicolon()?;
+            self.item(ItemKind::Name, start);
+            return Ok(());
         }
         if self.cursor.is_word("import") {
             self.cursor.advance();
             let name = self.qualified_name("a module name")?;
+            let name = self.renaming(name, "a name")?.0;
+            self.semicolon()?;
+            self.item(ItemKind::Import(self.module.imports.len()), start);
             self.module.imports.push(name);
-            if self.cursor.eat_word("as") {
-                self.cursor.name("a name")?;
-            }
-            return self.semicolon();
+            return Ok(());
         }
         if self.cursor.is_word("type") {
             return self.type_declaration();
         }
         if self.cursor.is_word("sig") {
             self.cursor.advance();
-            self.foreign()?;
+            let foreign = self.foreign()?;
             self.cursor.expect_word("as")?;
             let name = self.cursor.name("a name for the signature")?;
-            self.module.signatures.push(name);
-            return self.semicolon();
+            self.semicolon()?;
+            self.item(ItemKind::Signature(self.module.signatures.len()), start);
+            self.module.signatures.push(SignatureDeclaration { name, foreign });
+            return Ok(());
         }
         if self.cursor.is_word("external") {
             return self.external();
         }
         if self.at_protocol() {
             let protocol = self.protocol()?;
-            let misplaced = protocol.kind == ProtocolKind::Nested
-                && self.module.protocols.iter().any(|earlier| earlier.kind != ProtocolKind::Nested);
-            if misplaced {
+            let is_nested = protocol.kind == ProtocolKind::Nested;
+            if is_nested && self.seen_global {
                 self.cursor.diagnostics.push(rf0117::after_a_global_protocol(protocol.header));
             }
+            self.seen_global |= !is_nested;
+            self.item(ItemKind::Protocol(self.module.protocols.len()), start);
             self.module.protocols.push(protocol);
             return Ok(());
         }
@@ -123,6 +148,16 @@ impl Parser<'_> {
             last.help = Some(format!("did you mean `{close}`?"));
         }
         Err(reported)
+    }
+
+    /// `name`, or `name as other`: both names.
+    fn renaming(&mut self, name: Name, what: &str) -> Parsed<(Name, Option<Name>)> {
+        if !self.cursor.eat_word("as") {
+            return Ok((name, None));
+        }
+        let other = self.cursor.name(what)?;
+        self.module.renamings.push(Renaming { outside: name.clone(), inside: other.clone() });
+        Ok((name, Some(other)))
     }
 
     fn semicolon(&mut self) -> Parsed<()> {
@@ -174,6 +209,7 @@ impl Parser<'_> {
         };
         self.semicolon()?;
         let span = start.to(self.here());
+        self.item(ItemKind::Type(self.module.types.len()), start);
         self.module.types.push(TypeDeclaration { name, definition, foreign, span });
         Ok(())
     }
@@ -196,6 +232,7 @@ impl Parser<'_> {
         let result = self.payload_type()?;
         self.semicolon()?;
         let span = start.to(self.here());
+        self.item(ItemKind::External(self.module.externals.len()), start);
         self.module.externals.push(ExternalDeclaration { name, parameters, result, span });
         Ok(())
     }
@@ -208,7 +245,7 @@ impl Parser<'_> {
         let start = self.cursor.span();
         let auxiliary = self.cursor.eat_word("aux");
         let explicit = self.cursor.eat_word("explicit");
-        let kind = if self.cursor.eat_word("nested") {
+        let kind = if !auxiliary && self.cursor.eat_word("nested") {
             ProtocolKind::Nested
         } else if auxiliary {
             ProtocolKind::Auxiliary
@@ -234,7 +271,19 @@ impl Parser<'_> {
         let header = start.to(self.here());
         let (nested, body) = self.protocol_body()?;
         let span = start.to(body.span);
-        Ok(Protocol { kind, explicit, name, parameters, roles, new_roles, nested, body, header, span })
+        Ok(Protocol {
+            kind,
+            global,
+            explicit,
+            name,
+            parameters,
+            roles,
+            new_roles,
+            nested,
+            body,
+            header,
+            span,
+        })
     }
 
     fn protocol_parameters(&mut self) -> Parsed<Vec<ProtocolParameter>> {
@@ -247,12 +296,10 @@ impl Parser<'_> {
             if !is_signature {
                 self.cursor.expect_word("type")?;
             }
-            let mut name = self.cursor.name("a name")?;
+            let name = self.cursor.name("a name")?;
             // `sig Fred as Joe`: outside it is Fred, inside Joe.
-            if self.cursor.eat_word("as") {
-                name = self.cursor.name("a name")?;
-            }
-            parameters.push(ProtocolParameter { is_signature, name });
+            let (outside, inside) = self.renaming(name, "a name")?;
+            parameters.push(ProtocolParameter { is_signature, name: inside.unwrap_or(outside) });
             if !self.cursor.eat(Token::Comma) {
                 break;
             }
@@ -265,11 +312,9 @@ impl Parser<'_> {
         let mut roles = Vec::new();
         loop {
             self.cursor.expect_word("role")?;
-            let mut name = self.cursor.name("the name of a role")?;
-            if self.cursor.eat_word("as") {
-                name = self.cursor.name("a name")?;
-            }
-            roles.push(name);
+            let name = self.cursor.name("the name of a role")?;
+            let (outside, inside) = self.renaming(name, "a name")?;
+            roles.push(inside.unwrap_or(outside));
             if !self.cursor.eat(Token::Comma) {
                 return Ok(roles);
             }
@@ -296,7 +341,7 @@ impl Parser<'_> {
                 Token::Word if self.at_protocol() && self.begins_protocol() => return,
                 _ => {}
             }
-            self.cursor.advance();
+            self.cursor.skip();
         }
     }
 

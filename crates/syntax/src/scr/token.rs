@@ -74,6 +74,12 @@ impl Token {
     }
 }
 
+/// Whether `text` is one word: a name, as far as the lexer is concerned.
+pub(crate) fn is_word(text: &str) -> bool {
+    let mut lexer = Token::lexer(text);
+    lexer.next() == Some(Ok(Token::Word)) && lexer.span() == (0..text.len())
+}
+
 fn line_comment(lexer: &mut Lexer<'_, Token>) {
     let rest = lexer.remainder();
     lexer.bump(rest.find('\n').unwrap_or(rest.len()));
@@ -86,8 +92,8 @@ fn c_comment(lexer: &mut Lexer<'_, Token>) -> bool {
     end.is_some()
 }
 
-/// `(* *)` nests; `(*)` inside opens nothing.
-fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
+/// The rest of a comment: `(* *)` nests; `(*)` inside opens nothing. Whether it is closed.
+pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
     let rest = lexer.remainder().as_bytes();
     let mut depth = 1;
     let mut at = 0;

@@ -2,15 +2,14 @@
 
 use logos::{Lexer, Logos};
 
-use crate::tokens::{Bracket, LexError, Token, flat_comment, foreign_comment};
+use crate::tokens::{Bracket, LexError, Token, flat_comment, slash_comment};
 
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
 #[logos(error = LexError)]
 #[logos(skip r"[ \t\r\n\f\u{feff}]+")]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
 #[logos(skip(r"/\*", flat_comment))]
-#[logos(skip(r"(#|--)[^\n]*", foreign_comment, allow_greedy = true))]
+#[logos(skip(r"(#|--|//)[^\n]*", slash_comment, allow_greedy = true))]
 pub(crate) enum StToken {
     /// A label, field, type, variable or keyword.
     #[regex(r"[A-Za-z0-9_][A-Za-z0-9_']*")]

@@ -1,7 +1,13 @@
 //! Tests of the imported languages: `.st`, `.gt`, `.gt.json`, `.kmc`, `.fsm`.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "tests fail by panicking, in helpers too")]
+
 mod corpus;
 mod examples;
+mod generate;
 mod probes;
 mod relative;
+mod robust;
+mod round_trip;
+mod same;
 mod support;

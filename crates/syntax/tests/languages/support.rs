@@ -24,7 +24,7 @@ pub(crate) fn said(document: &Document) -> String {
 }
 
 /// The corpus of the original tools' inputs: `$REFEREE_CORPUS`, or `../shared/corpus` beside the workspace.
-#[expect(clippy::disallowed_methods, reason = "tests may be told where the corpus is")]
+#[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "tests may be told where the corpus is")]
 pub(crate) fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let place = std::env::var("REFEREE_CORPUS").map_or(beside, PathBuf::from);

@@ -37,7 +37,14 @@ impl Graph {
             match content {
                 Global::End => {}
                 Global::Rec(rec) => before[rec.body.index()].push((node, 0)),
-                Global::Call(call) => before[call.target.index()].push((node, 0)),
+                // Past the definition: its initial values are computed on entry only.
+                Global::Call(call) => {
+                    let entered = match global.node(call.target) {
+                        Global::Rec(rec) => rec.body,
+                        _ => call.target,
+                    };
+                    before[entered.index()].push((node, 0));
+                }
                 Global::Exchange(exchange) => {
                     for (index, branch) in exchange.branches.iter().enumerate() {
                         before[branch.next.index()].push((node, index));
@@ -103,23 +110,26 @@ impl Graph {
 
 /// What passing branch `branch` of `node` binds `variable` to.
 fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> Option<Site> {
-    match global.node(node) {
+    let rec = match global.node(node) {
         Global::Exchange(exchange) => {
             let branch = &exchange.branches[branch];
             let fields = &global.vocabulary().spec(branch.message).fields;
             let field = fields.iter().find(|field| field.name.as_deref() == Some(variable))?;
             let roles = vec![exchange.sender, branch.receiver];
-            Some(Site { origin: branch.origin, ty: field.ty.clone(), roles })
+            return Some(Site { origin: branch.origin, ty: field.ty.clone(), roles });
         }
-        Global::Rec(rec) => {
-            let parameter = rec.parameters.iter().find(|parameter| &*parameter.name == variable)?;
-            let roles = if parameter.roles.is_empty() {
-                global.vocabulary().roles().collect()
-            } else {
-                parameter.roles.clone()
-            };
-            Some(Site { origin: parameter.origin, ty: parameter.ty.clone(), roles })
-        }
-        Global::Call(_) | Global::End => None,
-    }
+        Global::Rec(rec) => rec,
+        Global::Call(call) => match global.node(call.target) {
+            Global::Rec(rec) => rec,
+            _ => return None,
+        },
+        Global::End => return None,
+    };
+    let parameter = rec.parameters.iter().find(|parameter| &*parameter.name == variable)?;
+    let roles = if parameter.roles.is_empty() {
+        global.vocabulary().roles().collect()
+    } else {
+        parameter.roles.clone()
+    };
+    Some(Site { origin: parameter.origin, ty: parameter.ty.clone(), roles })
 }

@@ -1,10 +1,11 @@
 //! Building global types, and what makes one ill formed before any projection is tried.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Branch, Call, Exchange, Global, GlobalType, NodeId, Rec, id, order};
 use crate::vocabulary::{Label, Origin, Role, Vocabulary};
@@ -157,7 +158,10 @@ fn compact(nodes: &mut Vec<Global>, root: NodeId, errors: &mut Vec<GlobalError>)
         if let Global::Call(call) = &mut node {
             match number[call.target.index()] {
                 Some(target) => call.target = target,
-                None => errors.push(GlobalError::Unbound { call: call.origin }),
+                None => {
+                    errors.push(GlobalError::Unbound { call: call.origin });
+                    node = Global::End;
+                }
             }
         }
         kept.push(node);
@@ -229,14 +233,8 @@ fn assign_levels(nodes: &mut [Global], root: NodeId, errors: &mut Vec<GlobalErro
         Ok(free) => free,
         Err(error) => return errors.push(error),
     };
-    for &outside in free[root.index()].iter() {
-        let call = nodes.iter().find_map(|node| match node {
-            Global::Call(call) if call.target == outside => Some(call.origin),
-            _ => None,
-        });
-        errors.extend(call.map(|call| GlobalError::Unbound { call }));
-    }
-    if !errors.is_empty() {
+    if !free[root.index()].is_empty() {
+        errors.extend(unbound_calls(nodes, root, &free));
         return;
     }
     // A definition comes before all it encloses in preorder, so the levels it depends on are known.
@@ -254,6 +252,26 @@ fn assign_levels(nodes: &mut [Global], root: NodeId, errors: &mut Vec<GlobalErro
             }
         }
     }
+}
+
+/// The calls that can be reached from `root` without passing the definition they name.
+fn unbound_calls(nodes: &[Global], root: NodeId, free: &[Rc<[NodeId]>]) -> Vec<GlobalError> {
+    let mut calls = BTreeMap::new();
+    for outside in free[root.index()].iter() {
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            // A definition is not free in itself, so this stops there.
+            if !free[node.index()].contains(outside) || !seen.insert(node) {
+                continue;
+            }
+            if let Global::Call(call) = &nodes[node.index()] {
+                calls.insert(node, GlobalError::Unbound { call: call.origin });
+            }
+            nodes[node.index()].for_each_child(|child| stack.push(child));
+        }
+    }
+    calls.into_values().collect()
 }
 
 /// For every node, the definitions that are called from it but stand outside it.
@@ -279,6 +297,9 @@ fn free_definitions(nodes: &[Global], root: NodeId) -> Result<Vec<Rc<[NodeId]>>,
                 let mut union = Rc::clone(&none);
                 for branch in &exchange.branches {
                     let more = &free[branch.next.index()];
+                    if Rc::ptr_eq(&union, more) {
+                        continue;
+                    }
                     if union.is_empty() {
                         union = Rc::clone(more);
                     } else if more.iter().any(|definition| !union.contains(definition)) {

@@ -1,11 +1,11 @@
 //! Explaining a failed projection: which choice the role does not learn about. Only runs on failure.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Conflict, HiddenChoice, Item, Projection, ProjectionError, RoleAction};
-use crate::global::{Exchange, Global, NodeId};
-use crate::machine::Action;
-use crate::vocabulary::{Origin, Role};
+use super::{Disagreement, HiddenChoice, Item, Projection, ProjectionError, RoleAction, Step};
+use crate::global::{Branch, Exchange, Global, NodeId};
+use crate::machine::{Action, State};
+use crate::vocabulary::{Label, Origin, Role};
 
 impl Projection<'_> {
     pub(super) fn exchange(&self, node: NodeId) -> &Exchange {
@@ -23,20 +23,53 @@ impl Projection<'_> {
         }
     }
 
-    pub(super) fn conflict(&self, conflict: Conflict, left: Item, right: Item) -> ProjectionError {
+    /// The error for a disagreement in `state`, given how each state was found.
+    pub(super) fn explain(
+        &self,
+        &Disagreement(conflict, left, right): &Disagreement,
+        state: State,
+        came_from: &[Option<(State, Step)>],
+    ) -> ProjectionError {
+        let mut trace = Vec::new();
+        let mut at = state;
+        while let Some((before, step)) = came_from[at.index()] {
+            trace.push(step);
+            at = before;
+        }
+        trace.reverse();
         ProjectionError {
             role: self.role,
             conflict,
-            choice: self.hidden_choice(left, right),
-            left: self.action(left),
-            right: self.action(right),
+            choice: self.hidden_choice(left, right, &trace),
+            left: self.action(left, right),
+            right: self.action(right, left),
         }
     }
 
-    fn action(&self, item: Item) -> RoleAction {
+    /// The label that is received at `item`.
+    pub(super) fn label_of(&self, item: Item) -> Option<Label> {
+        let Item::Receive(node, index) = item else { return None };
+        let branch = self.exchange(node).branches.get(index as usize)?;
+        Some(self.global.vocabulary().label(branch.message))
+    }
+
+    /// What the role does at `item`; of several messages it may send, one that it may not send at `other`.
+    fn action(&self, item: Item, other: Item) -> RoleAction {
         let (node, index, action) = match item {
             Item::End => return RoleAction::End,
-            Item::Send(node) => (node, 0, Action::Send),
+            Item::Send(node) => {
+                let others: &[Branch] = match other {
+                    Item::Send(other) => &self.exchange(other).branches,
+                    Item::End | Item::Receive(..) => &[],
+                };
+                let vocabulary = self.global.vocabulary();
+                let same = |a: &Branch, b: &Branch| {
+                    a.receiver == b.receiver && vocabulary.same_signature(a.message, b.message)
+                };
+                let branches = &self.exchange(node).branches;
+                let only_here = branches.iter().position(|a| !others.iter().any(|b| same(a, b)));
+                (node, only_here.unwrap_or(0), Action::Send)
+            }
             Item::Receive(node, index) => (node, index as usize, Action::Receive),
         };
         let exchange = self.exchange(node);
@@ -45,79 +78,166 @@ impl Projection<'_> {
         RoleAction::Act { action, peer, message: branch.message, origin: branch.origin }
     }
 
-    /// The last choice, made by others, from which `left` and `right` are reached through different
-    /// branches while the role sees nothing; failing that, any choice that separates them.
-    fn hidden_choice(&self, left: Item, right: Item) -> Option<HiddenChoice> {
-        for role_sees_nothing in [true, false] {
-            let to_left = self.reaching(left, role_sees_nothing);
-            let to_right = self.reaching(right, role_sees_nothing);
-            // Nodes are numbered in preorder, so the last match is the innermost choice.
-            for (node, exchange) in self.global.exchanges().collect::<Vec<_>>().into_iter().rev() {
+    /// The last choice, made by others, after which the role sees `trace` and then stands before `left` on one
+    /// branch and before `right` on another.
+    fn hidden_choice(&self, left: Item, right: Item, trace: &[Step]) -> Option<HiddenChoice> {
+        let regions = self.regions(trace)?;
+        let mut sides = [left, right].map(|item| Side { item, after_step: FxHashSet::default() });
+        let mut less_clear = None;
+        for (i, region) in regions.iter().enumerate().rev() {
+            let step = trace.get(i);
+            let reaching = sides.each_ref().map(|side| self.reaching(region, side, step));
+            // Nodes are numbered in preorder, so the last is the innermost.
+            let mut exchanges: Vec<NodeId> = region.iter().copied().collect();
+            exchanges.sort_unstable_by(|a, b| b.cmp(a));
+            for node in exchanges {
+                let Global::Exchange(exchange) = self.global.node(node) else { continue };
                 if exchange.sender == self.role {
                     continue;
                 }
-                let leads_to = |index: usize, item: Item, reaching: &FxHashSet<NodeId>| {
+                let leads = |side: usize, index: usize| {
                     let branch = &exchange.branches[index];
-                    let seen = role_sees_nothing && branch.receiver == self.role;
-                    matches!(item, Item::Receive(n, i) if n == node && i as usize == index)
-                        || !seen && reaching.contains(&branch.next)
+                    if branch.receiver == self.role {
+                        self.shows(node, index, &sides[side], step)
+                    } else {
+                        reaching[side].contains(&branch.next)
+                    }
                 };
-                let parts = |toward, towards: &_, away, aways: &_| {
-                    let mut branches = exchange.branches.iter().enumerate();
-                    branches.find(|(i, _)| leads_to(*i, toward, towards) && !leads_to(*i, away, aways))
+                let branches = 0..exchange.branches.len();
+                let only = |side: usize| {
+                    branches.clone().find(|&index| leads(side, index) && !leads(1 - side, index))
                 };
-                let left_branch = parts(left, &to_left, right, &to_right);
-                let right_branch = parts(right, &to_right, left, &to_left);
-                if let (Some((_, l)), Some((_, r))) = (left_branch, right_branch) {
-                    return Some(HiddenChoice {
+                let choice = |left: usize, right: usize| {
+                    let [left, right] = [left, right].map(|index| &exchange.branches[index]);
+                    HiddenChoice {
                         origin: exchange.origin,
                         sender: exchange.sender,
-                        left: (l.message, l.origin),
-                        right: (r.message, r.origin),
+                        left: (left.message, left.origin),
+                        right: (right.message, right.origin),
+                    }
+                };
+                if let (Some(left), Some(right)) = (only(0), only(1)) {
+                    return Some(choice(left, right));
+                }
+                // In a loop, branches may lead to both sides sooner or later.
+                let left = only(0).or_else(|| branches.clone().find(|&index| leads(0, index)));
+                let right = branches.clone().rev().find(|&index| leads(1, index) && Some(index) != left);
+                if let (None, Some(left), Some(right)) = (less_clear, left, right) {
+                    less_clear = Some(choice(left, right));
+                }
+            }
+            for (side, reaching) in sides.iter_mut().zip(reaching) {
+                side.after_step = reaching;
+            }
+        }
+        less_clear
+    }
+
+    /// The nodes the protocol may be at before each step of the trace, and after the last. `None` if there
+    /// are too many to be worth an explanation.
+    fn regions(&self, trace: &[Step]) -> Option<Vec<FxHashSet<NodeId>>> {
+        let mut regions = Vec::with_capacity(trace.len() + 1);
+        let mut starts = vec![self.global.root()];
+        let mut visited = 0;
+        for i in 0..=trace.len() {
+            let mut region = FxHashSet::default();
+            while let Some(node) = starts.pop() {
+                if region.insert(node) {
+                    self.for_each_unseen(node, |next| starts.push(next));
+                }
+            }
+            visited += region.len();
+            if visited > MAX_VISITED {
+                return None;
+            }
+            if let Some(step) = trace.get(i) {
+                for &node in &region {
+                    self.for_each_seen(node, |index, seen| {
+                        if seen == *step {
+                            starts.push(self.exchange(node).branches[index].next);
+                        }
                     });
                 }
             }
+            regions.push(region);
         }
-        None
+        Some(regions)
     }
 
-    /// The nodes from which `item` can be reached (through what the role does not see, if so asked).
-    fn reaching(&self, item: Item, role_sees_nothing: bool) -> FxHashSet<NodeId> {
-        let mut predecessors: Vec<Vec<NodeId>> = vec![Vec::new(); self.global.node_count()];
-        for (id, node) in self.global.nodes() {
-            match node {
-                Global::End => {}
-                Global::Rec(rec) => predecessors[rec.body.index()].push(id),
-                Global::Call(call) => predecessors[call.target.index()].push(id),
-                Global::Exchange(exchange) => {
-                    if role_sees_nothing && exchange.sender == self.role {
-                        continue;
-                    }
-                    for branch in &exchange.branches {
-                        if !(role_sees_nothing && branch.receiver == self.role) {
-                            predecessors[branch.next.index()].push(id);
-                        }
-                    }
-                }
+    /// The nodes of `region` from which `side` is reached without the role seeing anything.
+    fn reaching(&self, region: &FxHashSet<NodeId>, side: &Side, step: Option<&Step>) -> FxHashSet<NodeId> {
+        let mut before: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+        let mut stack = Vec::new();
+        for &node in region {
+            self.for_each_unseen(node, |next| before.entry(next).or_default().push(node));
+            let mut shows = match (self.global.node(node), step) {
+                (Global::End, None) => side.item == Item::End,
+                _ => step.is_none() && side.item == Item::Send(node),
+            };
+            self.for_each_seen(node, |index, _| shows |= self.shows(node, index, side, step));
+            if shows {
+                stack.push(node);
             }
         }
-        let mut stack: Vec<NodeId> = match item {
-            Item::Send(node) | Item::Receive(node, _) => vec![node],
-            Item::End => self
-                .global
-                .nodes()
-                .filter(|(_, node)| matches!(node, Global::End))
-                .map(|(id, _)| id)
-                .collect(),
-        };
         let mut reached = FxHashSet::default();
         while let Some(node) = stack.pop() {
             if reached.insert(node) {
-                stack.extend(&predecessors[node.index()]);
+                stack.extend(before.get(&node).into_iter().flatten());
             }
         }
         reached
     }
+
+    /// Whether the role, seeing branch `index` of `node`, is on the way to `side`: it is what `side` is about
+    /// or, earlier in the trace, the next step.
+    fn shows(&self, node: NodeId, index: usize, side: &Side, step: Option<&Step>) -> bool {
+        let Some(step) = step else {
+            return matches!(side.item, Item::Receive(at, branch) if (at, branch as usize) == (node, index));
+        };
+        let mut shows = false;
+        self.for_each_seen(node, |seen_index, seen| {
+            let next = self.exchange(node).branches[seen_index].next;
+            shows |= seen_index == index && seen == *step && side.after_step.contains(&next);
+        });
+        shows
+    }
+
+    /// Where the protocol can go from `node` without the role seeing it.
+    fn for_each_unseen(&self, node: NodeId, mut visit: impl FnMut(NodeId)) {
+        match self.global.node(node) {
+            Global::End => {}
+            Global::Rec(rec) => visit(rec.body),
+            Global::Call(call) => visit(call.target),
+            Global::Exchange(exchange) if exchange.sender == self.role => {}
+            Global::Exchange(exchange) => {
+                let unseen = exchange.branches.iter().filter(|branch| branch.receiver != self.role);
+                unseen.for_each(|branch| visit(branch.next));
+            }
+        }
+    }
+
+    /// The branches of `node` that the role sees, and what it sees of them.
+    fn for_each_seen(&self, node: NodeId, mut visit: impl FnMut(usize, Step)) {
+        let Global::Exchange(exchange) = self.global.node(node) else { return };
+        for (index, branch) in exchange.branches.iter().enumerate() {
+            let label = self.global.vocabulary().label(branch.message);
+            if exchange.sender == self.role {
+                visit(index, Step { action: Action::Send, peer: branch.receiver, label });
+            } else if branch.receiver == self.role {
+                visit(index, Step { action: Action::Receive, peer: exchange.sender, label });
+            }
+        }
+    }
 }
+
+/// One of two items that disagree, seen from a step of the trace that leads to them.
+struct Side {
+    item: Item,
+    /// From where it is reached once the step is taken.
+    after_step: FxHashSet<NodeId>,
+}
+
+/// How many nodes are visited, at most, to explain a disagreement.
+const MAX_VISITED: usize = 1 << 22;
 
 static NO_EXCHANGE: Exchange = Exchange { sender: Role(0), branches: Vec::new(), origin: Origin::NONE };

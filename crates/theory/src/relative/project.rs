@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Relative, RelativeId, RelativeType};
 use crate::global::{Exchange, Global, GlobalType, NodeId};
@@ -125,7 +125,24 @@ impl<'a> Projection<'a> {
             };
         }
         self.relative.root = projected[self.global.root().index()];
+        self.forget_pruned_locations(&projected);
         Ok(self.relative)
+    }
+
+    /// What lies in a pruned loop may share a node with what does not, but nothing stands for it.
+    fn forget_pruned_locations(&mut self, projected: &[RelativeId]) {
+        let mut kept = vec![false; self.global.node_count()];
+        let mut stack = vec![self.global.root()];
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut kept[node.index()], true)
+                && self.relative.node(projected[node.index()]) != &Relative::End
+            {
+                self.global.node(node).for_each_child(|child| stack.push(child));
+            }
+        }
+        for locations in &mut self.relative.locations {
+            locations.retain(|location| kept[location.index()]);
+        }
     }
 
     /// Lines 4 to 9.
@@ -170,8 +187,10 @@ impl<'a> Projection<'a> {
                 }
             }
         }
+        let scope = self.names_in_scope(id);
         let describe = |branch: &crate::global::Branch| {
-            (branch.message, branch.origin, self.relative.text_at(projected[branch.next.index()]))
+            let text = self.relative.text_in(projected[branch.next.index()], scope.clone());
+            (branch.message, branch.origin, text)
         };
         let mut receivers: Vec<Role> = exchange.branches.iter().map(|b| b.receiver).collect();
         receivers.sort_unstable();
@@ -185,6 +204,33 @@ impl<'a> Projection<'a> {
             right: describe(different),
         };
         Err(RelativeError { pair: self.pair, undefined })
+    }
+
+    /// What the text calls the recursion variables that are free at `node`, by level. (Their definitions are
+    /// projected after their bodies, so the relative type does not know them yet.)
+    fn names_in_scope(&self, node: NodeId) -> Vec<Option<Arc<str>>> {
+        let mut seen = FxHashSet::default();
+        let mut called = Vec::new();
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if seen.insert(node) {
+                let content = self.global.node(node);
+                content.for_each_child(|child| stack.push(child));
+                if let Global::Call(call) = content {
+                    called.push(call.target);
+                }
+            }
+        }
+        let mut names: Vec<Option<Arc<str>>> = Vec::new();
+        for target in called.into_iter().filter(|target| !seen.contains(target)) {
+            let Global::Rec(rec) = self.global.node(target) else { continue };
+            let level = rec.level as usize;
+            if names.len() <= level {
+                names.resize(level + 1, None);
+            }
+            names[level] = Some(Arc::clone(&rec.name));
+        }
+        names
     }
 
     /// A dependency forwards a label: two messages with one label are the same to it.

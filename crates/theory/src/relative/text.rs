@@ -22,9 +22,12 @@ impl RelativeType {
     /// The type that starts at `node`, in the paper's notation.
     #[must_use]
     pub fn text_at(&self, node: RelativeId) -> String {
+        self.text_in(node, Vec::new())
+    }
+
+    /// As [`text_at`](Self::text_at), given the name in scope for each level.
+    pub(super) fn text_in(&self, node: RelativeId, mut scope: Vec<Option<Arc<str>>>) -> String {
         let mut out = String::new();
-        // The name in scope for each level.
-        let mut scope: Vec<Option<Arc<str>>> = Vec::new();
         let mut stack = vec![Step::Node(node)];
         while let Some(step) = stack.pop() {
             if out.len() > MAX_TEXT {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use referee::Content;
 use referee::syntax::diagnostics::suggest;
-use referee::syntax::{Document, ill_formed};
+use referee::syntax::{Document, External, ill_formed};
 use referee::theory::relative::RelativeError;
 use referee::theory::{GlobalType, Machine, Role, Vocabulary};
 
@@ -14,7 +14,8 @@ use crate::input::Read;
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) vocabulary: Arc<Vocabulary>,
-    pub(super) global: Option<GlobalType>,
+    pub(super) global: Option<Arc<GlobalType>>,
+    pub(super) externals: Vec<External>,
     /// Per role; for a role without a projection, why.
     pub(super) machines: Vec<Result<Machine, String>>,
     document: Document,
@@ -47,7 +48,8 @@ impl Subject {
                     found.vocabulary.roles().map(|role| global.project(role).map_err(explain)).collect();
                 let name = found.name.as_deref().unwrap_or("Protocol").to_owned();
                 let vocabulary = Arc::clone(&found.vocabulary);
-                Some(Self { name, vocabulary, global: Some(global), machines, document })
+                let externals = found.externals.clone();
+                Some(Self { name, vocabulary, global: Some(global), externals, machines, document })
             }
             Content::Binary(binary) => {
                 let Some(session) = &binary.session else { return Ok(None) };
@@ -56,7 +58,8 @@ impl Subject {
                 Some(Self {
                     name: binary.name.to_string(),
                     vocabulary: Arc::clone(&binary.vocabulary),
-                    global: session.global(binary.environment),
+                    global: session.global(binary.environment).map(Arc::new),
+                    externals: binary.externals.clone(),
                     machines: machines.into_iter().map(Ok).collect(),
                     document,
                 })
@@ -67,6 +70,7 @@ impl Subject {
                     name: "System".to_owned(),
                     vocabulary: Arc::clone(&local.vocabulary),
                     global: None,
+                    externals: Vec::new(),
                     machines: system.machines().iter().cloned().map(Ok).collect(),
                     document,
                 })

@@ -1,6 +1,7 @@
 //! Messages, payloads, parameters and arguments.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Node};
@@ -16,36 +17,38 @@ use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecPar
 use crate::scr::names::ProtocolId;
 use crate::source::Span;
 
-type Types = FxHashMap<Arc<str>, Type>;
-type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
+/// What type parameters stand for.
+pub(super) type Types = FxHashMap<Arc<str>, Type>;
+/// What signature parameters stand for, each with the types in force where it was given.
+pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
 
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
-        let mut syntax = statement.message.clone();
-        let mut types = self.instance.types.clone();
+        let instance = Rc::clone(&self.instance);
         // A bare name may stand for a signature that the caller gave.
-        if syntax.payload.is_none()
-            && let Some((given, given_types)) = self.instance.signatures.get(&syntax.label.text)
-        {
-            (syntax, types) = (given.clone(), given_types.clone());
-        }
-        let payload = syntax.payload.unwrap_or_default();
-        self.check_fields(&payload);
+        let written = &statement.message;
+        let given = instance.signatures.get(&written.label.text).filter(|_| written.payload.is_none());
+        let (syntax, types) = given.map_or((written, &instance.types), |(syntax, types)| (syntax, types));
+        let payload = syntax.payload.as_deref().unwrap_or_default();
+        self.check_fields(payload);
         let mut fields = Vec::with_capacity(payload.len());
         let mut conditions = Vec::new();
         for field in payload {
-            let ty = self.names.ty(&field.ty, &types);
-            fields.push(Field { name: field.name.map(|name| name.text), ty });
-            conditions.extend(field.refinement);
+            let ty = self.names.ty(&field.ty, types);
+            fields.push(Field { name: field.name.as_ref().map(|name| Arc::clone(&name.text)), ty });
+            conditions.extend(field.refinement.as_ref().map(|refinement| Arc::clone(&refinement.expr)));
         }
         conditions.extend(statement.condition.clone());
-        conditions.extend(statement.annotation.as_ref().map(|(expr, _)| Arc::clone(expr)));
+        conditions.extend(statement.annotation.clone());
         let assertion = self.all_of(conditions);
         let label = self.vocabulary.add_label(&syntax.label.text);
         self.vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion })
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {
+        if payload.len() < 2 {
+            return;
+        }
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         for name in payload.iter().filter_map(|field| field.name.as_ref()) {
             if let Some(first) = seen.insert(&name.text, name.span) {
@@ -80,7 +83,7 @@ impl Lowering<'_, '_> {
                 name: Arc::clone(&parameter.name.text),
                 roles,
                 ty: self.names.ty(&parameter.ty, &types),
-                initial: Arc::clone(&parameter.initial),
+                initial: Arc::clone(&parameter.initial.expr),
                 origin: self.origins.add(parameter.name.span),
             });
         }

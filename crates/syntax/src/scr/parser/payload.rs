@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use referee_theory::expr::Expr;
-
 use super::Parser;
 use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
 use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
 use crate::expr::{self, Dialect};
-use crate::scr::ast::{FieldSyntax, MessageSyntax, Name, TypeSyntax};
+use crate::scr::ast::{FieldSyntax, MessageSyntax, Name, TypeSyntax, Written};
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
+use crate::scr::written;
 use crate::source::Span;
 
 const MAX_TYPE_DEPTH: usize = 128;
@@ -41,6 +40,7 @@ impl Parser<'_> {
             }
             Token::LeftBrace => {
                 self.cursor.advance();
+                self.open_braces += 1;
                 let mut fields = Vec::new();
                 while self.cursor.peek() != Token::RightBrace {
                     let name = self.cursor.name("the name of a field")?;
@@ -51,6 +51,7 @@ impl Parser<'_> {
                     }
                 }
                 let end = self.cursor.expect(Token::RightBrace, "`,` or `}`")?;
+                self.open_braces -= 1;
                 Ok(TypeSyntax::Record(fields, start.to(end)))
             }
             Token::Word => {
@@ -112,23 +113,31 @@ impl Parser<'_> {
                 refinement: None,
             });
         }
-        let refinement = if self.cursor.peek() == Token::LeftBrace {
-            let expr = self.expression(Dialect::NuScr)?;
-            self.cursor.expect(Token::RightBrace, "`}`")?;
-            Some(expr)
-        } else {
-            None
-        };
+        let refinement = self.refinement()?;
         Ok(FieldSyntax { name, ty, refinement })
     }
 
+    /// `{x > 0}` behind a type, if there is one.
+    pub(super) fn refinement(&mut self) -> Parsed<Option<Written>> {
+        if self.cursor.peek() != Token::LeftBrace {
+            return Ok(None);
+        }
+        let refinement = self.expression(Dialect::NuScr)?;
+        self.open_braces += 1;
+        self.cursor.expect(Token::RightBrace, "`}`")?;
+        self.open_braces -= 1;
+        Ok(Some(refinement))
+    }
+
     /// The expression that begins behind the current token.
-    pub(super) fn expression(&mut self, dialect: Dialect) -> Parsed<Arc<Expr>> {
+    pub(super) fn expression(&mut self, dialect: Dialect) -> Parsed<Written> {
         let start = self.cursor.span().end as usize;
         match expr::parse_prefix(&self.cursor.text[start..], narrow(start), dialect) {
             Ok((expr, consumed)) => {
+                let span = Span::new(start, start + consumed);
+                self.cursor.comments.extend(written::comments(self.cursor.text, span, dialect));
                 self.cursor.resume(start + consumed);
-                Ok(Arc::new(expr))
+                Ok(Written { expr: Arc::new(expr), span })
             }
             Err(error) => {
                 self.cursor.diagnostics.push(assertion_syntax(&error));

@@ -1,17 +1,9 @@
 //! Blocks and statements, parsed with an explicit stack of the blocks that are open.
 
-use std::sync::Arc;
-
 use super::Parser;
 use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
 use crate::diagnostics::rf0117_nested_protocol_misplaced as rf0117;
-use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
-use crate::diagnostics::suggest;
-use crate::expr::{self, Dialect};
-use crate::scr::ast::{
-    Block, MessageStatement, MessageSyntax, Name, Protocol, RecParameter, Statement, StatementId,
-    StatementKind,
-};
+use crate::scr::ast::{Block, Name, Protocol, RecParameter, Statement, StatementId, StatementKind};
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::source::Span;
@@ -32,8 +24,6 @@ enum Owner {
 }
 
 const MAX_PROTOCOL_DEPTH: usize = 64;
-
-const STATEMENTS: [&str; 4] = ["choice", "rec", "continue", "do"];
 
 impl Parser<'_> {
     /// The braces of a protocol: nested protocols first, then statements.
@@ -107,12 +97,11 @@ impl Parser<'_> {
                 Owner::Body => return closed.block,
                 Owner::Branch { head, at, mut earlier } => {
                     earlier.push(closed.block);
-                    Statement { kind: StatementKind::Choice { at, branches: earlier }, span: head }
+                    compound(StatementKind::Choice { at, branches: earlier }, head)
                 }
-                Owner::Rec { head, name, parameters } => Statement {
-                    kind: StatementKind::Rec { name, parameters, body: closed.block },
-                    span: head,
-                },
+                Owner::Rec { head, name, parameters } => {
+                    compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
+                }
             };
             self.push(statement, &mut open);
         }
@@ -124,8 +113,7 @@ impl Parser<'_> {
         let statement = match closed.owner {
             Owner::Body => return Some(closed.block),
             Owner::Rec { head, name, parameters } => {
-                let kind = StatementKind::Rec { name, parameters, body: closed.block };
-                Statement { kind, span: head }
+                compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
             }
             Owner::Branch { head, at, mut earlier } => {
                 earlier.push(closed.block);
@@ -137,7 +125,7 @@ impl Parser<'_> {
                         return None;
                     }
                 }
-                Statement { kind: StatementKind::Choice { at, branches: earlier }, span: head }
+                compound(StatementKind::Choice { at, branches: earlier }, head)
             }
         };
         self.push(statement, open);
@@ -153,6 +141,7 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self, open: &mut Vec<Open>) -> Parsed<()> {
+        self.open_braces = 0;
         let start = self.cursor.span();
         let second_is_name = self.cursor.peek_second().0 == Token::Word;
         if self.cursor.is_word("choice") && second_is_name {
@@ -177,213 +166,19 @@ impl Parser<'_> {
         }
         let kind = self.simple_statement(second_is_name)?;
         let end = self.cursor.expect(Token::Semicolon, "`;`")?;
-        let (kind, end) = self.annotation(kind, end)?;
-        self.push(Statement { kind, span: start.to(end) }, open);
+        let statement = self.annotated(Statement { kind, annotation: None, span: start.to(end) })?;
+        self.push(statement, open);
         Ok(())
     }
 
-    fn second_is(&self, word: &str) -> bool {
+    pub(super) fn second_is(&self, word: &str) -> bool {
         self.cursor.peek_second().1 == word
-    }
-
-    /// A statement without a block, up to its semicolon.
-    fn simple_statement(&mut self, second_is_name: bool) -> Parsed<StatementKind> {
-        if second_is_name && !self.second_is("from") && !self.second_is("connect") {
-            if self.cursor.eat_word("continue") {
-                let name = self.cursor.name("the name of a recursion")?;
-                let arguments = self.continue_arguments()?;
-                return Ok(StatementKind::Continue { name, arguments });
-            }
-            if self.cursor.eat_word("do") {
-                return self.do_statement();
-            }
-            if self.second_is("calls") {
-                let caller = self.cursor.name("the name of a role")?;
-                self.cursor.expect_word("calls")?;
-                let protocol = self.cursor.name("the name of a protocol")?;
-                let roles = self.role_arguments()?;
-                return Ok(StatementKind::Calls { caller, protocol, roles });
-            }
-            for (keyword, between) in [("connect", "to"), ("disconnect", "and"), ("wrap", "to")] {
-                if self.cursor.eat_word(keyword) {
-                    let left = self.cursor.name("the name of a role")?;
-                    self.cursor.expect_word(between)?;
-                    let right = self.cursor.name("the name of a role")?;
-                    return Ok(StatementKind::Connection { keyword, left, right });
-                }
-            }
-        }
-        self.message_statement()
-    }
-
-    fn message_statement(&mut self) -> Parsed<StatementKind> {
-        let first = self.cursor.peek();
-        let word = self.cursor.word();
-        let message = self.message()?;
-        let connects = self.cursor.eat_word("connect");
-        let from = if connects {
-            self.cursor.name("the name of a role")?
-        } else {
-            if !self.cursor.is_word("from") {
-                return Err(self.not_a_statement(first, word));
-            }
-            self.cursor.expect_word("from")?;
-            self.cursor.name("the name of a role")?
-        };
-        self.cursor.expect_word("to")?;
-        let mut to = vec![self.cursor.name("the name of a role")?];
-        while self.cursor.eat(Token::Comma) {
-            to.push(self.cursor.name("the name of a role")?);
-        }
-        let condition =
-            if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?) } else { None };
-        let annotation = None;
-        let statement = MessageStatement { message, from, to, condition, annotation, connects };
-        Ok(StatementKind::Message(Box::new(statement)))
-    }
-
-    /// What begins with `word` is neither a message nor anything else: perhaps a misspelt keyword.
-    fn not_a_statement(&mut self, first: Token, word: &str) -> Reported {
-        let reported = self.cursor.unexpected(&["`from`"]);
-        if first == Token::Word
-            && self.cursor.peek() == Token::Word
-            && let Some(close) = suggest::closest(word, STATEMENTS)
-            && let Some(last) = self.cursor.diagnostics.last_mut()
-        {
-            last.help = Some(format!("did you mean `{close}` instead of `{word}`?"));
-        }
-        reported
-    }
-
-    /// nuScr's `@"…"` behind a statement: an assertion for a message, otherwise only accepted.
-    fn annotation(&mut self, mut kind: StatementKind, end: Span) -> Parsed<(StatementKind, Span)> {
-        if !self.cursor.eat(Token::At) {
-            return Ok((kind, end));
-        }
-        let span = self.cursor.span();
-        let text = self.cursor.word();
-        self.cursor.expect(Token::String, "a string")?;
-        if let StatementKind::Message(message) = &mut kind {
-            let inside =
-                Span::new(span.start as usize + 1, (span.end as usize - 1).max(span.start as usize + 1));
-            match expr::parse(text.trim_matches('"'), inside.start, Dialect::NuScr) {
-                Ok(expr) => message.annotation = Some((Arc::new(expr), inside)),
-                Err(error) => self.cursor.diagnostics.push(assertion_syntax(&error)),
-            }
-        }
-        Ok((kind, span))
-    }
-
-    fn do_statement(&mut self) -> Parsed<StatementKind> {
-        let protocol = self.cursor.name("the name of a protocol")?;
-        let mut arguments = Vec::new();
-        if self.cursor.eat(Token::Less) {
-            loop {
-                arguments.push(self.do_argument()?);
-                if !self.cursor.eat(Token::Comma) {
-                    break;
-                }
-            }
-            self.cursor.expect(Token::Greater, "`,` or `>`")?;
-        }
-        let roles = self.role_arguments()?;
-        Ok(StatementKind::Do { protocol, arguments, roles })
-    }
-
-    fn do_argument(&mut self) -> Parsed<MessageSyntax> {
-        let argument = self.message()?;
-        if self.cursor.eat_word("as") {
-            self.cursor.name("a name")?;
-        }
-        Ok(argument)
-    }
-
-    fn role_arguments(&mut self) -> Parsed<Vec<Name>> {
-        let mut roles = Vec::new();
-        self.cursor.expect(Token::LeftParen, "`(`")?;
-        loop {
-            let role = self.cursor.name("the name of a role")?;
-            // Scribble's `do P(A as B)`: A plays B; the order of roles says so already.
-            if self.cursor.eat_word("as") {
-                self.cursor.name("the name of a role")?;
-            }
-            roles.push(role);
-            if !self.cursor.eat(Token::Comma) {
-                break;
-            }
-        }
-        self.cursor.expect(Token::RightParen, "`,` or `)`")?;
-        Ok(roles)
-    }
-
-    fn rec_parameters(&mut self) -> Parsed<Vec<RecParameter>> {
-        let mut parameters = Vec::new();
-        if !self.cursor.eat(Token::LeftBracket) {
-            return Ok(parameters);
-        }
-        while self.cursor.peek() != Token::RightBracket {
-            let name = self.cursor.name("the name of a variable")?;
-            let mut roles = Vec::new();
-            if self.cursor.eat(Token::Less) {
-                loop {
-                    roles.push(self.cursor.name("the name of a role")?);
-                    if !self.cursor.eat(Token::Comma) {
-                        break;
-                    }
-                }
-                self.cursor.expect(Token::Greater, "`,` or `>`")?;
-            }
-            self.cursor.expect(Token::Colon, "`:`")?;
-            let ty = self.rec_parameter_type()?;
-            if self.cursor.peek() != Token::Equals {
-                return Err(self.cursor.unexpected(&["`=` and an initial value"]));
-            }
-            let initial = self.expression(Dialect::NuScr)?;
-            parameters.push(RecParameter { name, roles, ty, initial });
-            if !self.cursor.eat(Token::Comma) {
-                break;
-            }
-        }
-        self.cursor.expect(Token::RightBracket, "`,` or `]`")?;
-        Ok(parameters)
-    }
-
-    /// `int`, or nuScr's `(x: int{x >= 0})`, whose refinement is not checked here.
-    fn rec_parameter_type(&mut self) -> Parsed<crate::scr::ast::TypeSyntax> {
-        let parenthesised = self.cursor.eat(Token::LeftParen);
-        if self.cursor.peek_second().0 == Token::Colon {
-            self.cursor.name("a name")?;
-            self.cursor.expect(Token::Colon, "`:`")?;
-        }
-        let ty = self.payload_type()?;
-        if self.cursor.peek() == Token::LeftBrace {
-            self.expression(Dialect::NuScr)?;
-            self.cursor.expect(Token::RightBrace, "`}`")?;
-        }
-        if parenthesised {
-            self.cursor.expect(Token::RightParen, "`)`")?;
-        }
-        Ok(ty)
-    }
-
-    fn continue_arguments(&mut self) -> Parsed<Vec<Arc<referee_theory::expr::Expr>>> {
-        let mut arguments = Vec::new();
-        while matches!(self.cursor.peek(), Token::LeftBracket | Token::Comma) {
-            arguments.push(self.expression(Dialect::NuScr)?);
-            if self.cursor.eat(Token::RightBracket) {
-                break;
-            }
-            if self.cursor.peek() != Token::Comma {
-                return Err(self.cursor.unexpected(&["`,`", "`]`"]));
-            }
-        }
-        Ok(arguments)
     }
 
     /// Goes on behind the statement that could not be understood: after its `;` or its block, or at the
     /// brace that closes what is around it.
     fn skip_statement(&mut self) {
-        let mut depth = 0_usize;
+        let mut depth = std::mem::take(&mut self.open_braces);
         loop {
             match self.cursor.peek() {
                 Token::End => return,
@@ -393,7 +188,16 @@ impl Parser<'_> {
                     depth -= 1;
                     if depth == 0 {
                         self.cursor.advance();
-                        if !self.cursor.is_word("or") {
+                        // The statement goes on behind a record or a refinement.
+                        let goes_on = matches!(
+                            self.cursor.peek(),
+                            Token::RightParen
+                                | Token::Comma
+                                | Token::RightBracket
+                                | Token::Equals
+                                | Token::Semicolon
+                        );
+                        if !goes_on && !self.cursor.is_word("or") {
                             return;
                         }
                         continue;
@@ -406,7 +210,11 @@ impl Parser<'_> {
                 Token::Word if self.at_protocol() && self.begins_protocol() => return,
                 _ => {}
             }
-            self.cursor.advance();
+            self.cursor.skip();
         }
     }
+}
+
+fn compound(kind: StatementKind, head: Span) -> Statement {
+    Statement { kind, annotation: None, span: head }
 }

@@ -1,0 +1,226 @@
+//! The one search loop. What is expanded, in which order and how far, is a [`Selection`]:
+//! [`full`] is TS_k ([`parallel`] the same by several threads), [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
+
+pub(crate) mod full;
+pub(crate) mod paper;
+pub(crate) mod parallel;
+pub(crate) mod sound;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::graph::{Edges, Graph};
+use crate::layout::Layout;
+use crate::model::{Model, Move};
+use crate::store::{MOST, Store};
+
+/// Why an exploration ended before everything was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stop {
+    /// More configurations than allowed.
+    States,
+    /// More memory than allowed.
+    Memory,
+    /// The caller asked.
+    Cancelled,
+}
+
+/// How far an exploration has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The channel bound.
+    pub bound: u32,
+    /// Configurations found so far.
+    pub states: usize,
+    /// Transitions found so far.
+    pub transitions: usize,
+    /// Bytes held.
+    pub memory: usize,
+}
+
+/// Is told now and then how far an exploration has come.
+pub trait Observer {
+    /// Called every few thousand configurations.
+    fn progress(&mut self, progress: Progress);
+}
+
+/// Ignores all progress.
+impl Observer for () {
+    fn progress(&mut self, _: Progress) {}
+}
+
+/// What bounds an exploration and what is asked of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits<'a> {
+    pub(crate) states: usize,
+    pub(crate) memory: usize,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+    pub(crate) threads: usize,
+    /// Whether the stable property is asked for, where it can be.
+    pub(crate) stability: bool,
+}
+
+impl Limits<'_> {
+    pub(crate) fn at_most(self, states: usize) -> Self {
+        Self { states: self.states.min(states), ..self }
+    }
+}
+
+/// A configuration about to be expanded.
+pub(crate) struct View<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) layout: &'a Layout,
+    pub(crate) words: &'a [u64],
+}
+
+impl View<'_> {
+    /// The enabled moves of `role`, by number.
+    pub(crate) fn enabled(&self, role: usize) -> impl Iterator<Item = (u32, &Move)> + '_ {
+        let local = self.model.local(role, self.layout.local(self.words, role));
+        (local.first..local.end)
+            .map(|number| (number, &self.model.moves[number as usize]))
+            .filter(|(_, step)| self.layout.enables(self.words, step))
+    }
+}
+
+/// Decides what the search loop does next.
+pub(crate) trait Selection {
+    /// How many configurations may be asked for before the first of them is expanded: more than one lets the
+    /// loop overlap the latencies of memory.
+    const BATCH: usize = 1;
+    /// The configuration to expand next; `found` configurations exist so far.
+    fn next(&mut self, edges: &Edges, found: usize) -> Option<u32>;
+    /// Puts the moves to fire from `state` into `chosen`. All of them are enabled.
+    fn choose(&mut self, state: u32, view: &View<'_>, chosen: &mut Vec<u32>);
+    /// The row written last holds what was reached from `state`, in the order in which moves were chosen.
+    fn expanded(&mut self, state: u32, edges: &Edges);
+    /// Bytes held.
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// What the loop found, and why it ended early if it did.
+pub(crate) struct Explored<'m> {
+    pub(crate) graph: Graph<'m>,
+    pub(crate) stopped: Option<Stop>,
+}
+
+/// How many reads of the store are overlapped at a time.
+const WARM: usize = 128;
+/// How many batches pass between two looks at the limits.
+const TICK: usize = 1 << 8;
+
+/// Explores `model` under `bound` from its initial configuration, or from `start`.
+pub(crate) fn explore<'m, S: Selection>(
+    model: &'m Model,
+    bound: u32,
+    start: Option<&[u64]>,
+    mut selection: S,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Explored<'m> {
+    let layout = Layout::new(model, bound);
+    let mut store = Store::new(layout.width());
+    let mut edges = Edges::new(model.moves.len());
+    let initial = vec![0_u64; layout.width()];
+    store.intern(start.unwrap_or(&initial));
+    let mut batch = Batch::new(layout.width());
+    let mut stopped = None;
+    let mut ticks = 0_usize;
+    loop {
+        batch.clear();
+        while batch.rows.len() < S::BATCH {
+            let Some(state) = selection.next(&edges, store.len()) else { break };
+            batch.generate(state, model, &layout, &store, &mut selection);
+        }
+        if batch.rows.is_empty() {
+            break;
+        }
+        batch.intern(&mut store, &mut edges, &mut selection);
+        ticks += 1;
+        if ticks.is_multiple_of(TICK) || store.len() > limits.states {
+            let memory = store.memory() + edges.memory() + selection.memory();
+            let progress = Progress { bound, states: store.len(), transitions: edges.len(), memory };
+            stopped = exceeded(&progress, &limits);
+            if stopped.is_some() {
+                break;
+            }
+            observer.progress(progress);
+        }
+    }
+    Explored { graph: Graph::new(model, layout, store, edges), stopped }
+}
+
+/// The successors of a few configurations on their way into the store.
+struct Batch {
+    width: usize,
+    source: Vec<u64>,
+    /// Each configuration and where its moves end.
+    rows: Vec<(u32, usize)>,
+    chosen: Vec<u32>,
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+}
+
+impl Batch {
+    fn new(width: usize) -> Self {
+        let source = vec![0; width];
+        Self { width, source, rows: Vec::new(), chosen: Vec::new(), keys: Vec::new(), hashes: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.chosen.clear();
+        self.keys.clear();
+        self.hashes.clear();
+    }
+
+    fn generate<S: Selection>(
+        &mut self,
+        state: u32,
+        model: &Model,
+        layout: &Layout,
+        store: &Store,
+        selection: &mut S,
+    ) {
+        self.source.copy_from_slice(store.get(state));
+        let from = self.chosen.len();
+        selection.choose(state, &View { model, layout, words: &self.source }, &mut self.chosen);
+        for &number in &self.chosen[from..] {
+            let at = self.keys.len();
+            self.keys.extend_from_slice(&self.source);
+            let key = &mut self.keys[at..];
+            layout.fire(key, &model.moves[number as usize]);
+            self.hashes.push(Store::hash(key));
+        }
+        self.rows.push((state, self.chosen.len()));
+    }
+
+    fn intern<S: Selection>(&self, store: &mut Store, edges: &mut Edges, selection: &mut S) {
+        store.warm(&self.hashes);
+        let mut next = 0;
+        for &(state, end) in &self.rows {
+            for index in next..end {
+                let key = &self.keys[index * self.width..(index + 1) * self.width];
+                let (target, _) = store.intern_hashed(key, self.hashes[index]);
+                edges.push(self.chosen[index], target);
+            }
+            next = end;
+            edges.close_row(state);
+            selection.expanded(state, edges);
+        }
+    }
+}
+
+fn exceeded(progress: &Progress, limits: &Limits<'_>) -> Option<Stop> {
+    let room = (u32::MAX - (1 << 24)) as usize;
+    if limits.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        Some(Stop::Cancelled)
+    } else if progress.states > limits.states.min(MOST) || progress.transitions > room {
+        Some(Stop::States)
+    } else if progress.memory > limits.memory {
+        Some(Stop::Memory)
+    } else {
+        None
+    }
+}

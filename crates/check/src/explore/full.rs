@@ -1,0 +1,31 @@
+//! No reduction: the k-bounded transition system TS_k (paper `003`, Definition 13), breadth first.
+
+use super::{Selection, View};
+use crate::graph::Edges;
+
+/// Expands everything, in order of discovery.
+#[derive(Debug, Default)]
+pub(crate) struct Full {
+    next: u32,
+}
+
+impl Selection for Full {
+    const BATCH: usize = 64;
+
+    fn next(&mut self, _: &Edges, found: usize) -> Option<u32> {
+        if (self.next as usize) < found {
+            self.next += 1;
+            Some(self.next - 1)
+        } else {
+            None
+        }
+    }
+
+    fn choose(&mut self, _: u32, view: &View<'_>, chosen: &mut Vec<u32>) {
+        for role in 0..view.model.role_count() {
+            chosen.extend(view.enabled(role).map(|(number, _)| number));
+        }
+    }
+
+    fn expanded(&mut self, _: u32, _: &Edges) {}
+}

@@ -1,0 +1,181 @@
+//! TS_k by several threads: each owns the configurations whose hash falls to it.
+//!
+//! Work goes in rounds of three steps, each a step of all threads at once: generate the successors of some of
+//! one's own configurations and sort them by owner; intern what the others sent; put the numbers that come
+//! back into one's rows. Nothing is shared but what is handed over between steps, so there are no locks.
+//! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
+//! what is found does not.
+
+use super::{Explored, Limits, Observer, Progress, View, exceeded};
+use crate::graph::{Edges, Graph};
+use crate::layout::Layout;
+use crate::model::Model;
+use crate::store::Store;
+
+/// How many configurations a thread expands in one round.
+const ROUND: usize = 1 << 14;
+
+/// Successors on their way to their owner.
+#[derive(Debug, Default)]
+struct Parcel {
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+}
+
+/// What one thread owns.
+struct Shard {
+    store: Store,
+    edges: Edges,
+    /// The next of its configurations to expand.
+    next: u32,
+    /// Per owner: what goes there.
+    out: Vec<Parcel>,
+    /// For each move fired in this round: its number and the owner of what it reached.
+    fired: Vec<(u32, u32)>,
+    /// Each configuration expanded in this round and where its moves end in `fired`.
+    rows: Vec<(u32, usize)>,
+    /// Per owner: the numbers that came back.
+    numbers: Vec<Vec<u32>>,
+}
+
+impl Shard {
+    fn new(model: &Model, width: usize, threads: usize) -> Self {
+        Self {
+            store: Store::new(width),
+            edges: Edges::new(model.moves.len()),
+            next: 0,
+            out: (0..threads).map(|_| Parcel::default()).collect(),
+            fired: Vec::new(),
+            rows: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    fn idle(&self) -> bool {
+        self.next as usize == self.store.len()
+    }
+
+    fn generate(&mut self, model: &Model, layout: &Layout) {
+        self.fired.clear();
+        self.rows.clear();
+        let owners = self.out.len();
+        let mut key = vec![0; layout.width()];
+        while self.rows.len() < ROUND && !self.idle() {
+            let state = self.next;
+            self.next += 1;
+            let source = self.store.get(state);
+            let view = View { model, layout, words: source };
+            for role in 0..model.role_count() {
+                for (number, step) in view.enabled(role) {
+                    key.copy_from_slice(source);
+                    layout.fire(&mut key, step);
+                    let hash = Store::hash(&key);
+                    let owner = owner(hash, owners);
+                    self.out[owner].keys.extend_from_slice(&key);
+                    self.out[owner].hashes.push(hash);
+                    self.fired.push((number, owner as u32));
+                }
+            }
+            self.rows.push((state, self.fired.len()));
+        }
+    }
+
+    /// The numbers of what each sender sent, in its order.
+    fn receive(&mut self, parcels: &[Parcel], width: usize) -> Vec<Vec<u32>> {
+        parcels
+            .iter()
+            .map(|parcel| {
+                let mut numbers = Vec::with_capacity(parcel.hashes.len());
+                for from in (0..parcel.hashes.len()).step_by(super::WARM) {
+                    let hashes = &parcel.hashes[from..parcel.hashes.len().min(from + super::WARM)];
+                    self.store.warm(hashes);
+                    for (index, &hash) in hashes.iter().enumerate() {
+                        let at = (from + index) * width;
+                        numbers.push(self.store.intern_hashed(&parcel.keys[at..at + width], hash).0);
+                    }
+                }
+                numbers
+            })
+            .collect()
+    }
+
+    /// Writes the rows of this round; a target is its number times the number of owners plus its owner.
+    fn write_rows(&mut self) {
+        let owners = self.out.len() as u32;
+        let mut taken = vec![0; self.out.len()];
+        let mut from = 0;
+        for &(state, end) in &self.rows {
+            for &(number, owner) in &self.fired[from..end] {
+                let at = &mut taken[owner as usize];
+                self.edges.push(number, self.numbers[owner as usize][*at] * owners + owner);
+                *at += 1;
+            }
+            from = end;
+            self.edges.close_row(state);
+        }
+    }
+}
+
+/// Which thread owns a configuration: bits of the hash that its store does not use first.
+fn owner(hash: u64, owners: usize) -> usize {
+    (hash as u32 >> 7) as usize % owners
+}
+
+/// Explores all of TS_k with as many threads as `limits` says.
+pub(crate) fn explore_parallel<'m>(
+    model: &'m Model,
+    bound: u32,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Explored<'m> {
+    let layout = Layout::new(model, bound);
+    let (width, threads) = (layout.width(), limits.threads.max(1));
+    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(model, width, threads)).collect();
+    let initial = vec![0; width];
+    let first = owner(Store::hash(&initial), threads);
+    shards[first].store.intern(&initial);
+    let mut stopped = None;
+    while stopped.is_none() && shards.iter().any(|shard| !shard.idle()) {
+        each(&mut shards, |shard| shard.generate(model, &layout));
+        // From each sender to each owner: turn the table round.
+        let mut parcels: Vec<Vec<Parcel>> = (0..threads).map(|_| Vec::new()).collect();
+        for shard in &mut shards {
+            for (owner, parcel) in shard.out.iter_mut().enumerate() {
+                parcels[owner].push(std::mem::take(parcel));
+            }
+        }
+        let mut answers = Vec::new();
+        std::thread::scope(|scope| {
+            let running: Vec<_> = shards
+                .iter_mut()
+                .zip(&parcels)
+                .map(|(shard, parcels)| scope.spawn(|| shard.receive(parcels, width)))
+                .collect();
+            answers.extend(running.into_iter().map(|thread| thread.join().unwrap_or_default()));
+        });
+        for (sender, shard) in shards.iter_mut().enumerate() {
+            shard.numbers =
+                answers.iter_mut().map(|to: &mut Vec<Vec<u32>>| std::mem::take(&mut to[sender])).collect();
+        }
+        each(&mut shards, Shard::write_rows);
+        let progress = Progress {
+            bound,
+            states: shards.iter().map(|shard| shard.store.len()).sum(),
+            transitions: shards.iter().map(|shard| shard.edges.len()).sum(),
+            memory: shards.iter().map(|shard| shard.store.memory() + shard.edges.memory()).sum(),
+        };
+        stopped = exceeded(&progress, &limits);
+        observer.progress(progress);
+    }
+    shards.rotate_left(first);
+    let parts = shards.into_iter().map(|shard| (shard.store, shard.edges)).collect();
+    Explored { graph: Graph::joined(model, layout, parts, first), stopped }
+}
+
+fn each(shards: &mut [Shard], work: impl Fn(&mut Shard) + Sync) {
+    std::thread::scope(|scope| {
+        for shard in shards {
+            scope.spawn(|| work(shard));
+        }
+    });
+}

@@ -1,0 +1,233 @@
+//! How a k-bounded configuration is packed into a fixed number of 64-bit words.
+//!
+//! Each role's local state gets just enough bits; each channel gets its length and its symbols, head
+//! first, unused places zero, so that equal configurations are equal words. A channel with one possible
+//! symbol is only its length. No field crosses a word: a queue that needs more than 64 bits gets words of
+//! its own.
+
+use crate::model::{Model, Move, NEVER_SENT, narrow};
+
+/// A few bits of one word.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    word: u32,
+    shift: u32,
+    mask: u64,
+}
+
+impl Field {
+    fn get(self, words: &[u64]) -> u32 {
+        // INVARIANT: a field is at most 32 bits wide.
+        ((words[self.word as usize] >> self.shift) & self.mask) as u32
+    }
+
+    fn set(self, words: &mut [u64], value: u32) {
+        let word = &mut words[self.word as usize];
+        *word = (*word & !(self.mask << self.shift)) | (u64::from(value) << self.shift);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    length: Field,
+    /// Where the first symbol is; further symbols follow, `per_word` to a word.
+    word: u32,
+    shift: u32,
+    bits: u32,
+    per_word: u32,
+    symbol: u64,
+    /// All symbols, when they fit one word; zero when they do not (or there is nothing to store).
+    region: u64,
+    capacity: u32,
+}
+
+/// Where everything is in a packed configuration of one model under one bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    width: usize,
+    bound: u32,
+    roles: Vec<Field>,
+    queues: Vec<Queue>,
+}
+
+impl Layout {
+    pub(crate) fn new(model: &Model, bound: u32) -> Self {
+        let mut words = Words::default();
+        let roles = (0..model.role_count())
+            .map(|role| words.field(bits_for(model.offsets[role + 1] - model.offsets[role])))
+            .collect();
+        let queues = model
+            .channels
+            .iter()
+            .map(|channel| {
+                let capacity = if channel.usable && !channel.symbols.is_empty() { bound } else { 0 };
+                words.queue(capacity, bits_for(narrow(channel.symbols.len())))
+            })
+            .collect();
+        Self { width: words.used.len().max(1), bound, roles, queues }
+    }
+
+    /// Words per configuration.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    pub(crate) fn local(&self, words: &[u64], role: usize) -> u32 {
+        self.roles[role].get(words)
+    }
+
+    pub(crate) fn length(&self, words: &[u64], channel: usize) -> u32 {
+        self.queues[channel].length.get(words)
+    }
+
+    /// The symbol at `position` of `channel`, 0 being the head.
+    pub(crate) fn symbol(&self, words: &[u64], channel: usize, position: u32) -> u32 {
+        self.queues[channel].get(words, position)
+    }
+
+    pub(crate) fn is_stable(&self, words: &[u64]) -> bool {
+        self.queues.iter().all(|queue| queue.length.get(words) == 0)
+    }
+
+    /// Whether `step` can fire, its role being in its source state.
+    pub(crate) fn enables(&self, words: &[u64], step: &Move) -> bool {
+        let queue = &self.queues[step.channel as usize];
+        let length = queue.length.get(words);
+        if step.sends {
+            length < queue.capacity
+        } else {
+            length > 0 && step.symbol != NEVER_SENT && queue.get(words, 0) == step.symbol
+        }
+    }
+
+    /// Turns `words` into the configuration after `step`, which must be enabled.
+    pub(crate) fn fire(&self, words: &mut [u64], step: &Move) {
+        self.roles[step.role as usize].set(words, step.target);
+        let queue = &self.queues[step.channel as usize];
+        if step.sends {
+            queue.push(words, step.symbol);
+        } else {
+            queue.pop(words);
+        }
+    }
+}
+
+impl Queue {
+    fn place(&self, position: u32) -> (usize, u32) {
+        // `per_word` is never zero; a queue of one word takes the short way.
+        if self.region != 0 {
+            return (self.word as usize, self.shift + position * self.bits);
+        }
+        ((self.word + position / self.per_word) as usize, (position % self.per_word) * self.bits)
+    }
+
+    fn get(&self, words: &[u64], position: u32) -> u32 {
+        if self.bits == 0 {
+            return 0;
+        }
+        let (word, shift) = self.place(position);
+        ((words[word] >> shift) & self.symbol) as u32
+    }
+
+    fn put(&self, words: &mut [u64], position: u32, symbol: u32) {
+        let (word, shift) = self.place(position);
+        words[word] = (words[word] & !(self.symbol << shift)) | (u64::from(symbol) << shift);
+    }
+
+    fn push(&self, words: &mut [u64], symbol: u32) {
+        let length = self.length.get(words);
+        if self.bits != 0 {
+            self.put(words, length, symbol);
+        }
+        self.length.set(words, length + 1);
+    }
+
+    fn pop(&self, words: &mut [u64]) {
+        let length = self.length.get(words);
+        self.length.set(words, length - 1);
+        if self.bits == 0 {
+            return;
+        }
+        if self.region != 0 {
+            let word = &mut words[self.word as usize];
+            let symbols = (*word >> self.shift) & self.region;
+            *word = (*word & !(self.region << self.shift)) | ((symbols >> self.bits) << self.shift);
+            return;
+        }
+        for position in 1..length {
+            let symbol = self.get(words, position);
+            self.put(words, position - 1, symbol);
+        }
+        self.put(words, length - 1, 0);
+    }
+}
+
+/// Hands out bits, each field into the first word with room.
+#[derive(Default)]
+struct Words {
+    used: Vec<u32>,
+}
+
+impl Words {
+    fn claim(&mut self, bits: u32) -> (u32, u32) {
+        if bits == 0 {
+            return (0, 0);
+        }
+        let word = match self.used.iter().position(|&used| used + bits <= 64) {
+            Some(word) => word,
+            None => {
+                self.used.push(0);
+                self.used.len() - 1
+            }
+        };
+        let shift = self.used[word];
+        self.used[word] += bits;
+        (narrow(word), shift)
+    }
+
+    fn field(&mut self, bits: u32) -> Field {
+        let (word, shift) = self.claim(bits);
+        Field { word, shift, mask: low_bits(bits) }
+    }
+
+    fn queue(&mut self, capacity: u32, bits: u32) -> Queue {
+        let length = self.field(bits_for(capacity.saturating_add(1)));
+        let bits = if capacity == 0 { 0 } else { bits };
+        let total = u64::from(bits) * u64::from(capacity);
+        let symbol = low_bits(bits);
+        if total <= 64 {
+            // INVARIANT: total fits 32 bits here.
+            let total = total as u32;
+            let (word, shift) = self.claim(total);
+            return Queue {
+                length,
+                word,
+                shift,
+                bits,
+                per_word: 64,
+                symbol,
+                region: low_bits(total),
+                capacity,
+            };
+        }
+        let per_word = 64 / bits;
+        let word = narrow(self.used.len());
+        for _ in 0..capacity.div_ceil(per_word) {
+            self.used.push(64);
+        }
+        Queue { length, word, shift: 0, bits, per_word, symbol, region: 0, capacity }
+    }
+}
+
+fn low_bits(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// How many bits tell `count` values apart.
+fn bits_for(count: u32) -> u32 {
+    if count <= 1 { 0 } else { u32::BITS - (count - 1).leading_zeros() }
+}

@@ -1,0 +1,127 @@
+//! k-exhaustivity (paper `003`, Definitions 9 and 20).
+//!
+//! Along a path on which p does not move its local state is constant, and all its sends to one channel are
+//! enabled or not together. So for each channel pq one question decides all sends on it: can an edge that
+//! sends on pq be reached without moving p? Sixty-four channels are propagated backwards at a time; each
+//! configuration gains each channel once.
+
+use crate::graph::Graph;
+use crate::reach::{Reverse, StateSet};
+
+/// How many sweeps over what is undecided are worth it before edges are turned round.
+const SWEEPS: usize = 16;
+
+/// Where some send can never be fired within the bound before its role moves.
+pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
+    let mut bad = StateSet::new(graph.states());
+    for first in (0..graph.model.channels.len()).step_by(64) {
+        let channels = first..graph.model.channels.len().min(first + 64);
+        let sent = sends(graph, channels.clone());
+        let senders = senders(graph, channels);
+        let mut good: Vec<u64> = (0..graph.states())
+            .map(|state| graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]))
+            .collect();
+        let decided = |good: &[u64], state: u32| wanted(graph, state, &sent) & !good[state as usize] == 0;
+        let mut open: Vec<u32> = (0..graph.states()).filter(|&state| !decided(&good, state)).collect();
+        let mut changed = true;
+        for _ in 0..SWEEPS {
+            changed = sweep(graph, &senders, &open, &mut good);
+            open.retain(|&state| !decided(&good, state));
+            if !changed || open.is_empty() {
+                break;
+            }
+        }
+        if changed && !open.is_empty() {
+            propagate(graph, &Reverse::new(graph), &senders, &mut good);
+            open.retain(|&state| !decided(&good, state));
+        }
+        for state in open {
+            bad.insert(state);
+        }
+    }
+    bad
+}
+
+/// One step backwards for each configuration of `open`, later ones first. A configuration with a channel
+/// that is good has a role that wants it, and has had it since that role last moved: so only configurations
+/// that lack something can gain anything.
+fn sweep(graph: &Graph<'_>, senders: &[u64], open: &[u32], good: &mut [u64]) -> bool {
+    let mut changed = false;
+    for &state in open.iter().rev() {
+        let known = good[state as usize];
+        let gained = graph
+            .edges(state)
+            .fold(0, |mask, (label, target)| mask | (good[target as usize] & !senders[label as usize]));
+        changed |= gained & !known != 0;
+        good[state as usize] = known | gained;
+    }
+    changed
+}
+
+/// The channels on which the roles of `state` stand ready to send.
+fn wanted(graph: &Graph<'_>, state: u32, sent: &[u64]) -> u64 {
+    let words = graph.words(state);
+    let mut mask = 0;
+    for role in 0..graph.model.role_count() {
+        let local = graph.model.local(role, graph.layout.local(words, role));
+        for number in local.first..local.end {
+            mask |= sent[number as usize];
+        }
+    }
+    mask
+}
+
+/// For each move, the bit of the channel it sends on.
+fn sends(graph: &Graph<'_>, channels: std::ops::Range<usize>) -> Vec<u64> {
+    graph
+        .model
+        .moves
+        .iter()
+        .map(|step| {
+            let channel = step.channel as usize;
+            if step.sends && channels.contains(&channel) { 1 << (channel - channels.start) } else { 0 }
+        })
+        .collect()
+}
+
+/// For each move, the bits of the channels whose sender is the role that moves.
+fn senders(graph: &Graph<'_>, channels: std::ops::Range<usize>) -> Vec<u64> {
+    let mut by_role = vec![0_u64; graph.model.role_count()];
+    for channel in channels.clone() {
+        for (sender, _) in &graph.model.channels[channel].symbols {
+            by_role[sender.index()] |= 1 << (channel - channels.start);
+        }
+    }
+    graph.model.moves.iter().map(|step| by_role[step.role as usize]).collect()
+}
+
+/// `good[s]` gains what `good[t]` has for every edge s → t, except the channels of the role that moves.
+fn propagate(graph: &Graph<'_>, reverse: &Reverse, senders: &[u64], good: &mut [u64]) {
+    let mut agenda: Vec<u32> = (0..graph.states()).filter(|&state| good[state as usize] != 0).collect();
+    let mut waiting = StateSet::new(graph.states());
+    for &state in &agenda {
+        waiting.insert(state);
+    }
+    while let Some(state) = agenda.pop() {
+        waiting.remove(state);
+        let offered = good[state as usize];
+        for &source in reverse.sources(state) {
+            if offered & !good[source as usize] == 0 {
+                continue;
+            }
+            // Which move leads here is found in the source's own row, which is short.
+            let mut gained = 0;
+            for (label, target) in graph.edges(source) {
+                if target == state {
+                    gained |= offered & !senders[label as usize];
+                }
+            }
+            if gained & !good[source as usize] != 0 {
+                good[source as usize] |= gained;
+                if waiting.insert(source) {
+                    agenda.push(source);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Reachability over an explored graph, for all configurations at once.
+//!
+//! "From here, can such an edge still be fired?" is answered by strongly connected components and one sweep
+//! over them, sixty-four questions at a time: linear in the edges, never a search per configuration.
+
+use crate::graph::Graph;
+
+/// The strongly connected components of a graph. Two shapes are common, seen at a glance and need no memory:
+/// every edge leads to a later configuration (protocols that end, in breadth-first order), and everything
+/// leads back to the start (protocols that go round).
+#[derive(Debug)]
+pub(crate) enum Components {
+    /// Each configuration is a component; edges lead to larger numbers only.
+    Forward(u32),
+    /// There is one component.
+    Single(u32),
+    /// Found by Tarjan's algorithm; edges lead to equal or smaller component numbers.
+    General {
+        /// The component of each configuration.
+        of: Vec<u32>,
+        /// All configurations, component by component, smallest component first.
+        order: Vec<u32>,
+        /// How many components there are.
+        count: u32,
+    },
+}
+
+/// How many sweeps may be spent on seeing that everything leads back to the start.
+const SWEEPS: usize = 64;
+
+impl Components {
+    pub(crate) fn new(graph: &Graph<'_>) -> Self {
+        let states = graph.states();
+        if (0..states).all(|state| graph.row(state).all(|edge| graph.target(edge) > state)) {
+            return Self::Forward(states);
+        }
+        if leads_back(graph) { Self::Single(states) } else { tarjan(graph) }
+    }
+
+    /// The component of `state`.
+    pub(crate) fn of(&self, state: u32) -> usize {
+        match self {
+            Self::Forward(_) => state as usize,
+            Self::Single(_) => 0,
+            Self::General { of, .. } => of[state as usize] as usize,
+        }
+    }
+
+    /// All configurations, those that nothing follows first.
+    pub(crate) fn endings(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        match self {
+            Self::Forward(states) | Self::Single(states) => Box::new((0..*states).rev()),
+            Self::General { order, .. } => Box::new(order.iter().copied()),
+        }
+    }
+
+    /// For each component, the union of `own` over all configurations reachable from it (itself included).
+    pub(crate) fn eventually(&self, graph: &Graph<'_>, mut own: impl FnMut(u32) -> u64) -> Vec<u64> {
+        if let Self::Single(states) = self {
+            return vec![(0..*states).fold(0, |mask, state| mask | own(state))];
+        }
+        let count = match self {
+            Self::General { count, .. } => *count,
+            _ => graph.states(),
+        };
+        let mut masks = vec![0_u64; count as usize];
+        for state in self.endings() {
+            let mut mask = own(state);
+            for edge in graph.row(state) {
+                mask |= masks[self.of(graph.target(edge))];
+            }
+            masks[self.of(state)] |= mask;
+        }
+        masks
+    }
+
+    /// As [`eventually`](Self::eventually), `own` being the union of `by_label` over a configuration's edges.
+    pub(crate) fn eventually_fired(&self, graph: &Graph<'_>, by_label: &[u64]) -> Vec<u64> {
+        self.eventually(graph, |state| {
+            graph.row(state).fold(0, |mask, edge| mask | by_label[graph.label(edge) as usize])
+        })
+    }
+}
+
+/// Whether every configuration leads back to the initial one, if a few sweeps show it: the configurations
+/// known to lead back are one bit each, which stays in the cache.
+fn leads_back(graph: &Graph<'_>) -> bool {
+    let states = graph.states();
+    if (0..states).any(|state| graph.row(state).is_empty()) {
+        return false;
+    }
+    let mut back = StateSet::new(states);
+    back.insert(0);
+    let words = back.words.len();
+    for sweep in 0..SWEEPS {
+        let before = back.len();
+        for step in 0..words {
+            let word = if sweep % 2 == 0 { words - 1 - step } else { step };
+            let mut open = !back.words[word];
+            while open != 0 {
+                let bit = if sweep % 2 == 0 { 63 - open.leading_zeros() } else { open.trailing_zeros() };
+                open &= !(1 << bit);
+                let state = word as u32 * 64 + bit;
+                if state < states && graph.row(state).any(|edge| back.contains(graph.target(edge))) {
+                    back.insert(state);
+                }
+            }
+        }
+        if back.len() == states as usize {
+            return true;
+        }
+        if back.len() == before {
+            return false;
+        }
+    }
+    false
+}
+
+/// Tarjan's algorithm without recursion.
+fn tarjan(graph: &Graph<'_>) -> Components {
+    const OPEN: u32 = u32::MAX;
+    let states = graph.states() as usize;
+    let mut of = vec![OPEN; states];
+    let mut low = vec![0_u32; states];
+    let mut order = Vec::with_capacity(states);
+    let mut stack: Vec<u32> = Vec::new();
+    // Configuration, next edge, depth-first number.
+    let mut frames: Vec<(u32, usize, u32)> = Vec::new();
+    let mut counter = 0_u32;
+    let mut count = 0_u32;
+    for start in 0..graph.states() {
+        if low[start as usize] != 0 {
+            continue;
+        }
+        let mut entered = Some(start);
+        loop {
+            if let Some(state) = entered.take() {
+                counter += 1;
+                low[state as usize] = counter;
+                stack.push(state);
+                frames.push((state, graph.row(state).start, counter));
+            }
+            let Some(frame) = frames.last_mut() else { break };
+            let (state, number) = (frame.0 as usize, frame.2);
+            if frame.1 < graph.row(frame.0).end {
+                let target = graph.target(frame.1);
+                frame.1 += 1;
+                if low[target as usize] == 0 {
+                    entered = Some(target);
+                } else if of[target as usize] == OPEN {
+                    low[state] = low[state].min(low[target as usize]);
+                }
+                continue;
+            }
+            frames.pop();
+            if low[state] == number {
+                while let Some(member) = stack.pop() {
+                    of[member as usize] = count;
+                    order.push(member);
+                    if member as usize == state {
+                        break;
+                    }
+                }
+                count += 1;
+            } else if let Some(below) = frames.last() {
+                let below = below.0 as usize;
+                low[below] = low[below].min(low[state]);
+            }
+        }
+    }
+    Components::General { of, order, count }
+}
+
+/// Edges backwards: who leads to each configuration.
+#[derive(Debug)]
+pub(crate) struct Reverse {
+    offsets: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+impl Reverse {
+    pub(crate) fn new(graph: &Graph<'_>) -> Self {
+        let states = graph.states() as usize;
+        let mut offsets = vec![0_u32; states + 1];
+        for edge in 0..graph.transitions() {
+            offsets[graph.target(edge) as usize + 1] += 1;
+        }
+        for state in 0..states {
+            offsets[state + 1] += offsets[state];
+        }
+        let mut next = offsets.clone();
+        let mut sources = vec![0; graph.transitions()];
+        for state in 0..graph.states() {
+            for edge in graph.row(state) {
+                let slot = &mut next[graph.target(edge) as usize];
+                sources[*slot as usize] = state;
+                *slot += 1;
+            }
+        }
+        Self { offsets, sources }
+    }
+
+    pub(crate) fn sources(&self, state: u32) -> &[u32] {
+        &self.sources[self.offsets[state as usize] as usize..self.offsets[state as usize + 1] as usize]
+    }
+}
+
+/// A set of configurations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StateSet {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl StateSet {
+    pub(crate) fn new(states: u32) -> Self {
+        Self { words: vec![0; (states as usize).div_ceil(64)], count: 0 }
+    }
+
+    pub(crate) fn insert(&mut self, state: u32) -> bool {
+        let word = &mut self.words[state as usize / 64];
+        let bit = 1 << (state % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.count += usize::from(new);
+        new
+    }
+
+    pub(crate) fn remove(&mut self, state: u32) {
+        let word = &mut self.words[state as usize / 64];
+        let bit = 1 << (state % 64);
+        self.count -= usize::from(*word & bit != 0);
+        *word &= !bit;
+    }
+
+    pub(crate) fn contains(&self, state: u32) -> bool {
+        self.words[state as usize / 64] >> (state % 64) & 1 == 1
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}

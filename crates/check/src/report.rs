@@ -1,0 +1,91 @@
+//! What a check answers.
+
+use crate::csa::Shape;
+use crate::examine::{Examined, Reduction};
+use crate::explore::Stop;
+use crate::model::Semantics;
+use crate::verdict::Verdict;
+
+/// What was found at one bound. A property that was not computed is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundReport {
+    /// The bound.
+    pub k: u32,
+    /// The reduction that was really used: [`Reduction::None`] where the system does not justify one.
+    pub reduction: Reduction,
+    /// Configurations explored.
+    pub states: usize,
+    /// Transitions explored.
+    pub transitions: usize,
+    /// Bytes held at the end.
+    pub memory: usize,
+    /// (Reduced) k-OBI.
+    pub obi: Option<bool>,
+    /// (Reduced) k-SIBI.
+    pub sibi: Option<bool>,
+    /// (Reduced) k-CIBI; implied by k-SIBI.
+    pub cibi: Option<bool>,
+    /// k-exhaustivity.
+    pub exhaustive: Option<bool>,
+    /// Eventual reception within the bound.
+    pub eventual_reception: Option<bool>,
+    /// Progress within the bound.
+    pub progress: Option<bool>,
+    /// The stable property within the bound; only where all of TS_k was explored.
+    pub stable: Option<bool>,
+    /// Why the exploration ended early, if it did.
+    pub stopped: Option<Stop>,
+}
+
+impl BoundReport {
+    /// k-safety: eventual reception and progress.
+    #[must_use]
+    pub fn safe(&self) -> Option<bool> {
+        Some(self.eventual_reception? && self.progress?)
+    }
+
+    pub(crate) fn of(examined: &Examined<'_>) -> Self {
+        let graph = &examined.graph;
+        let answers = examined.answers.as_ref();
+        let telling = answers.filter(|_| examined.telling);
+        Self {
+            k: graph.layout.bound(),
+            reduction: examined.reduction,
+            states: graph.states() as usize,
+            transitions: graph.transitions(),
+            memory: graph.memory(),
+            obi: answers.map(|a| a.output.is_empty()),
+            sibi: answers.map(|a| a.strong.is_empty()),
+            cibi: answers.and_then(|a| a.is_chained()),
+            exhaustive: telling.map(|a| a.exhaustive.is_empty()),
+            eventual_reception: telling.map(|a| a.reception.is_empty()),
+            progress: telling.map(|a| a.progress.is_empty()),
+            stable: answers.and_then(|a| a.stable.as_ref()).map(|bad| bad.is_empty()),
+            stopped: examined.stopped,
+        }
+    }
+}
+
+/// Everything a check answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What holds of the machines whatever the bound.
+    pub shape: Shape,
+    /// How messages travelled.
+    pub semantics: Semantics,
+    /// What was found at each bound tried.
+    pub bounds: Vec<BoundReport>,
+    /// The conclusion.
+    pub verdict: Verdict,
+}
+
+impl Report {
+    /// The least bound at which the system is k-multiparty compatible, if it was shown to be safe.
+    #[must_use]
+    pub fn least_k(&self) -> Option<u32> {
+        match self.verdict {
+            Verdict::Safe { k, .. } => Some(k),
+            _ => None,
+        }
+    }
+}

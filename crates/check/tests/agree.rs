@@ -1,0 +1,123 @@
+//! Agreement of the engine with the reference: on all small systems, on random ones, and in every witness.
+//!
+//! Exhaustive: all systems of two roles with at most three states each over one label and with at most two
+//! over two labels. Sampled, with seeds: two roles with three states over two labels, three roles with two
+//! states. The systems here are communicating session automata; [`beyond`] has the others.
+
+#[path = "support/replay.rs"]
+mod support;
+
+use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
+use referee_testkit::corpus::read_types;
+use referee_testkit::systems::{Alphabet, Rng};
+use referee_theory::System;
+use support::{agree, replay};
+
+fn all_pairs(labels: usize, states: usize, mut visit: impl FnMut(&System)) {
+    let alphabet = Alphabet::new(2, labels);
+    let right = alphabet.machines(1, states);
+    for left in alphabet.machines(0, states) {
+        for right in &right {
+            visit(&alphabet.system([left.clone(), right.clone()]));
+        }
+    }
+}
+
+fn sampled(
+    roles: usize,
+    labels: usize,
+    states: usize,
+    count: usize,
+    seed: u64,
+    mut visit: impl FnMut(&System),
+) {
+    let alphabet = Alphabet::new(roles, labels);
+    let mut rng = Rng::new(seed);
+    for _ in 0..count {
+        let machines: Vec<_> =
+            (0..roles).map(|role| alphabet.random_machine(role, states, 3, &mut rng)).collect();
+        visit(&alphabet.system(machines));
+    }
+}
+
+#[test]
+fn all_two_role_systems_with_three_states_over_one_label() {
+    all_pairs(1, 3, |system| (1..=3).for_each(|k| agree(system, k)));
+}
+
+#[test]
+fn all_two_role_systems_with_two_states_over_two_labels() {
+    all_pairs(2, 2, |system| (1..=2).for_each(|k| agree(system, k)));
+}
+
+#[test]
+fn two_role_systems_with_three_states_over_two_labels() {
+    sampled(2, 2, 3, 3_000, 1, |system| (1..=2).for_each(|k| agree(system, k)));
+}
+
+#[test]
+fn three_role_systems_with_two_states() {
+    sampled(3, 1, 2, 4_000, 2, |system| agree(system, 1));
+    sampled(3, 2, 2, 2_000, 3, |system| agree(system, 1));
+    sampled(3, 1, 3, 1_000, 4, |system| agree(system, 2));
+}
+
+/// Every verdict's witness is an execution of the unreduced system, ends as described, and the property
+/// really fails there.
+#[test]
+fn every_witness_replays() {
+    let mut seen = [0_usize; 3];
+    let mut visit = |system: &System| {
+        for reduction in [Reduction::Sound, Reduction::None, Reduction::Paper] {
+            let options = Options { max_k: 2, reduction, ..Options::default() };
+            let report = check(system, &options, None, &mut ());
+            seen[match report.verdict {
+                Verdict::Safe { .. } => 0,
+                Verdict::Unsafe { .. } => 1,
+                Verdict::Unknown { .. } => 2,
+            }] += 1;
+            if let Some(witness) = report.verdict.witness() {
+                replay(system, witness);
+            }
+        }
+    };
+    all_pairs(1, 3, &mut visit);
+    sampled(2, 2, 3, 500, 5, &mut visit);
+    sampled(3, 1, 2, 500, 6, &mut visit);
+    sampled(3, 2, 3, 300, 7, &mut visit);
+    assert!(seen.iter().all(|&count| count > 100), "too few of some verdict: {seen:?}");
+}
+
+/// What several threads find is what one finds.
+#[test]
+fn threads_agree() {
+    for (system, k) in
+        [(generate::pipeline(5, 2), 1), (generate::exchange(4, 2, 2), 2), (generate::ring(8, 4, 3), 2)]
+    {
+        let options = Options { reduction: Reduction::None, stable: true, ..Options::exactly(k) };
+        let [one, two] = [1, 2].map(|threads| check(&system, &Options { threads, ..options }, None, &mut ()));
+        assert!(one.bounds[0].states > 50_000, "{}", one.bounds[0].states);
+        let memory = one.bounds[0].memory;
+        assert_eq!(one.bounds[0], BoundReport { memory, ..two.bounds[0].clone() });
+        assert_eq!(one.verdict, two.verdict);
+    }
+}
+
+/// Channels whose contents need more than one word: thirty messages of five kinds.
+#[test]
+fn long_channels() {
+    let steps = |peer: &str, symbol: char| -> String {
+        (0..30).map(|at| format!("{peer}{symbol}m{}; ", at * at % 5)).collect()
+    };
+    let text = format!("A: {}end  B: {}end", steps("B", '!'), steps("A", '?'));
+    let system = read_types(&text).unwrap();
+    for k in [7, 21, 22, 30] {
+        agree(&system, k);
+    }
+    let wrong = read_types(&text.replacen("A?m4", "A?m3", 1)).unwrap();
+    agree(&wrong, 30);
+    let Verdict::Unsafe { witness, .. } = check(&wrong, &Options::exactly(30), None, &mut ()).verdict else {
+        panic!("the third message is never received")
+    };
+    replay(&wrong, &witness);
+}

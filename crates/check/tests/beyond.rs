@@ -1,0 +1,185 @@
+//! What lies outside the theorems: machines that are not session automata, mailboxes, limits; and KMC's
+//! defects, each with the definition that proves us right.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
+
+#[path = "support/replay.rs"]
+mod support;
+
+use std::sync::atomic::AtomicBool;
+
+use referee_check::{
+    Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report, Semantics, Stop,
+    Verdict, check, examine_bound, generate,
+};
+use referee_testkit::corpus::{read_automata, read_types};
+use referee_theory::System;
+
+fn types(text: &str) -> System {
+    read_types(text).unwrap()
+}
+
+fn run(system: &System, options: &Options) -> Report {
+    let report = check(system, options, None, &mut ());
+    let plain = options.semantics == Semantics::PeerToPeer;
+    if let Some(witness) = report.verdict.witness().filter(|_| plain) {
+        support::replay(system, witness);
+    }
+    report
+}
+
+/// Remark 1: an action that leads to two states is not a session automaton's. KMC: "CSA: True", "1-MC: True".
+#[test]
+fn nondeterminism_is_never_safe() {
+    let system = types("A: {B!a; B!b; end, B!a; B!c; end}  B: A?a; A?b; end");
+    let report = run(&system, &Options::default());
+    assert!(matches!(report.shape.defects[0], Defect::Nondeterministic { .. }));
+    assert!(matches!(report.verdict, Verdict::Unsafe { .. }), "{:?}", report.verdict);
+    let harmless = types("A: {B!a; B!b; end, B!a; B!c; end}  B: A?a; {A?b; end, A?c; end}");
+    let report = run(&harmless, &Options::default());
+    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation } = &report.verdict else {
+        panic!("{:?}", report.verdict)
+    };
+    assert_eq!(explanation, "not a CSA, because state `q0` of `A` has two transitions for `B!a`");
+}
+
+/// Remark 1: mixed states.
+#[test]
+fn mixed_states_are_never_safe() {
+    let system = types("A: {B!a; B?b; end, B?b; B!a; end}  B: {A!b; A?a; end, A?a; A!b; end}");
+    let report = run(&system, &Options::default());
+    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation } = &report.verdict else {
+        panic!("{:?}", report.verdict)
+    };
+    assert!(explanation.starts_with("not a CSA, because state `q0` of `A` mixes"), "{explanation}");
+    let stuck = types("A: {B!a; end, B?b; end}  B: A?c; end");
+    assert!(matches!(run(&stuck, &Options::default()).verdict, Verdict::Unsafe { .. }));
+}
+
+/// KMC's front end merges states whose paths concatenate to the same text (b01–b07); a state is a position.
+#[test]
+fn states_are_positions() {
+    // After `ab` A sends `c`, after `a` then `b` it ends: with merged states `c` would be possible in both.
+    let system = types("A: {B!ab; B!c; end, B!a; B!b; end}  B: {A?ab; A?c; end, A?a; A?b; end}");
+    assert!(matches!(run(&system, &Options::default()).verdict, Verdict::Safe { k: 1, .. }));
+    let orphan = types("A: {B!ab; B!c; end, B!a; B!b; B!c; end}  B: {A?ab; A?c; end, A?a; A?b; end}");
+    let Verdict::Unsafe { witness, .. } = run(&orphan, &Options::default()).verdict else { panic!() };
+    assert_eq!(witness.property, Property::EventualReception);
+}
+
+/// The explanation the issue asks for: who waits for what, who has ended, what is left.
+#[test]
+fn the_explanation_names_everything() {
+    let system = types("C: S!req; end  S: C?req; C!ko; C?ack; end");
+    let Verdict::Unsafe { witness, ground, .. } = run(&system, &Options::default()).verdict else { panic!() };
+    assert_eq!(ground, Ground::Premises(witness_premises(&system)));
+    let [first, ..] = &witness.steps[..] else { panic!() };
+    assert_eq!(system.vocabulary().label_of(first.message), "req");
+    assert!(witness.shortest);
+    let late = types("C: S!req; end  S: C?req; C?ack; end");
+    let Verdict::Unsafe { witness, .. } = run(&late, &Options::default()).verdict else { panic!() };
+    assert_eq!(witness.explanation, "`S` waits for `ack` from `C`, which has ended");
+}
+
+fn witness_premises(system: &System) -> referee_check::Premises {
+    match check(system, &Options::default(), None, &mut ()).verdict {
+        Verdict::Unsafe { ground: Ground::Premises(premises), .. } => premises,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Paper `003`, Section 7: safe with a channel per pair, unsafe with a mailbox, since `r` may get `b` first.
+#[test]
+fn mailboxes_differ() {
+    let system = types("P: R!a; end  Q: R!b; end  R: P?a; Q?b; end");
+    assert!(matches!(run(&system, &Options::default()).verdict, Verdict::Safe { .. }));
+    let mailbox = Options { semantics: Semantics::Mailbox, ..Options::default() };
+    let report = run(&system, &Options { min_k: 2, ..mailbox });
+    let Verdict::Unsafe { witness, ground, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert_ne!(*ground, Ground::Premises(witness_premises(&types("A: end B: A?x; end"))));
+    assert!(witness.explanation.contains("the mailbox of `R` holds `b` from `Q`"), "{}", witness.explanation);
+    let fine = types("A: B!a; end  B: A?a; end");
+    let report = run(&fine, &mailbox);
+    assert!(matches!(report.verdict, Verdict::Unknown { reason: Reason::Mailbox, .. }));
+}
+
+/// Example 4, (Mp, Mq) of Figure 3: safe, but no bound shows it, and no bound disproves it.
+#[test]
+fn a_failure_of_the_bound_is_not_a_violation() {
+    let system = types("P: rec x. Q!a; Q!a; Q?b; x   Q: rec y. P!b; P?a; y");
+    let report = run(&system, &Options::default());
+    assert!(report.bounds.iter().all(|bound| bound.exhaustive == Some(false)));
+    assert!(
+        matches!(report.verdict, Verdict::Unknown { reason: Reason::Premise(_), .. }),
+        "{:?}",
+        report.verdict
+    );
+}
+
+#[test]
+fn limits_stop_and_say_so() {
+    let system = generate::pipeline(6, 2);
+    let few = Options { max_states: 1_000, reduction: Reduction::None, ..Options::default() };
+    let report = check(&system, &few, None, &mut ());
+    assert!(matches!(
+        report.verdict,
+        Verdict::Unknown { reason: Reason::Stopped { stop: Stop::States, k: 1 }, .. }
+    ));
+    assert!(report.bounds[0].states >= 1_000 && report.bounds[0].safe().is_none());
+    let small = Options { max_memory: 100_000, reduction: Reduction::None, ..Options::default() };
+    let report = check(&system, &small, None, &mut ());
+    assert!(matches!(
+        report.verdict,
+        Verdict::Unknown { reason: Reason::Stopped { stop: Stop::Memory, .. }, .. }
+    ));
+    let options = Options { reduction: Reduction::None, ..Options::default() };
+    let report = check(&system, &options, Some(&AtomicBool::new(true)), &mut ());
+    assert!(matches!(
+        report.verdict,
+        Verdict::Unknown { reason: Reason::Stopped { stop: Stop::Cancelled, .. }, .. }
+    ));
+}
+
+#[test]
+fn progress_is_reported() {
+    struct Count(usize);
+    impl Observer for Count {
+        fn progress(&mut self, progress: Progress) {
+            assert_eq!(progress.bound, 1);
+            assert!(progress.states > self.0);
+            self.0 = progress.states;
+        }
+    }
+    let mut count = Count(0);
+    let options = Options { reduction: Reduction::None, ..Options::default() };
+    let report = check(&generate::pipeline(5, 2), &options, None, &mut count);
+    assert!(count.0 > 10_000 && matches!(report.verdict, Verdict::Safe { k: 1, .. }));
+}
+
+/// An `.fsm` file's machines may be final from the start; a role may be named and never act.
+#[test]
+fn idle_machines_are_fine() {
+    let system = read_automata(
+        ".outputs .state graph q0 1 ! a q1 .marking q0 .end .outputs .state graph q0 0 ? a q1 .marking q0 .end \
+         .outputs .state graph .marking q0 .end",
+    )
+    .unwrap();
+    assert!(matches!(run(&system, &Options::default()).verdict, Verdict::Safe { k: 1, .. }));
+}
+
+/// A reduced graph that is not bound independent tells nothing of k-safety and k-exhaustivity: when the full
+/// one is too large, they are not reported.
+#[test]
+fn an_unjustified_reduction_tells_nothing() {
+    let pipeline = "rec x. {B!l; x, C!r; x}";
+    let system =
+        types(&format!("A: {pipeline}  B: rec y. A?l; D!l; y  C: rec y. A?r; D!r; y  D: rec z. B?l; C?r; z"));
+    let model = Model::new(&system, Semantics::PeerToPeer);
+    let [reduced, full] = [Reduction::Sound, Reduction::None].map(|r| examine_bound(&model, 1, r).states);
+    assert!(reduced < full);
+    let options = Options { max_states: reduced, ..Options::exactly(1) };
+    let report = check(&system, &options, None, &mut ());
+    let bound = &report.bounds[0];
+    assert_eq!((bound.obi, bound.exhaustive, bound.safe()), (Some(false), None, None), "{bound:?}");
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }));
+}

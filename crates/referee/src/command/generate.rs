@@ -1,0 +1,126 @@
+//! `referee generate`: systems of any size, to try the checker on.
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand, ValueEnum};
+use referee::check::generate::{self, RandomShape};
+use referee::check::promela;
+use referee::syntax::print;
+use referee::theory::System;
+
+use crate::Outcome;
+use crate::output;
+
+/// Print a system of a benchmark family as `.fsm` text, or as Promela for SPIN.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    family: Family,
+    /// In which language.
+    #[arg(long, value_enum, default_value_t = Language::Fsm, global = true)]
+    language: Language,
+    /// The channel bound of the Promela text.
+    #[arg(long, value_name = "K", default_value_t = 1, global = true)]
+    bound: u32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Language {
+    Fsm,
+    Promela,
+}
+
+#[derive(Subcommand)]
+enum Family {
+    /// Pairs of roles that send k messages each, then receive k: compatible with channels of k.
+    Exchange {
+        /// How many different messages there are.
+        #[arg(long, default_value_t = 1)]
+        n: usize,
+        /// How many messages each role sends before it receives.
+        #[arg(long, default_value_t = 2)]
+        k: usize,
+        /// How many pairs of roles there are.
+        #[arg(long, default_value_t = 1)]
+        m: usize,
+    },
+    /// Roles in a ring that pass tokens on.
+    Ring {
+        /// How many roles there are.
+        #[arg(long, default_value_t = 4)]
+        roles: usize,
+        /// How many tokens go round.
+        #[arg(long, default_value_t = 1)]
+        tokens: usize,
+        /// How many kinds of tokens there are.
+        #[arg(long, default_value_t = 2)]
+        labels: usize,
+    },
+    /// A producer, stages that forward, and a consumer.
+    Pipeline {
+        /// How many stages forward.
+        #[arg(long, default_value_t = 3)]
+        stages: usize,
+        /// How many kinds of items there are.
+        #[arg(long, default_value_t = 2)]
+        labels: usize,
+    },
+    /// A server that answers clients in turn.
+    Star {
+        /// How many clients there are.
+        #[arg(long, default_value_t = 3)]
+        clients: usize,
+        /// How many answers it can give.
+        #[arg(long, default_value_t = 2)]
+        answers: usize,
+    },
+    /// Philosophers who ask for their forks by messages.
+    Philosophers {
+        /// How many philosophers there are.
+        #[arg(long, default_value_t = 3)]
+        count: usize,
+        /// Let the last one take its forks in the other order, so that they do not starve.
+        #[arg(long)]
+        polite: bool,
+    },
+    /// A random system of communicating session automata.
+    Random {
+        /// How many roles there are.
+        #[arg(long, default_value_t = 3)]
+        roles: usize,
+        /// How many states each machine has at most.
+        #[arg(long, default_value_t = 4)]
+        states: usize,
+        /// How many labels there are.
+        #[arg(long, default_value_t = 2)]
+        labels: usize,
+        /// How many transitions a state has at most.
+        #[arg(long, default_value_t = 2)]
+        branches: usize,
+        /// The same seed gives the same system.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let system = system(&arguments.family);
+    let text = match arguments.language {
+        Language::Fsm => print::fsm(&system).context("the system cannot be written as .fsm text")?,
+        Language::Promela => promela::promela(&system, arguments.bound),
+    };
+    output::print(&text)?;
+    Ok(Outcome::Holds)
+}
+
+fn system(family: &Family) -> System {
+    match *family {
+        Family::Exchange { n, k, m } => generate::exchange(n, k, m),
+        Family::Ring { roles, tokens, labels } => generate::ring(roles, tokens, labels),
+        Family::Pipeline { stages, labels } => generate::pipeline(stages, labels),
+        Family::Star { clients, answers } => generate::star(clients, answers),
+        Family::Philosophers { count, polite } => generate::philosophers(count, polite),
+        Family::Random { roles, states, labels, branches, seed } => {
+            generate::random(RandomShape { roles, states, labels, branches }, seed)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The command line as scripts rely on it: exit statuses, JSON, what goes to which stream.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const GOOD: &str = "protocol Ping(role a, role b) { Ping(x: int) from a to b where x > 0; }";
+const BAD: &str = "protocol Ping(role a, role b) {\n  Ping() from c to b;\n  rec X { continue Y; }\n}\n";
+
+fn referee(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_referee"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
+}
+
+#[test]
+fn check_of_a_good_protocol_holds() {
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], GOOD);
+    assert_eq!(status(&output), 0);
+    let value = json(&output);
+    assert_eq!(value["file"], "-");
+    assert_eq!(value["language"], "scr");
+    assert_eq!(value["kind"], "global");
+    assert_eq!(value["roles"], serde_json::json!(["a", "b"]));
+    assert_eq!(value["well_formed"], true);
+    assert_eq!(value["projection"], serde_json::json!({"local": "defined", "relative": "defined"}));
+    assert_eq!(value["diagnostics"], serde_json::json!([]));
+    assert_eq!(value["protocols"][0]["assertions"][0]["enforced_by"], serde_json::json!(["a", "b"]));
+}
+
+#[test]
+fn check_reports_all_errors_with_their_places() {
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], BAD);
+    assert_eq!(status(&output), 2);
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value = json(&output);
+    assert_eq!(value["well_formed"], false);
+    let places: Vec<(String, u64, u64, u64, u64)> = value["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| {
+            let number = |key: &str| d[key].as_u64().unwrap();
+            let code = d["code"].as_str().unwrap().to_owned();
+            (code, number("line"), number("column"), number("end_line"), number("end_column"))
+        })
+        .collect();
+    assert_eq!(places, [("RF0103".into(), 2, 15, 2, 16), ("RF0105".into(), 3, 20, 3, 21)]);
+}
+
+#[test]
+fn check_in_text_shows_the_place_and_nothing_else_is_coloured() {
+    let output = referee(&["check", "-", "--language", "scr"], BAD);
+    assert_eq!(status(&output), 2);
+    let text = stdout(&output);
+    assert!(
+        text.contains("RF0103") && text.contains("there is no role `c`") && text.contains("-:2:15"),
+        "{text}"
+    );
+    assert!(!text.contains('\u{1b}'), "colours in a pipe");
+}
+
+#[test]
+fn wrong_calls_end_with_status_2_and_say_what_to_do() {
+    for (arguments, hint) in [
+        (&["check", "no-such-file.scr"][..], "cannot open `no-such-file.scr`"),
+        (&["check", "-"][..], "--language"),
+        (&["check", "-", "--language", "cobol"][..], "known are"),
+        (&["explain", "RF9999"][..], "there is no code"),
+        (&["show", "-", "--language", "scr", "--view", "machine", "--role", "c"][..], "the roles are"),
+        (&["show", "-", "--language", "scr", "--view", "machine", "--format", "svg"][..], "--role"),
+        (&["frobnicate"][..], "unrecognized subcommand"),
+    ] {
+        let output = referee(arguments, if arguments.contains(&"scr") { GOOD } else { "" });
+        assert_eq!(status(&output), 2, "{arguments:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(hint), "{arguments:?}: {text}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn many_files_are_summed_up() {
+    let folder = std::env::temp_dir().join(format!("referee-cli-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("inner")).unwrap();
+    std::fs::write(folder.join("good.scr"), GOOD).unwrap();
+    std::fs::write(folder.join("inner/bad.scr"), BAD).unwrap();
+    std::fs::write(folder.join("notes.md"), "not a protocol").unwrap();
+    let path = folder.to_str().unwrap();
+    let output = referee(&["check", path], "");
+    assert_eq!(status(&output), 2);
+    assert!(stdout(&output).ends_with("2 files checked: 1 well formed, 1 not; 2 errors, 0 warnings\n"));
+    let output = referee(&["check", path, "--format", "json"], "");
+    assert_eq!(json(&output).as_array().unwrap().len(), 2);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn bytes_that_are_not_text_get_a_clear_answer() {
+    let output =
+        referee(&["check", "-", "--language", "scr", "--format", "json"], "protocol \u{0}\u{fffd}{(");
+    assert_eq!(status(&output), 2);
+    assert!(!json(&output)["diagnostics"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn every_view_is_shown_in_every_form_it_has() {
+    for view in ["global", "local", "relative", "machine", "sequence"] {
+        for format in ["text", "json", "dot", "mermaid", "svg", "scr", "fsm"] {
+            let role: &[&str] = match (view, format) {
+                ("local" | "machine", "fsm") => &[],
+                ("local" | "machine", _) => &["--role", "a"],
+                ("relative", _) => &["--pair", "a,b"],
+                _ => &[],
+            };
+            let call =
+                [&["show", "-", "--language", "scr", "--view", view, "--format", format], role].concat();
+            let output = referee(&call, GOOD);
+            let has = match view {
+                "global" => format != "fsm",
+                "local" | "machine" => format != "scr",
+                "relative" => !matches!(format, "scr" | "fsm"),
+                _ => matches!(format, "text" | "mermaid" | "svg"),
+            };
+            assert_eq!(status(&output), if has { 0 } else { 2 }, "{view} {format}: {output:?}");
+            assert_eq!(output.stdout.is_empty(), !has, "{view} {format}");
+            if format == "json" && has {
+                json(&output);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_printed_can_be_read_again() {
+    let fsm = referee(&["show", "-", "--language", "scr", "--view", "machine", "--format", "fsm"], GOOD);
+    let again = referee(&["check", "-", "--language", "fsm"], &stdout(&fsm));
+    assert_eq!(status(&again), 0, "{}", stdout(&again));
+    let scr = referee(&["show", "-", "--language", "scr", "--view", "global", "--format", "scr"], GOOD);
+    let again = referee(&["check", "-", "--language", "scr"], &stdout(&scr));
+    assert_eq!(status(&again), 0, "{}", stdout(&again));
+}
+
+#[test]
+fn every_code_is_explained() {
+    let list = stdout(&referee(&["explain"], ""));
+    assert!(list.lines().count() >= 40);
+    for line in list.lines() {
+        let code = line.split_whitespace().next().unwrap();
+        let text = stdout(&referee(&["explain", &code.to_lowercase()], ""));
+        assert!(text.starts_with(code) && text.contains("Wrong") && text.contains("Right"), "{code}");
+    }
+}
+
+#[test]
+fn the_demo_ends_well() {
+    let output = referee(&["demo"], "");
+    assert_eq!(status(&output), 0);
+    assert!(stdout(&output).contains("did you mean `SESSION`?"));
+}
+
+#[test]
+fn fmt_formats_and_checks() {
+    let folder = std::env::temp_dir().join(format!("referee-fmt-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("ping.scr");
+    std::fs::write(&file, GOOD).unwrap();
+    let path = file.to_str().unwrap();
+    assert_eq!(status(&referee(&["fmt", "--check", path], "")), 1);
+    assert_eq!(status(&referee(&["fmt", path], "")), 0);
+    assert_eq!(status(&referee(&["fmt", "--check", path], "")), 0);
+    std::fs::write(&file, BAD.replace("from", "form")).unwrap();
+    assert_eq!(status(&referee(&["fmt", path], "")), 2);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), BAD.replace("from", "form"), "left alone");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = referee(&["completions", shell], "");
+        assert_eq!(status(&output), 0);
+        assert!(stdout(&output).contains("referee"));
+    }
+}
+
+/// Only the sender knows `z`: the receiver's machine states no assertion, and the two must still meet.
+#[test]
+fn an_assertion_that_one_side_cannot_check_does_not_separate_the_sides() {
+    let text = "protocol Buy(role a, role b, role s) {
+        Quote(y: int) from s to b;
+        Share(z: int) from a to b;
+        choice at b { Ok() from b to s where z > y - 2; } or { Quit() from b to s where z <= y - 2; }
+    }";
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], text);
+    assert_eq!(status(&output), 0, "{}", stdout(&output));
+    assert_eq!(json(&output)["compatibility"]["verdict"], "safe");
+}

@@ -1,0 +1,338 @@
+//! `.scr` texts of global types.
+//!
+//! What follows a choice is printed once, behind it, when all branches that go on lead there; what follows a
+//! recursion likewise. Where sharing is not of this form, the shared part is printed once per use, up to a
+//! limit. `structure` finds out where things lead; the layout is the formatter's.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use referee_theory::expr::{Expr, Scope, Signature};
+use referee_theory::{Branch, Exchange, Global, GlobalType, NodeId, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Inexpressible;
+use crate::document::External;
+use crate::payload;
+use crate::scr::{self, is_word};
+
+mod data;
+mod structure;
+
+use structure::{Place, Structure};
+
+/// A protocol may have so many statements, and this many times its nodes: more would be copies that nobody
+/// reads.
+const LEAST_BUDGET: usize = 10_000;
+const COPIES: usize = 4;
+
+/// Types nested deeper are not read back.
+const MAX_TYPE_DEPTH: usize = 100;
+
+/// The `.scr` text of `global`, as a protocol called `name`, in canonical layout. `externals` are the
+/// predicates its assertions call; the signatures of others are inferred.
+///
+/// # Errors
+/// When it says what `.scr` cannot: roles, labels, fields or types whose names are none there, no roles at
+/// all, recursion data that nuScr's expressions cannot express. Or when it would be too large.
+pub fn scr(name: &str, global: &GlobalType, externals: &[External]) -> Result<String, Inexpressible> {
+    let mut printer = Printer {
+        global,
+        structure: Structure::of(global),
+        out: String::new(),
+        names: FxHashMap::default(),
+        taken: FxHashSet::default(),
+        numbers: FxHashMap::default(),
+        budget: LEAST_BUDGET + COPIES * global.node_count(),
+    };
+    printer.externals(externals)?;
+    let vocabulary = global.vocabulary();
+    let roles = vocabulary.roles().map(|role| word(vocabulary.role_name(role), "role"));
+    let roles: Vec<String> =
+        roles.map(|role| role.map(|role| format!("role {role}"))).collect::<Result<_, _>>()?;
+    if roles.is_empty() {
+        return Err(Inexpressible::new("it has no roles"));
+    }
+    let _ = writeln!(printer.out, "protocol {}({}) {{", word(name, "name")?, roles.join(", "));
+    printer.body()?;
+    printer.out.push_str("}\n");
+    scr::format(&printer.out).map_err(|errors| {
+        Inexpressible::new(errors.first().map_or_else(String::new, |error| error.message.clone()))
+    })
+}
+
+enum Step {
+    /// What happens from a node up to a place, exclusively.
+    Region(NodeId, Place),
+    /// A branch of a choice up to a place; whether it is the first.
+    Branch(Branch, NodeId, Place, bool),
+    /// The end of a choice.
+    Close,
+    /// The end of a recursion.
+    Leave(NodeId),
+}
+
+struct Printer<'a> {
+    global: &'a GlobalType,
+    structure: Structure,
+    out: String,
+    /// What the recursions around the current place are called.
+    names: FxHashMap<NodeId, String>,
+    taken: FxHashSet<String>,
+    /// The last number that was added to a name.
+    numbers: FxHashMap<String, usize>,
+    budget: usize,
+}
+
+impl<'a> Printer<'a> {
+    fn body(&mut self) -> Result<(), Inexpressible> {
+        let mut steps = vec![Step::Region(self.global.root(), self.structure.end())];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Region(node, stop) => self.region(node, stop, &mut steps)?,
+                Step::Branch(branch, choice, stop, first) => {
+                    self.out.push_str(if first { "{\n" } else { "} or {\n" });
+                    if let Global::Exchange(exchange) = self.global.node(choice) {
+                        self.message(exchange, &branch)?;
+                    }
+                    steps.push(Step::Region(branch.next, stop));
+                }
+                Step::Close => self.out.push_str("}\n"),
+                Step::Leave(node) => {
+                    self.names.remove(&node);
+                    self.out.push_str("}\n");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what happens from `node` up to `stop`.
+    fn region(&mut self, mut node: NodeId, stop: Place, steps: &mut Vec<Step>) -> Result<(), Inexpressible> {
+        let global = self.global;
+        while self.structure.place(node) != stop {
+            match global.node(node) {
+                Global::End => break,
+                Global::Call(call) => {
+                    self.spend()?;
+                    let name = self.names.get(&call.target).map_or("X", String::as_str);
+                    let _ = write!(self.out, "continue {name}");
+                    if !call.arguments.is_empty() {
+                        let arguments = call.arguments.iter().map(|argument| data::text(argument));
+                        let arguments = arguments.collect::<Result<Vec<_>, _>>()?.join(", ");
+                        let _ = write!(self.out, " [{arguments}]");
+                    }
+                    self.out.push_str(";\n");
+                    break;
+                }
+                Global::Exchange(exchange) => match &exchange.branches[..] {
+                    [only] => {
+                        self.message(exchange, only)?;
+                        node = only.next;
+                        continue;
+                    }
+                    branches => self.choice(node, exchange, branches, stop, steps)?,
+                },
+                Global::Rec(rec) => {
+                    self.spend()?;
+                    let exit = self.structure.exit(rec.body, stop, |binder| self.names.contains_key(&binder));
+                    let parameters = self.parameters(rec)?;
+                    let name = self.fresh(&rec.name);
+                    let _ = writeln!(self.out, "rec {name}{parameters} {{");
+                    self.names.insert(node, name);
+                    steps.extend(exit.and_then(Place::node).map(|next| Step::Region(next, stop)));
+                    steps.push(Step::Leave(node));
+                    steps.push(Step::Region(rec.body, exit.unwrap_or(stop)));
+                }
+            }
+            break;
+        }
+        Ok(())
+    }
+
+    fn choice(
+        &mut self,
+        node: NodeId,
+        exchange: &Exchange,
+        branches: &[Branch],
+        stop: Place,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Inexpressible> {
+        self.spend()?;
+        let sender = word(self.global.vocabulary().role_name(exchange.sender), "role")?;
+        let _ = write!(self.out, "choice at {sender} ");
+        let going_on = branches.iter().filter(|branch| self.structure.goes_on(branch.next)).count();
+        // What only one branch leads to belongs to that branch.
+        let join = if going_on > 1 { self.structure.after(node) } else { None };
+        steps.extend(join.and_then(Place::node).map(|next| Step::Region(next, stop)));
+        steps.push(Step::Close);
+        let inner = join.unwrap_or(stop);
+        let all = branches.iter().enumerate().rev();
+        steps.extend(all.map(|(index, branch)| Step::Branch(*branch, node, inner, index == 0)));
+        Ok(())
+    }
+
+    fn message(&mut self, exchange: &Exchange, branch: &Branch) -> Result<(), Inexpressible> {
+        self.spend()?;
+        let vocabulary = self.global.vocabulary();
+        let spec = vocabulary.spec(branch.message);
+        let label = vocabulary.label_name(spec.label);
+        // Scribble's messages without an operator have the empty label.
+        if !label.is_empty() {
+            self.out.push_str(word(label, "label")?);
+        }
+        self.out.push('(');
+        let mut seen = FxHashSet::default();
+        for (index, field) in spec.fields.iter().enumerate() {
+            self.out.push_str(if index > 0 { ", " } else { "" });
+            if let Some(name) = &field.name {
+                if !seen.insert(name) {
+                    return Err(Inexpressible::new(format!("two fields of `{label}` are called `{name}`")));
+                }
+                let _ = write!(self.out, "{}: ", word(name, "field")?);
+            }
+            let ty = match &field.ty {
+                Type::Opaque(name) if is_delegation(name) => name.to_string(),
+                ty => payload_type(ty, 0)?,
+            };
+            self.out.push_str(&ty);
+        }
+        let sender = word(vocabulary.role_name(exchange.sender), "role")?;
+        let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
+        let _ = write!(self.out, ") from {sender} to {receiver}");
+        if let Some(assertion) = &spec.assertion {
+            let _ = write!(self.out, " where {assertion}");
+        }
+        self.out.push_str(";\n");
+        Ok(())
+    }
+
+    fn parameters(&self, rec: &referee_theory::global::Rec) -> Result<String, Inexpressible> {
+        if rec.parameters.is_empty() {
+            return Ok(String::new());
+        }
+        let vocabulary = self.global.vocabulary();
+        let one = |parameter: &referee_theory::global::Parameter| {
+            let roles = parameter.roles.iter().map(|role| word(vocabulary.role_name(*role), "role"));
+            let roles = roles.collect::<Result<Vec<_>, _>>()?.join(", ");
+            let roles = if roles.is_empty() { roles } else { format!("<{roles}>") };
+            let (name, ty) = (word(&parameter.name, "variable")?, payload_type(&parameter.ty, 0)?);
+            Ok(format!("{name}{roles}: {ty} = {}", data::text(&parameter.initial)?))
+        };
+        let parameters = rec.parameters.iter().map(one).collect::<Result<Vec<_>, Inexpressible>>()?;
+        Ok(format!(" [{}]", parameters.join(", ")))
+    }
+
+    /// Declares the predicates that are called.
+    fn externals(&mut self, known: &[External]) -> Result<(), Inexpressible> {
+        let mut called = std::collections::BTreeSet::new();
+        self.for_each_expr(|expr| called.extend(expr.externals()));
+        if called.is_empty() {
+            return Ok(());
+        }
+        let mut signatures: FxHashMap<Arc<str>, Signature> = FxHashMap::default();
+        let declared: FxHashSet<&str> = known.iter().map(|external| &*external.name).collect();
+        if !called.iter().all(|name| declared.contains(&**name)) {
+            let inferred = self.global.check_assertions(&Scope::new().inferring()).inferred;
+            signatures.extend(inferred.into_iter().map(|external| (external.name, external.signature)));
+        }
+        for External { name, parameters, result, .. } in known {
+            let (parameters, result) = (parameters.clone().into(), result.clone());
+            signatures.insert(Arc::clone(name), Signature { parameters, result });
+        }
+        for name in called {
+            let Some(Signature { parameters, result }) = signatures.get(&name) else {
+                return Err(Inexpressible::new(format!("nothing is known of the predicate `{name}`")));
+            };
+            if !name.split('.').all(is_word) {
+                return Err(Inexpressible::new(format!("the predicate `{name}` is not a name there")));
+            }
+            let parameters =
+                parameters.iter().map(|ty| payload_type(ty, 0)).collect::<Result<Vec<_>, _>>()?;
+            let (parameters, result) = (parameters.join(", "), payload_type(result, 0)?);
+            let _ = writeln!(self.out, "external fn {name}({parameters}) -> {result};");
+        }
+        Ok(())
+    }
+
+    fn for_each_expr(&self, mut visit: impl FnMut(&Arc<Expr>)) {
+        let vocabulary = self.global.vocabulary();
+        for (_, node) in self.global.nodes() {
+            match node {
+                Global::End => {}
+                Global::Exchange(exchange) => {
+                    let specs = exchange.branches.iter().map(|branch| vocabulary.spec(branch.message));
+                    specs.filter_map(|spec| spec.assertion.as_ref()).for_each(&mut visit);
+                }
+                Global::Rec(rec) => rec.parameters.iter().for_each(|parameter| visit(&parameter.initial)),
+                Global::Call(call) => call.arguments.iter().for_each(&mut visit),
+            }
+        }
+    }
+
+    /// A name for a recursion that no other has.
+    fn fresh(&mut self, wanted: &str) -> String {
+        // Before these words a statement is taken for a message.
+        let usable = is_word(wanted) && !matches!(wanted, "from" | "connect" | "calls");
+        let wanted = if usable { wanted } else { "X" };
+        let mut name = wanted.to_owned();
+        let number = self.numbers.entry(name.clone()).or_insert(1);
+        while !self.taken.insert(name.clone()) {
+            *number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name
+    }
+
+    /// One more statement.
+    fn spend(&mut self) -> Result<(), Inexpressible> {
+        self.budget = self.budget.checked_sub(1).ok_or_else(Inexpressible::too_large)?;
+        Ok(())
+    }
+}
+
+fn word<'a>(name: &'a str, what: &str) -> Result<&'a str, Inexpressible> {
+    if is_word(name) {
+        Ok(name)
+    } else {
+        Err(Inexpressible::new(format!("the {what} `{name}` is not a name there")))
+    }
+}
+
+fn is_delegation(name: &str) -> bool {
+    name.split_once('@').is_some_and(|(protocol, role)| protocol.split('.').all(is_word) && is_word(role))
+}
+
+fn payload_type(ty: &Type, depth: usize) -> Result<String, Inexpressible> {
+    if depth > MAX_TYPE_DEPTH {
+        return Err(Inexpressible::new("its types are nested too deep"));
+    }
+    match ty {
+        Type::Unit | Type::Bool | Type::Int | Type::Float | Type::String | Type::Bytes => Ok(ty.to_string()),
+        Type::List(element) => Ok(format!("list<{}>", payload_type(element, depth + 1)?)),
+        Type::Tuple(parts) => {
+            let parts =
+                parts.iter().map(|part| payload_type(part, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+            match &parts[..] {
+                [] => Err(Inexpressible::new("the empty tuple is `unit` there")),
+                [only] => Ok(format!("({only},)")),
+                parts => Ok(format!("({})", parts.join(", "))),
+            }
+        }
+        Type::Record(fields) => {
+            let mut seen = FxHashSet::default();
+            let mut parts = Vec::with_capacity(fields.len());
+            for (name, ty) in fields.iter() {
+                if !seen.insert(name) {
+                    return Err(Inexpressible::new(format!("two fields of a record are called `{name}`")));
+                }
+                parts.push(format!("{}: {}", word(name, "field")?, payload_type(ty, depth + 1)?));
+            }
+            Ok(format!("{{{}}}", parts.join(", ")))
+        }
+        Type::Opaque(name) if name.split('.').all(is_word) && payload::builtin(name).is_none() => {
+            Ok(name.to_string())
+        }
+        Type::Opaque(name) => Err(Inexpressible::new(format!("the type `{name}` is not a name there"))),
+    }
+}

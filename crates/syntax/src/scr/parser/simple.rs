@@ -1,0 +1,225 @@
+//! Statements without blocks, and the data of recursions.
+
+use std::sync::Arc;
+
+use super::Parser;
+use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
+use crate::diagnostics::suggest;
+use crate::expr::{self, Dialect};
+use crate::scr::ast::{
+    MessageStatement, MessageSyntax, Name, RecParameter, Statement, StatementKind, TypeSyntax, Written,
+};
+use crate::scr::cursor::{Parsed, Reported};
+use crate::scr::token::Token;
+use crate::source::Span;
+
+const STATEMENTS: [&str; 4] = ["choice", "rec", "continue", "do"];
+
+impl Parser<'_> {
+    /// A statement without a block, up to its semicolon.
+    pub(super) fn simple_statement(&mut self, second_is_name: bool) -> Parsed<StatementKind> {
+        if second_is_name && !self.second_is("from") && !self.second_is("connect") {
+            if self.cursor.eat_word("continue") {
+                let name = self.cursor.name("the name of a recursion")?;
+                let arguments = self.continue_arguments()?;
+                return Ok(StatementKind::Continue { name, arguments });
+            }
+            if self.cursor.eat_word("do") {
+                return self.do_statement();
+            }
+            if self.second_is("calls") {
+                let caller = self.cursor.name("the name of a role")?;
+                self.cursor.expect_word("calls")?;
+                let protocol = self.cursor.name("the name of a protocol")?;
+                let roles = self.role_arguments()?;
+                return Ok(StatementKind::Calls { caller, protocol, roles });
+            }
+            for (keyword, between) in [("connect", "to"), ("disconnect", "and"), ("wrap", "to")] {
+                if self.cursor.eat_word(keyword) {
+                    let left = self.cursor.name("the name of a role")?;
+                    self.cursor.expect_word(between)?;
+                    let right = self.cursor.name("the name of a role")?;
+                    return Ok(StatementKind::Connection { keyword, left, right });
+                }
+            }
+        }
+        self.message_statement()
+    }
+
+    fn message_statement(&mut self) -> Parsed<StatementKind> {
+        let first = self.cursor.peek();
+        let word = self.cursor.word();
+        let message = self.message()?;
+        let connects = self.cursor.eat_word("connect");
+        let from = if connects {
+            self.cursor.name("the name of a role")?
+        } else {
+            if !self.cursor.is_word("from") {
+                return Err(self.not_a_statement(first, word));
+            }
+            self.cursor.expect_word("from")?;
+            self.cursor.name("the name of a role")?
+        };
+        self.cursor.expect_word("to")?;
+        let mut to = vec![self.cursor.name("the name of a role")?];
+        while self.cursor.eat(Token::Comma) {
+            to.push(self.cursor.name("the name of a role")?);
+        }
+        let condition =
+            if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?.expr) } else { None };
+        let annotation = None;
+        let statement = MessageStatement { message, from, to, condition, annotation, connects };
+        Ok(StatementKind::Message(Box::new(statement)))
+    }
+
+    /// What begins with `word` is neither a message nor anything else: perhaps a misspelt keyword.
+    fn not_a_statement(&mut self, first: Token, word: &str) -> Reported {
+        let reported = self.cursor.unexpected(&["`from`"]);
+        if first == Token::Word
+            && self.cursor.peek() == Token::Word
+            && let Some(close) = suggest::closest(word, STATEMENTS)
+            && let Some(last) = self.cursor.diagnostics.last_mut()
+        {
+            last.help = Some(format!("did you mean `{close}` instead of `{word}`?"));
+        }
+        reported
+    }
+
+    /// nuScr's `@"…"` behind a statement: an assertion for a message, otherwise only accepted.
+    pub(super) fn annotated(&mut self, mut statement: Statement) -> Parsed<Statement> {
+        if !self.cursor.eat(Token::At) {
+            return Ok(statement);
+        }
+        let text = self.string()?;
+        statement.span = statement.span.to(text.span);
+        if let StatementKind::Message(message) = &mut statement.kind {
+            match expr::parse(&text.text, text.span.start + 1, Dialect::NuScr) {
+                Ok(expr) => message.annotation = Some(Arc::new(expr)),
+                Err(error) => self.cursor.diagnostics.push(assertion_syntax(&error)),
+            }
+        }
+        statement.annotation = Some(Name { text: text.text.trim().into(), span: text.span });
+        Ok(statement)
+    }
+
+    fn do_statement(&mut self) -> Parsed<StatementKind> {
+        let protocol = self.cursor.name("the name of a protocol")?;
+        let mut arguments = Vec::new();
+        if self.cursor.eat(Token::Less) {
+            loop {
+                arguments.push(self.do_argument()?);
+                if !self.cursor.eat(Token::Comma) {
+                    break;
+                }
+            }
+            self.cursor.expect(Token::Greater, "`,` or `>`")?;
+        }
+        let roles = self.role_arguments()?;
+        Ok(StatementKind::Do { protocol, arguments, roles })
+    }
+
+    fn do_argument(&mut self) -> Parsed<MessageSyntax> {
+        let argument = self.message()?;
+        self.renaming(argument.label.clone(), "a name")?;
+        Ok(argument)
+    }
+
+    fn role_arguments(&mut self) -> Parsed<Vec<Name>> {
+        let mut roles = Vec::new();
+        self.cursor.expect(Token::LeftParen, "`(`")?;
+        loop {
+            let role = self.cursor.name("the name of a role")?;
+            // Scribble's `do P(A as B)`: A plays B; the order of roles says so already.
+            roles.push(self.renaming(role, "the name of a role")?.0);
+            if !self.cursor.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        Ok(roles)
+    }
+
+    pub(super) fn rec_parameters(&mut self) -> Parsed<Vec<RecParameter>> {
+        let mut parameters = Vec::new();
+        if !self.cursor.eat(Token::LeftBracket) {
+            return Ok(parameters);
+        }
+        while self.cursor.peek() != Token::RightBracket {
+            let name = self.cursor.name("the name of a variable")?;
+            let mut roles = Vec::new();
+            if self.cursor.eat(Token::Less) {
+                loop {
+                    roles.push(self.cursor.name("the name of a role")?);
+                    if !self.cursor.eat(Token::Comma) {
+                        break;
+                    }
+                }
+                self.cursor.expect(Token::Greater, "`,` or `>`")?;
+            }
+            self.cursor.expect(Token::Colon, "`:`")?;
+            let (alias, ty, refinement) = self.rec_parameter_type()?;
+            if self.cursor.peek() != Token::Equals {
+                return Err(self.cursor.unexpected(&["`=` and an initial value"]));
+            }
+            let initial = self.expression(Dialect::NuScr)?;
+            parameters.push(RecParameter { name, roles, alias, ty, refinement, initial });
+            if !self.cursor.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.cursor.expect(Token::RightBracket, "`,` or `]`")?;
+        Ok(parameters)
+    }
+
+    /// `int`, a tuple, or nuScr's `(x: int{x >= 0})`: what the value is called there, its type, and its
+    /// refinement. Parentheses around one type only group.
+    fn rec_parameter_type(&mut self) -> Parsed<(Option<Name>, TypeSyntax, Option<Written>)> {
+        let start = self.cursor.span();
+        let parenthesised = self.cursor.eat(Token::LeftParen);
+        if parenthesised && self.cursor.peek() == Token::RightParen {
+            self.cursor.advance();
+            return Ok((None, TypeSyntax::Tuple(Vec::new(), start.to(self.here())), None));
+        }
+        let mut alias = None;
+        if self.cursor.peek_second().0 == Token::Colon {
+            alias = Some(self.cursor.name("a name")?);
+            self.cursor.expect(Token::Colon, "`:`")?;
+        }
+        let mut ty = self.payload_type()?;
+        let refinement = self.refinement()?;
+        if parenthesised {
+            if alias.is_none() && refinement.is_none() && self.cursor.peek() == Token::Comma {
+                ty = self.tuple_from(ty, start)?;
+            } else {
+                self.cursor.expect(Token::RightParen, "`)`")?;
+            }
+        }
+        Ok((alias, ty, refinement))
+    }
+
+    /// The rest of a tuple that began with `first` at `start`, from the comma on.
+    fn tuple_from(&mut self, first: TypeSyntax, start: Span) -> Parsed<TypeSyntax> {
+        let mut parts = vec![first];
+        while self.cursor.eat(Token::Comma) && self.cursor.peek() != Token::RightParen {
+            parts.push(self.payload_type()?);
+        }
+        let end = self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        Ok(TypeSyntax::Tuple(parts, start.to(end)))
+    }
+
+    fn continue_arguments(&mut self) -> Parsed<Vec<Written>> {
+        let mut arguments = Vec::new();
+        if self.cursor.peek() != Token::LeftBracket {
+            return Ok(arguments);
+        }
+        loop {
+            arguments.push(self.expression(Dialect::NuScr)?);
+            if self.cursor.eat(Token::RightBracket) {
+                return Ok(arguments);
+            }
+            if self.cursor.peek() != Token::Comma {
+                return Err(self.cursor.unexpected(&["`,`", "`]`"]));
+            }
+        }
+    }
+}

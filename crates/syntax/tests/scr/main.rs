@@ -1,0 +1,16 @@
+//! `.scr` text: the formatter, the printer and the parser's robustness.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, say when they skip, and read the corpus"
+)]
+
+mod corpus;
+mod format;
+mod generate;
+mod print;
+mod robust;
+mod same;
