@@ -92,6 +92,8 @@ pub struct Vocabulary {
     signatures: Vec<Message>,
     /// For each message, the same without its assertion.
     bare: Vec<Message>,
+    /// The payload of all messages without one.
+    no_fields: Arc<[Field]>,
     first_by_label: rustc_hash::FxHashMap<Label, Message>,
     by_signature: rustc_hash::FxHashMap<SignatureKey, Message>,
 }
@@ -143,7 +145,10 @@ impl Vocabulary {
         message
     }
 
-    fn insert(&mut self, spec: MessageSpec) -> (Message, bool) {
+    fn insert(&mut self, mut spec: MessageSpec) -> (Message, bool) {
+        if spec.fields.is_empty() {
+            spec.fields = Arc::clone(&self.no_fields);
+        }
         let (index, new) = self.messages.insert_full(spec);
         let message = Message(narrow(index));
         if new {
