@@ -13,18 +13,19 @@
 //! with the same behaviour, and also where branches agree only after unfolding their recursions. A loop in
 //! which the role takes no part contributes nothing: the role waits for what comes after it.
 
-use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
 
 use crate::global::{Global, GlobalType, NodeId};
 use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition};
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+mod merge;
+
+use merge::Merged;
 #[cfg(test)]
 mod tests;
 
@@ -66,15 +67,6 @@ impl Items {
             Self::Several(items) => items,
         }
     }
-}
-
-/// A transition of the projection, and the nodes it may lead to.
-struct Merged {
-    action: Action,
-    peer: Role,
-    message: Message,
-    origin: Origin,
-    nexts: SmallVec<[NodeId; 1]>,
 }
 
 /// Two items of one state that cannot be merged.
@@ -230,92 +222,6 @@ impl<'a> Projection<'a> {
             }
         }
         Ok(builder.finish())
-    }
-
-    /// The transitions of the state `items`, each with the nodes it may lead to.
-    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, Disagreement> {
-        let Some(&first) = items.first() else { return Ok(Vec::new()) };
-        let vocabulary = self.global.vocabulary();
-        // Transitions in the order of the text; the map finds the one that a further item joins.
-        let mut merged: Vec<Merged> = Vec::new();
-        let mut by_label: BTreeMap<(Role, Label), usize> = BTreeMap::new();
-        for &item in items {
-            match (first, item) {
-                (Item::End, Item::End) => {}
-                (Item::End, _) | (_, Item::End) => {
-                    return Err(Disagreement(Conflict::EndOrAction, first, item));
-                }
-                (Item::Send(_), Item::Send(node)) => {
-                    let exchange = self.exchange(node);
-                    if item != first && exchange.branches.len() != merged.len() {
-                        return Err(Disagreement(Conflict::DifferentSends, first, item));
-                    }
-                    for (index, branch) in exchange.branches.iter().enumerate() {
-                        let key = (branch.receiver, vocabulary.label(branch.message));
-                        let message = self.global.message_as_checked((node, index), branch.message, true);
-                        if item == first {
-                            by_label.insert(key, merged.len());
-                            merged.push(Merged {
-                                action: Action::Send,
-                                peer: branch.receiver,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            });
-                            continue;
-                        }
-                        match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                            Some(known) if vocabulary.same_signature(known.message, message) => {
-                                known.nexts.push(branch.next);
-                            }
-                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
-                        }
-                    }
-                }
-                (Item::Receive(..), Item::Receive(node, index)) => {
-                    let exchange = self.exchange(node);
-                    let branch = &exchange.branches[index as usize];
-                    if exchange.sender != self.sender_of(first) {
-                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
-                    }
-                    let key = (exchange.sender, vocabulary.label(branch.message));
-                    let message =
-                        self.global.message_as_checked((node, index as usize), branch.message, false);
-                    match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                        None => {
-                            by_label.insert(key, merged.len());
-                            merged.push(Merged {
-                                action: Action::Receive,
-                                peer: exchange.sender,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            });
-                        }
-                        Some(known) => {
-                            if !vocabulary.same_signature(known.message, message) {
-                                let (bare, other) = (
-                                    vocabulary.without_assertion(known.message),
-                                    vocabulary.without_assertion(message),
-                                );
-                                if !vocabulary.same_signature(bare, other) {
-                                    let same_label = |&&other: &&Item| self.label_of(other) == Some(key.1);
-                                    let other = items.iter().find(same_label).copied().unwrap_or(first);
-                                    return Err(Disagreement(Conflict::DifferentPayloads, other, item));
-                                }
-                                // The receiver cannot tell which assertion applies; the sender can.
-                                known.message = bare;
-                            }
-                            known.nexts.push(branch.next);
-                        }
-                    }
-                }
-                (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
-                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
-                }
-            }
-        }
-        Ok(merged)
     }
 
     fn closure_of_all(&mut self, nodes: &[NodeId]) -> Items {
