@@ -69,6 +69,45 @@ impl Items {
     }
 }
 
+/// The states found so far. Nearly all are one place in the protocol, and found there.
+struct Numbers {
+    /// By the node of a send, or of the reception of its first branch.
+    at_node: Vec<Option<State>>,
+    others: FxHashMap<Items, State>,
+    count: usize,
+}
+
+impl Numbers {
+    fn new(nodes: usize) -> Self {
+        Self { at_node: vec![None; nodes], others: FxHashMap::default(), count: 0 }
+    }
+
+    /// A node is either sent at or received at, so the two never share a slot.
+    fn slot(items: &Items) -> Option<NodeId> {
+        match items {
+            Items::One(Item::Send(node) | Item::Receive(node, 0)) => Some(*node),
+            _ => None,
+        }
+    }
+
+    fn get(&self, items: &Items) -> Option<State> {
+        match Self::slot(items) {
+            Some(node) => self.at_node[node.index()],
+            None => self.others.get(items).copied(),
+        }
+    }
+
+    fn insert(&mut self, items: Items, state: State) {
+        self.count += 1;
+        match Self::slot(&items) {
+            Some(node) => self.at_node[node.index()] = Some(state),
+            None => {
+                self.others.insert(items, state);
+            }
+        }
+    }
+}
+
 /// Two items of one state that cannot be merged.
 struct Disagreement(Conflict, Item, Item);
 
@@ -177,19 +216,19 @@ struct Projection<'a> {
     /// Where the role is sure to be led from each node: see [`Projection::head`].
     heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
-    closures: FxHashMap<NodeId, Items>,
+    closures: Vec<Option<Items>>,
 }
 
 impl<'a> Projection<'a> {
     fn new(global: &'a GlobalType, role: Role) -> Self {
         let nodes = global.node_count();
         let max_states = MAX_STATES.max(nodes);
-        Self { global, role, max_states, heads: vec![None; nodes], closures: FxHashMap::default() }
+        Self { global, role, max_states, heads: vec![None; nodes], closures: vec![None; nodes] }
     }
 
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
-        let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        let mut numbers = Numbers::new(self.global.node_count());
         // How each state was found first, to explain what is wrong with it.
         let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
@@ -204,9 +243,9 @@ impl<'a> Projection<'a> {
             for Merged { action, peer, message, origin, nexts } in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
-                    Some(&known) => known,
+                    Some(known) => known,
                     None => {
-                        if numbers.len() >= self.max_states {
+                        if numbers.count >= self.max_states {
                             let disagreement = Disagreement(Conflict::TooLarge, Item::End, Item::End);
                             return Err(self.explain(&disagreement, source, &came_from));
                         }
@@ -271,7 +310,7 @@ impl<'a> Projection<'a> {
         if let Some(item) = self.visible_at_once(start) {
             return Items::One(item);
         }
-        if let Some(known) = self.closures.get(&start) {
+        if let Some(known) = &self.closures[start.index()] {
             return known.clone();
         }
         let mut items = Vec::new();
@@ -282,7 +321,7 @@ impl<'a> Projection<'a> {
             if !seen.insert(node) {
                 continue;
             }
-            if let Some(known) = self.closures.get(&node) {
+            if let Some(known) = &self.closures[node.index()] {
                 items.extend_from_slice(known.as_slice());
                 continue;
             }
@@ -303,7 +342,7 @@ impl<'a> Projection<'a> {
             }
         }
         let items = Items::new(items);
-        self.closures.insert(start, items.clone());
+        self.closures[start.index()] = Some(items.clone());
         items
     }
 

@@ -94,7 +94,8 @@ pub struct Vocabulary {
     bare: Vec<Message>,
     /// The payload of all messages without one.
     no_fields: Arc<[Field]>,
-    first_by_label: rustc_hash::FxHashMap<Label, Message>,
+    /// For each label, the first message with it.
+    first_by_label: Vec<Option<Message>>,
     by_signature: rustc_hash::FxHashMap<SignatureKey, Message>,
 }
 
@@ -153,7 +154,10 @@ impl Vocabulary {
         let message = Message(narrow(index));
         if new {
             let spec = &self.messages[index];
-            self.first_by_label.entry(spec.label).or_insert(message);
+            if self.first_by_label.len() <= spec.label.index() {
+                self.first_by_label.resize(spec.label.index() + 1, None);
+            }
+            self.first_by_label[spec.label.index()].get_or_insert(message);
             let types = spec.fields.iter().map(|field| field.ty.clone()).collect();
             let key = (spec.label, types, spec.assertion.clone());
             self.signatures.push(*self.by_signature.entry(key).or_insert(message));
@@ -254,7 +258,7 @@ impl Vocabulary {
     /// The representative of all messages with `message`'s label, for where only the label counts.
     #[must_use]
     pub fn first_with_label(&self, message: Message) -> Message {
-        self.first_by_label[&self.label(message)]
+        self.first_by_label[self.label(message).index()].unwrap_or(message)
     }
 
     /// `message` as users write it: `Auth(uname: string, pwd: string)`.
