@@ -34,6 +34,11 @@ const BENCHMARKS: &[Benchmark] = &[
         runner: Runner::Target { package: "referee" },
     },
     Benchmark {
+        name: "check",
+        what: "compatibility: the points measured for KMC, a large system, states per second and bytes per state",
+        runner: Runner::Target { package: "referee-check" },
+    },
+    Benchmark {
         name: "monitor",
         what: "one step of a session monitor: label and payload, assertions, kept values",
         runner: Runner::Target { package: "referee-monitor" },

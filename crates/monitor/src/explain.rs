@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use referee_theory::expr::{Place, Value};
-use referee_theory::{Action, Origin, State, Transition};
+use referee_theory::{Action, Origin, Transition};
 
 use crate::event::{Event, EventLabel, Party, Payload};
 use crate::monitor::Monitor;
@@ -105,7 +105,7 @@ impl Monitor {
     #[must_use]
     pub fn explain(&self, session: &Session, violation: &Violation, event: &Event<'_>) -> Explanation {
         let transition = self.machine.all_transitions().get(violation.edge as usize);
-        let expected = self.expected_in(State(violation.state));
+        let expected = self.expected_in(violation.state);
         let origin = transition.map(|t| t.origin).or(expected.first().map(|e| e.origin));
         let message = violation.kind != Kind::PrematureEnd;
         Explanation {
@@ -113,7 +113,7 @@ impl Monitor {
             blame: self.blamed(violation.side, transition, message.then_some(event)),
             side: violation.side,
             rejection: violation.rejection(),
-            state: self.machine.state_name(State(violation.state)),
+            state: self.state_name(violation.state),
             origin: origin.unwrap_or(Origin::NONE),
             got: if message { self.label_text(event.label) } else { None },
             field: transition
@@ -142,14 +142,14 @@ impl Monitor {
         let transition = self.machine.all_transitions().get(fault.edge as usize);
         FaultExplanation {
             kind: fault.kind,
-            state: self.machine.state_name(State(fault.state)),
+            state: self.state_name(fault.state),
             origin: transition.map_or(Origin::NONE, |transition| transition.origin),
             assertion: transition
                 .and_then(|t| self.assertion_failure(session, t, fault.state, &event.payload)),
         }
     }
 
-    fn expected_in(&self, state: State) -> Vec<Expected> {
+    fn expected_in(&self, state: u32) -> Vec<Expected> {
         let own: Arc<str> = self.vocabulary.role_name(self.machine.role()).into();
         let describe = |transition: &Transition| {
             let peer: Arc<str> = self.vocabulary.role_name(transition.peer).into();
@@ -165,7 +165,7 @@ impl Monitor {
                 origin: transition.origin,
             }
         };
-        self.machine.transitions(state).iter().map(describe).collect()
+        self.transitions(state).iter().map(describe).collect()
     }
 
     fn blamed(

@@ -124,13 +124,31 @@ impl Monitor {
     /// Whether `session` is over: nothing more may happen.
     #[must_use]
     pub fn is_over(&self, session: &Session) -> bool {
-        self.machine.is_final(State(session.state))
+        self.transitions(session.state).is_empty()
     }
 
     /// What may happen next in `session`.
     #[must_use]
     pub fn expected(&self, session: &Session) -> &[Transition] {
-        self.machine.transitions(State(session.state))
+        self.transitions(session.state)
+    }
+
+    /// What may happen in `state`; nothing in one of another monitor's.
+    pub(crate) fn transitions(&self, state: u32) -> &[Transition] {
+        if (state as usize) < self.machine.state_count() {
+            self.machine.transitions(State(state))
+        } else {
+            &[]
+        }
+    }
+
+    /// What the protocol's text calls `state`.
+    pub(crate) fn state_name(&self, state: u32) -> String {
+        if (state as usize) < self.machine.state_count() {
+            self.machine.state_name(State(state))
+        } else {
+            format!("q{state}")
+        }
     }
 
     /// The party called `name`: a role, or a stranger.

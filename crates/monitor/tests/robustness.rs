@@ -226,6 +226,26 @@ fn arbitrary_events_neither_panic_nor_grow() {
     assert_eq!(seen.len(), 7, "every kind of violation occurs: {seen:?}");
 }
 
+/// A mistake of the caller's, but no reason to crash.
+#[test]
+fn sessions_and_verdicts_of_another_monitor_are_nonsense_not_panics() {
+    let monitors = monitors();
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let mut session = monitors[0].session();
+        for _ in 0..60 {
+            let monitor = &monitors[random.below(monitors.len())];
+            let event = event(&mut random, monitor, &session);
+            if let Verdict::Violation(violation) = monitor.step(&mut session, &event) {
+                for monitor in &monitors {
+                    let _ = monitor.explain(&session, &violation, &event).to_string();
+                }
+            }
+            monitors.iter().for_each(|monitor| drop(monitor.save(&session)));
+        }
+    }
+}
+
 #[test]
 fn arbitrary_bytes_are_no_session() {
     let monitors = monitors();

@@ -132,11 +132,11 @@ fn bytes_that_are_not_text_get_a_clear_answer() {
 
 #[test]
 fn every_view_is_shown_in_every_form_it_has() {
-    for view in ["global", "local", "relative", "machine", "sequence"] {
+    for view in ["global", "local", "relative", "machine", "monitor", "sequence"] {
         for format in ["text", "json", "dot", "mermaid", "svg", "scr", "fsm"] {
             let role: &[&str] = match (view, format) {
                 ("local" | "machine", "fsm") => &[],
-                ("local" | "machine", _) => &["--role", "a"],
+                ("local" | "machine" | "monitor", _) => &["--role", "a"],
                 ("relative", _) => &["--pair", "a,b"],
                 _ => &[],
             };
@@ -146,7 +146,7 @@ fn every_view_is_shown_in_every_form_it_has() {
             let has = match view {
                 "global" => format != "fsm",
                 "local" | "machine" => format != "scr",
-                "relative" => !matches!(format, "scr" | "fsm"),
+                "relative" | "monitor" => !matches!(format, "scr" | "fsm"),
                 _ => matches!(format, "text" | "mermaid" | "svg"),
             };
             assert_eq!(status(&output), if has { 0 } else { 2 }, "{view} {format}: {output:?}");

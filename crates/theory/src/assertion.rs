@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::expr::{self, Environment, Expr, InferredExternal, Lookup, Scope, TypeError};
 use crate::global::{Global, GlobalType, NodeId};
@@ -120,7 +121,8 @@ impl GlobalType {
         if uses.is_empty() {
             return Assertions::default();
         }
-        let mut by_variable: FxHashMap<Arc<str>, Vec<NodeId>> = FxHashMap::default();
+        // In the order of the protocol, so that neighbours in memory are looked at together.
+        let mut by_variable: IndexMap<Arc<str>, Vec<NodeId>, FxBuildHasher> = IndexMap::default();
         for (node, expr, own) in &uses {
             for variable in expr.free_variables() {
                 if !own.iter().any(|field| field.name.as_ref() == Some(&variable)) {

@@ -13,18 +13,19 @@
 //! with the same behaviour, and also where branches agree only after unfolding their recursions. A loop in
 //! which the role takes no part contributes nothing: the role waits for what comes after it.
 
-use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
 
 use crate::global::{Global, GlobalType, NodeId};
 use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition};
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+mod merge;
+
+use merge::Merged;
 #[cfg(test)]
 mod tests;
 
@@ -68,13 +69,43 @@ impl Items {
     }
 }
 
-/// A transition of the projection, and the nodes it may lead to.
-struct Merged {
-    action: Action,
-    peer: Role,
-    message: Message,
-    origin: Origin,
-    nexts: SmallVec<[NodeId; 1]>,
+/// The states found so far. Nearly all are one place in the protocol, and found there.
+struct Numbers {
+    /// By the node of a send, or of the reception of its first branch.
+    at_node: Vec<Option<State>>,
+    others: FxHashMap<Items, State>,
+    count: usize,
+}
+
+impl Numbers {
+    fn new(nodes: usize) -> Self {
+        Self { at_node: vec![None; nodes], others: FxHashMap::default(), count: 0 }
+    }
+
+    /// A node is either sent at or received at, so the two never share a slot.
+    fn slot(items: &Items) -> Option<NodeId> {
+        match items {
+            Items::One(Item::Send(node) | Item::Receive(node, 0)) => Some(*node),
+            _ => None,
+        }
+    }
+
+    fn get(&self, items: &Items) -> Option<State> {
+        match Self::slot(items) {
+            Some(node) => self.at_node[node.index()],
+            None => self.others.get(items).copied(),
+        }
+    }
+
+    fn insert(&mut self, items: Items, state: State) {
+        self.count += 1;
+        match Self::slot(&items) {
+            Some(node) => self.at_node[node.index()] = Some(state),
+            None => {
+                self.others.insert(items, state);
+            }
+        }
+    }
 }
 
 /// Two items of one state that cannot be merged.
@@ -185,19 +216,19 @@ struct Projection<'a> {
     /// Where the role is sure to be led from each node: see [`Projection::head`].
     heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
-    closures: FxHashMap<NodeId, Items>,
+    closures: Vec<Option<Items>>,
 }
 
 impl<'a> Projection<'a> {
     fn new(global: &'a GlobalType, role: Role) -> Self {
         let nodes = global.node_count();
         let max_states = MAX_STATES.max(nodes);
-        Self { global, role, max_states, heads: vec![None; nodes], closures: FxHashMap::default() }
+        Self { global, role, max_states, heads: vec![None; nodes], closures: vec![None; nodes] }
     }
 
     fn run(mut self) -> Result<Machine, ProjectionError> {
         let mut builder = MachineBuilder::new(self.role);
-        let mut numbers: FxHashMap<Items, State> = FxHashMap::default();
+        let mut numbers = Numbers::new(self.global.node_count());
         // How each state was found first, to explain what is wrong with it.
         let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
@@ -212,9 +243,9 @@ impl<'a> Projection<'a> {
             for Merged { action, peer, message, origin, nexts } in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
-                    Some(&known) => known,
+                    Some(known) => known,
                     None => {
-                        if numbers.len() >= self.max_states {
+                        if numbers.count >= self.max_states {
                             let disagreement = Disagreement(Conflict::TooLarge, Item::End, Item::End);
                             return Err(self.explain(&disagreement, source, &came_from));
                         }
@@ -230,92 +261,6 @@ impl<'a> Projection<'a> {
             }
         }
         Ok(builder.finish())
-    }
-
-    /// The transitions of the state `items`, each with the nodes it may lead to.
-    fn merge(&self, items: &[Item]) -> Result<Vec<Merged>, Disagreement> {
-        let Some(&first) = items.first() else { return Ok(Vec::new()) };
-        let vocabulary = self.global.vocabulary();
-        // Transitions in the order of the text; the map finds the one that a further item joins.
-        let mut merged: Vec<Merged> = Vec::new();
-        let mut by_label: BTreeMap<(Role, Label), usize> = BTreeMap::new();
-        for &item in items {
-            match (first, item) {
-                (Item::End, Item::End) => {}
-                (Item::End, _) | (_, Item::End) => {
-                    return Err(Disagreement(Conflict::EndOrAction, first, item));
-                }
-                (Item::Send(_), Item::Send(node)) => {
-                    let exchange = self.exchange(node);
-                    if item != first && exchange.branches.len() != merged.len() {
-                        return Err(Disagreement(Conflict::DifferentSends, first, item));
-                    }
-                    for (index, branch) in exchange.branches.iter().enumerate() {
-                        let key = (branch.receiver, vocabulary.label(branch.message));
-                        let message = self.global.message_as_checked((node, index), branch.message, true);
-                        if item == first {
-                            by_label.insert(key, merged.len());
-                            merged.push(Merged {
-                                action: Action::Send,
-                                peer: branch.receiver,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            });
-                            continue;
-                        }
-                        match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                            Some(known) if vocabulary.same_signature(known.message, message) => {
-                                known.nexts.push(branch.next);
-                            }
-                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
-                        }
-                    }
-                }
-                (Item::Receive(..), Item::Receive(node, index)) => {
-                    let exchange = self.exchange(node);
-                    let branch = &exchange.branches[index as usize];
-                    if exchange.sender != self.sender_of(first) {
-                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
-                    }
-                    let key = (exchange.sender, vocabulary.label(branch.message));
-                    let message =
-                        self.global.message_as_checked((node, index as usize), branch.message, false);
-                    match by_label.get(&key).map(|&slot| &mut merged[slot]) {
-                        None => {
-                            by_label.insert(key, merged.len());
-                            merged.push(Merged {
-                                action: Action::Receive,
-                                peer: exchange.sender,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            });
-                        }
-                        Some(known) => {
-                            if !vocabulary.same_signature(known.message, message) {
-                                let (bare, other) = (
-                                    vocabulary.without_assertion(known.message),
-                                    vocabulary.without_assertion(message),
-                                );
-                                if !vocabulary.same_signature(bare, other) {
-                                    let same_label = |&&other: &&Item| self.label_of(other) == Some(key.1);
-                                    let other = items.iter().find(same_label).copied().unwrap_or(first);
-                                    return Err(Disagreement(Conflict::DifferentPayloads, other, item));
-                                }
-                                // The receiver cannot tell which assertion applies; the sender can.
-                                known.message = bare;
-                            }
-                            known.nexts.push(branch.next);
-                        }
-                    }
-                }
-                (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
-                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
-                }
-            }
-        }
-        Ok(merged)
     }
 
     fn closure_of_all(&mut self, nodes: &[NodeId]) -> Items {
@@ -365,7 +310,7 @@ impl<'a> Projection<'a> {
         if let Some(item) = self.visible_at_once(start) {
             return Items::One(item);
         }
-        if let Some(known) = self.closures.get(&start) {
+        if let Some(known) = &self.closures[start.index()] {
             return known.clone();
         }
         let mut items = Vec::new();
@@ -376,7 +321,7 @@ impl<'a> Projection<'a> {
             if !seen.insert(node) {
                 continue;
             }
-            if let Some(known) = self.closures.get(&node) {
+            if let Some(known) = &self.closures[node.index()] {
                 items.extend_from_slice(known.as_slice());
                 continue;
             }
@@ -397,7 +342,7 @@ impl<'a> Projection<'a> {
             }
         }
         let items = Items::new(items);
-        self.closures.insert(start, items.clone());
+        self.closures[start.index()] = Some(items.clone());
         items
     }
 

@@ -11,6 +11,9 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
 use crate::global::NodeId;
 use crate::machine::Action;
 use crate::vocabulary::{Message, Role, Vocabulary};
@@ -32,6 +35,9 @@ impl RelativeId {
     }
 }
 
+/// The outcomes of an exchange and how the type goes on after each; nearly always one or two.
+pub type Branches = SmallVec<[(Message, RelativeId); 2]>;
+
 /// What can stand at a node of a relative type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Relative {
@@ -44,7 +50,7 @@ pub enum Relative {
         /// Who receives.
         receiver: Role,
         /// What can be sent.
-        branches: Box<[(Message, RelativeId)]>,
+        branches: Branches,
     },
     /// `(p!r)!q{i.Ri}` or `(p?r)!q{i.Ri}`: one of the pair tells the other which message it sent to, or
     /// received from, a third role.
@@ -58,7 +64,7 @@ pub enum Relative {
         /// Who is told.
         informed: Role,
         /// The outcomes.
-        branches: Box<[(Message, RelativeId)]>,
+        branches: Branches,
     },
     /// `μX.R`; levels as in [`crate::global`].
     Rec {
@@ -80,8 +86,9 @@ pub struct RelativeType {
     vocabulary: Arc<Vocabulary>,
     pair: (Role, Role),
     nodes: Vec<Relative>,
-    names: Vec<Option<Arc<str>>>,
-    locations: Vec<Vec<NodeId>>,
+    /// What the text calls the variables of definitions.
+    names: FxHashMap<RelativeId, Arc<str>>,
+    locations: Vec<SmallVec<[NodeId; 2]>>,
     root: RelativeId,
 }
 
@@ -113,7 +120,7 @@ impl RelativeType {
     /// What the text calls the recursion variable defined at `node`.
     #[must_use]
     pub fn name(&self, node: RelativeId) -> &str {
-        self.names[node.index()].as_deref().unwrap_or("X")
+        self.names.get(&node).map_or("X", |name| name)
     }
 
     /// The nodes of the global type that `node` stands for: its location annotation in Algorithm 3.

@@ -4,10 +4,12 @@
 //! comparing two messages is comparing two integers and printing needs no further context.
 
 use std::fmt;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use smallvec::SmallVec;
 
 use crate::expr::Expr;
 use crate::payload::Type;
@@ -79,9 +81,6 @@ pub struct MessageSpec {
 
 type Set<T> = IndexSet<T, FxBuildHasher>;
 
-/// What two messages share that differ in field names only.
-type SignatureKey = (Label, Vec<Type>, Option<Arc<Expr>>);
-
 /// The tables behind [`Role`], [`Label`] and [`Message`].
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
@@ -92,8 +91,12 @@ pub struct Vocabulary {
     signatures: Vec<Message>,
     /// For each message, the same without its assertion.
     bare: Vec<Message>,
-    first_by_label: rustc_hash::FxHashMap<Label, Message>,
-    by_signature: rustc_hash::FxHashMap<SignatureKey, Message>,
+    /// The payload of all messages without one.
+    no_fields: Arc<[Field]>,
+    /// For each label, the first message with it.
+    first_by_label: Vec<Option<Message>>,
+    /// Representatives by the hash of their signature: cheaper to grow and to drop than owned keys.
+    by_signature: FxHashMap<u64, SmallVec<[Message; 1]>>,
 }
 
 impl Vocabulary {
@@ -143,15 +146,30 @@ impl Vocabulary {
         message
     }
 
-    fn insert(&mut self, spec: MessageSpec) -> (Message, bool) {
+    fn insert(&mut self, mut spec: MessageSpec) -> (Message, bool) {
+        if spec.fields.is_empty() {
+            spec.fields = Arc::clone(&self.no_fields);
+        }
         let (index, new) = self.messages.insert_full(spec);
         let message = Message(narrow(index));
         if new {
             let spec = &self.messages[index];
-            self.first_by_label.entry(spec.label).or_insert(message);
-            let types = spec.fields.iter().map(|field| field.ty.clone()).collect();
-            let key = (spec.label, types, spec.assertion.clone());
-            self.signatures.push(*self.by_signature.entry(key).or_insert(message));
+            if self.first_by_label.len() <= spec.label.index() {
+                self.first_by_label.resize(spec.label.index() + 1, None);
+            }
+            self.first_by_label[spec.label.index()].get_or_insert(message);
+            let alike = self.by_signature.entry(signature_hash(spec)).or_default();
+            let same = alike.iter().copied().find(|&known| {
+                let known = &self.messages[known.index()];
+                known.label == spec.label
+                    && known.assertion == spec.assertion
+                    && known.fields.len() == spec.fields.len()
+                    && known.fields.iter().zip(&*spec.fields).all(|(a, b)| a.ty == b.ty)
+            });
+            if same.is_none() {
+                alike.push(message);
+            }
+            self.signatures.push(same.unwrap_or(message));
             self.bare.push(message);
         }
         (message, new)
@@ -249,13 +267,22 @@ impl Vocabulary {
     /// The representative of all messages with `message`'s label, for where only the label counts.
     #[must_use]
     pub fn first_with_label(&self, message: Message) -> Message {
-        self.first_by_label[&self.label(message)]
+        self.first_by_label[self.label(message).index()].unwrap_or(message)
     }
 
     /// `message` as users write it: `Auth(uname: string, pwd: string)`.
     pub fn display(&self, message: Message) -> impl fmt::Display + '_ {
         DisplayMessage { vocabulary: self, message }
     }
+}
+
+/// A hash of what messages must agree in to have the same signature.
+fn signature_hash(spec: &MessageSpec) -> u64 {
+    let mut hasher = FxHasher::default();
+    spec.label.hash(&mut hasher);
+    spec.fields.iter().for_each(|field| field.ty.hash(&mut hasher));
+    spec.assertion.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Tables hold fewer than 2³² entries: source text is limited to 4 GiB.

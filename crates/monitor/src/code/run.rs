@@ -240,17 +240,36 @@ impl<'a> Frame<'a> {
 
     fn external(&self, index: u32, args: &'a [Code]) -> Outcome<'a> {
         let predicate = self.predicates.get(index as usize).ok_or(Failure::External)?;
-        let operands: Result<Vec<_>, _> = args.iter().map(|arg| self.run(arg)).collect();
-        let operands = operands?;
-        let made: Vec<Value> = operands
-            .iter()
-            .map(|operand| match operand {
-                Operand::Field(..) => operand.to_value(),
-                _ => Value::Unit,
-            })
-            .collect();
-        let args: Vec<_> = operands.iter().zip(&made).map(|(o, made)| o.as_argument(made)).collect();
-        let answer = predicate.call(&args).map_err(|_| Failure::External)?;
+        // Up to three arguments need no memory.
+        let mut few = [const { Operand::Bool(false) }; 3];
+        let mut many = Vec::new();
+        let operands = match few.get_mut(..args.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(args.len(), Operand::Bool(false));
+                &mut many[..]
+            }
+        };
+        for (operand, arg) in operands.iter_mut().zip(args) {
+            *operand = self.run(arg)?;
+        }
+        let made = |operand: &Operand<'a>| match operand {
+            Operand::Field(..) => operand.to_value(),
+            _ => Value::Unit,
+        };
+        let answer = match operands {
+            [a] => predicate.call(&[a.as_argument(&made(a))]),
+            [a, b] => predicate.call(&[a.as_argument(&made(a)), b.as_argument(&made(b))]),
+            [a, b, c] => {
+                predicate.call(&[a.as_argument(&made(a)), b.as_argument(&made(b)), c.as_argument(&made(c))])
+            }
+            all => {
+                let made: Vec<Value> = all.iter().map(made).collect();
+                let args: Vec<_> = all.iter().zip(&made).map(|(o, made)| o.as_argument(made)).collect();
+                predicate.call(&args)
+            }
+        };
+        let answer = answer.map_err(|_| Failure::External)?;
         if !answer.has_type(&predicate.signature().result) {
             return Err(Failure::External);
         }

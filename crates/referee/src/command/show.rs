@@ -6,11 +6,13 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::Language;
 use referee::draw::{Charset, Graph};
+use referee::monitor::{Monitor, MonitorView, Registry};
 use referee::syntax::{print, scr};
+use referee::theory::expr::{Signature, Value};
 use referee::theory::relative::RelativeType;
 use referee::theory::{GlobalType, Machine, System};
 use referee::view;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Outcome;
 use crate::input::{self, Input};
@@ -55,6 +57,8 @@ enum View {
     Relative,
     /// A role's view as an automaton.
     Machine,
+    /// What the monitor of a role accepts in each state, with its verdicts.
+    Monitor,
     /// The protocol as a message sequence chart.
     Sequence,
 }
@@ -83,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         View::Global => global(&subject, arguments.format)?,
         View::Sequence => sequence(&subject, arguments.format)?,
         View::Relative => relative(&subject, arguments)?,
-        View::Machine | View::Local => roles(&subject, arguments)?,
+        View::Machine | View::Local | View::Monitor => roles(&subject, arguments)?,
     };
     output::print(&text)?;
     Ok(Outcome::Holds)
@@ -105,7 +109,7 @@ fn not_available(view: View, format: Format) -> anyhow::Error {
     anyhow::anyhow!("the {} view cannot be shown as {}", name(&view), name(&format))
 }
 
-fn pretty(value: &Value) -> String {
+fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
@@ -216,6 +220,9 @@ fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
             Err(why) => bail!("{why}"),
         }
     }
+    if arguments.view == View::Monitor {
+        return monitors(subject, &machines, arguments.format);
+    }
     match (arguments.view, arguments.format) {
         (View::Local, Format::Text) => {
             let text = machines.iter().map(|machine| {
@@ -244,5 +251,28 @@ fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
             Ok(print::fsm(&system)?)
         }
         (view, Format::Scr) => Err(not_available(view, Format::Scr)),
+    }
+}
+
+fn monitors(subject: &Subject, machines: &[&Machine], format: Format) -> Result<String> {
+    // What a predicate answers does not show: any will do.
+    let mut registry = Registry::new();
+    for external in &subject.externals {
+        let (parameters, result) = (external.parameters.clone().into(), external.result.clone());
+        registry.register(&external.name, Signature { parameters, result }, |_| Ok(Value::Bool(true)));
+    }
+    let views = machines
+        .iter()
+        .map(|machine| Ok(Monitor::synthesise(machine, &subject.vocabulary, &registry)?.view()))
+        .collect::<Result<Vec<_>>>()?;
+    match format {
+        Format::Text => {
+            let text =
+                |view: &MonitorView| format!("{}:\n{}\n{}", view.role, view.to_text(), view.to_table());
+            Ok(views.iter().map(text).collect::<Vec<_>>().join("\n"))
+        }
+        Format::Json => Ok(pretty(&views.iter().map(view::monitor::to_json).collect())),
+        Format::Dot | Format::Mermaid | Format::Svg => format.draw(&view::monitor::graph(&views[0])),
+        Format::Scr | Format::Fsm => Err(not_available(View::Monitor, format)),
     }
 }

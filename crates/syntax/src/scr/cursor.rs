@@ -201,6 +201,16 @@ impl<'a> Cursor<'a> {
         Err(reported)
     }
 
+    /// A name that is probably not used again, such as a label: not worth looking for among those met before.
+    pub(super) fn fresh_name(&mut self, what: &str) -> Parsed<Name> {
+        if self.token != Token::Word {
+            return Err(self.unexpected(&[what]));
+        }
+        let name = Name { text: Arc::from(self.word()), span: self.span };
+        self.advance();
+        Ok(name)
+    }
+
     pub(super) fn name(&mut self, what: &str) -> Parsed<Name> {
         if self.token != Token::Word {
             return Err(self.unexpected(&[what]));

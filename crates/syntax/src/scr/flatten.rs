@@ -32,7 +32,8 @@ pub(super) struct Flattening<'a> {
     vocabulary: &'a Vocabulary,
     origins: &'a mut Origins,
     builder: GlobalTypeBuilder,
-    converted: FxHashMap<RawId, NodeId>,
+    /// By raw node; shorter than `nodes` while copies are made.
+    converted: Vec<Option<NodeId>>,
     pending: Vec<RawId>,
     /// The first messages of each unfolded recursion.
     unfolded: FxHashMap<RawId, Vec<RawMessage>>,
@@ -55,7 +56,7 @@ impl<'a> Flattening<'a> {
             vocabulary,
             origins,
             builder: GlobalTypeBuilder::new(),
-            converted: FxHashMap::default(),
+            converted: Vec::new(),
             pending: Vec::new(),
             unfolded: FxHashMap::default(),
             looked_at: 0,
@@ -95,17 +96,20 @@ impl<'a> Flattening<'a> {
         if let Raw::End = self.nodes[raw.index()] {
             return self.builder.end();
         }
-        if let Some(&node) = self.converted.get(&raw) {
+        if self.converted.len() < self.nodes.len() {
+            self.converted.resize(self.nodes.len(), None);
+        }
+        if let Some(node) = self.converted[raw.index()] {
             return node;
         }
         let node = self.builder.reserve();
-        self.converted.insert(raw, node);
+        self.converted[raw.index()] = Some(node);
         self.pending.push(raw);
         node
     }
 
     fn convert(&mut self, raw: RawId) {
-        let node = self.converted[&raw];
+        let node = self.node(raw);
         match self.nodes[raw.index()].clone() {
             Raw::End => {}
             Raw::Message(message) => {

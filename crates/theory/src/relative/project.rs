@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use super::{Relative, RelativeId, RelativeType};
+use super::{Branches, Relative, RelativeId, RelativeType};
 use crate::global::{Exchange, Global, GlobalType, NodeId};
 use crate::machine::Action;
 use crate::vocabulary::{Message, Origin, Role};
@@ -87,7 +88,7 @@ impl<'a> Projection<'a> {
             vocabulary: Arc::clone(global.vocabulary()),
             pair,
             nodes: Vec::new(),
-            names: Vec::new(),
+            names: FxHashMap::default(),
             locations: Vec::new(),
             root: RelativeId(0),
         };
@@ -154,7 +155,7 @@ impl<'a> Projection<'a> {
     ) -> Result<RelativeId, RelativeError> {
         let (p, q) = self.pair;
         let vocabulary = self.global.vocabulary();
-        let branches = || -> Box<[(Message, RelativeId)]> {
+        let branches = || -> Branches {
             let branch =
                 |b: &crate::global::Branch| (vocabulary.signature(b.message), projected[b.next.index()]);
             exchange.branches.iter().map(branch).collect()
@@ -247,8 +248,10 @@ impl<'a> Projection<'a> {
                 let (has_exchange, outermost_free) = self.attributes(&node);
                 self.interned.insert(key, fresh);
                 self.relative.nodes.push(node);
-                self.relative.names.push(name);
-                self.relative.locations.push(Vec::new());
+                if let Some(name) = name {
+                    self.relative.names.insert(fresh, name);
+                }
+                self.relative.locations.push(SmallVec::new());
                 self.has_exchange.push(has_exchange);
                 self.outermost_free.push(outermost_free);
                 fresh

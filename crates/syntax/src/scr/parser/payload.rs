@@ -75,7 +75,7 @@ impl Parser<'_> {
         let label = if self.cursor.peek() == Token::LeftParen {
             Name { text: "".into(), span: Span::at(self.cursor.span().start as usize) }
         } else {
-            self.cursor.name("a message")?
+            self.cursor.fresh_name("a message")?
         };
         let payload = if self.cursor.eat(Token::LeftParen) {
             let mut fields = Vec::new();
@@ -96,7 +96,7 @@ impl Parser<'_> {
     fn field(&mut self) -> Parsed<FieldSyntax> {
         let named = self.cursor.peek() == Token::Word && self.cursor.peek_second().0 == Token::Colon;
         let name = if named {
-            let name = self.cursor.name("the name of a field")?;
+            let name = self.cursor.fresh_name("the name of a field")?;
             self.cursor.expect(Token::Colon, "`:`")?;
             Some(name)
         } else {

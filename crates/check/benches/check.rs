@@ -1,4 +1,5 @@
-//! The figures of the checker: `cargo run --release -p referee-check --example figures`.
+//! The figures of the checker: `cargo xtask bench check`. Words after `cargo bench -p referee-check --bench check --`
+//! choose a part: `kmc`, `big`, `rate [STAGES LABELS K THREADS]`, `promela [STAGES LABELS K]`.
 //!
 //! CPU time is read from `/proc`, so that a busy machine does not change it.
 #![allow(
@@ -44,8 +45,16 @@ fn point(name: &str, system: &System, max_k: u32, repeat: usize) {
 }
 
 fn main() {
-    let only = std::env::args().nth(1);
-    let wants = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    // Cargo adds flags of its own; `--test` only asks whether this works.
+    let flags = || std::env::args().skip(1).filter(|argument| argument.starts_with("--"));
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    if flags().any(|flag| flag == "--test") {
+        return point("exchange n=1 k=2 m=1", &generate::exchange(1, 2, 1), 2, 1);
+    }
+    let number =
+        |at: usize, default: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
+    let only = words.first();
+    let wants = |name: &str| only.is_none_or(|only| only == name);
     if wants("kmc") {
         point("exchange n=1 k=10 m=10", &generate::exchange(1, 10, 10), 10, 10);
         point("exchange n=1 k=50 m=5", &generate::exchange(1, 50, 5), 50, 3);
@@ -64,20 +73,13 @@ fn main() {
             cpu_seconds() - before
         );
     }
-    if only.as_deref() == Some("promela") {
-        let number = |at: usize, default: usize| {
-            std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(default)
-        };
-        let system = generate::pipeline(number(2, 7), number(3, 2));
-        println!("{}", referee_check::promela::promela(&system, number(4, 1) as u32));
+    if only.is_some_and(|only| only == "promela") {
+        let system = generate::pipeline(number(1, 7), number(2, 2));
+        println!("{}", referee_check::promela::promela(&system, number(3, 1) as u32));
     }
     if wants("rate") {
-        let (stages, labels, k) = (
-            std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(8),
-            std::env::args().nth(3).and_then(|a| a.parse().ok()).unwrap_or(2),
-            std::env::args().nth(4).and_then(|a| a.parse().ok()).unwrap_or(1),
-        );
-        let threads = std::env::args().nth(5).and_then(|a| a.parse().ok()).unwrap_or(1);
+        let (stages, labels, k) = (number(1, 8), number(2, 2), number(3, 1) as u32);
+        let threads = number(4, 1);
         let model = Model::new(&generate::pipeline(stages, labels), Semantics::PeerToPeer);
         let started = std::time::Instant::now();
         let before = cpu_seconds();

@@ -1,0 +1,139 @@
+//! Full merging: what a role can do next, given all the places it may be in.
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use super::{Conflict, Disagreement, Item, Projection};
+use crate::global::NodeId;
+use crate::machine::Action;
+use crate::vocabulary::{Label, Message, Origin, Role};
+
+/// A transition of the projection, and the nodes it may lead to.
+pub(super) struct Merged {
+    pub(super) action: Action,
+    pub(super) peer: Role,
+    pub(super) message: Message,
+    pub(super) origin: Origin,
+    pub(super) nexts: SmallVec<[NodeId; 1]>,
+}
+
+type Key = (Role, Label);
+
+/// Transitions in the order of the text, found again by peer and label. A few are searched one by one; only
+/// large choices get an index.
+#[derive(Default)]
+struct Transitions {
+    all: SmallVec<[Merged; 2]>,
+    keys: SmallVec<[Key; 2]>,
+    index: FxHashMap<Key, usize>,
+}
+
+impl Transitions {
+    const FEW: usize = 16;
+
+    fn push(&mut self, key: Key, transition: Merged) {
+        if self.all.len() == Self::FEW {
+            self.index = self.keys.iter().copied().zip(0..).collect();
+        }
+        if self.all.len() >= Self::FEW {
+            self.index.insert(key, self.all.len());
+        }
+        self.keys.push(key);
+        self.all.push(transition);
+    }
+
+    fn find(&mut self, key: Key) -> Option<&mut Merged> {
+        let at = if self.all.len() <= Self::FEW {
+            self.keys.iter().position(|known| *known == key)?
+        } else {
+            *self.index.get(&key)?
+        };
+        self.all.get_mut(at)
+    }
+}
+
+impl Projection<'_> {
+    /// The transitions of the state `items`, each with the nodes it may lead to.
+    pub(super) fn merge(&self, items: &[Item]) -> Result<SmallVec<[Merged; 2]>, Disagreement> {
+        let Some(&first) = items.first() else { return Ok(SmallVec::new()) };
+        let vocabulary = self.global.vocabulary();
+        let mut merged = Transitions::default();
+        for &item in items {
+            match (first, item) {
+                (Item::End, Item::End) => {}
+                (Item::End, _) | (_, Item::End) => {
+                    return Err(Disagreement(Conflict::EndOrAction, first, item));
+                }
+                (Item::Send(_), Item::Send(node)) => {
+                    let exchange = self.exchange(node);
+                    if item != first && exchange.branches.len() != merged.all.len() {
+                        return Err(Disagreement(Conflict::DifferentSends, first, item));
+                    }
+                    for (index, branch) in exchange.branches.iter().enumerate() {
+                        let key = (branch.receiver, vocabulary.label(branch.message));
+                        let message = self.global.message_as_checked((node, index), branch.message, true);
+                        if item == first {
+                            let transition = Merged {
+                                action: Action::Send,
+                                peer: branch.receiver,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            };
+                            merged.push(key, transition);
+                            continue;
+                        }
+                        match merged.find(key) {
+                            Some(known) if vocabulary.same_signature(known.message, message) => {
+                                known.nexts.push(branch.next);
+                            }
+                            _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
+                        }
+                    }
+                }
+                (Item::Receive(..), Item::Receive(node, index)) => {
+                    let exchange = self.exchange(node);
+                    let branch = &exchange.branches[index as usize];
+                    if exchange.sender != self.sender_of(first) {
+                        return Err(Disagreement(Conflict::DifferentSenders, first, item));
+                    }
+                    let key = (exchange.sender, vocabulary.label(branch.message));
+                    let message =
+                        self.global.message_as_checked((node, index as usize), branch.message, false);
+                    match merged.find(key) {
+                        None => {
+                            let transition = Merged {
+                                action: Action::Receive,
+                                peer: exchange.sender,
+                                message,
+                                origin: branch.origin,
+                                nexts: smallvec![branch.next],
+                            };
+                            merged.push(key, transition);
+                        }
+                        Some(known) => {
+                            if !vocabulary.same_signature(known.message, message) {
+                                let (bare, other) = (
+                                    vocabulary.without_assertion(known.message),
+                                    vocabulary.without_assertion(message),
+                                );
+                                if !vocabulary.same_signature(bare, other) {
+                                    let same_label = |&&other: &&Item| self.label_of(other) == Some(key.1);
+                                    let other = items.iter().find(same_label).copied().unwrap_or(first);
+                                    return Err(Disagreement(Conflict::DifferentPayloads, other, item));
+                                }
+                                // The receiver cannot tell which assertion applies; the sender can.
+                                known.message = bare;
+                            }
+                            known.nexts.push(branch.next);
+                        }
+                    }
+                }
+                (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
+                    return Err(Disagreement(Conflict::SendOrReceive, first, item));
+                }
+            }
+        }
+        Ok(merged.all)
+    }
+}
