@@ -1,4 +1,4 @@
-//! Local bound-agnosticity (paper `003`, Section 3.2 and Theorem 3): does each role behave the same under k
+//! Local bound-agnosticity (CAV'19, Section 3.2 and Theorem 3): does each role behave the same under k
 //! and k + 1? Weak bisimilarity of its projections of TS_k and TS_{k+1}, by partition refinement.
 //!
 //! Silent steps are those of all other roles. Configurations on a silent cycle are weakly bisimilar, so

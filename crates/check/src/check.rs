@@ -1,4 +1,4 @@
-//! Algorithm 2 of paper `003`: the least bound at which the premises of Theorem 5 hold, and what is to be
+//! Algorithm 2 of CAV'19: the least bound at which the premises of Theorem 5 hold, and what is to be
 //! said when there is none.
 
 use std::sync::atomic::AtomicBool;

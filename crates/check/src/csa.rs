@@ -1,5 +1,5 @@
 //! Whether a system consists of communicating session automata, and whether they are directed
-//! (paper `003`, Section 2 and Remark 1). Nothing here depends on a bound.
+//! (CAV'19, Section 2 and Remark 1). Nothing here depends on a bound.
 
 use referee_theory::{Action, Role, State, System, Transition};
 use rustc_hash::FxHashMap;

@@ -18,7 +18,7 @@ pub enum Reduction {
     /// The repaired reduction: persistent sets with a cycle proviso.
     #[default]
     Sound,
-    /// Algorithm 1 of paper `003` to the letter.
+    /// Algorithm 1 of CAV'19 to the letter.
     Paper,
     /// All of TS_k.
     None,

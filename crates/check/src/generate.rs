@@ -75,7 +75,7 @@ fn numbered(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|index| index.to_string())
 }
 
-/// The benchmark family of paper `003`, Section 6: `m` pairs of roles; each sends `k` messages to its partner,
+/// The benchmark family of CAV'19, Section 6: `m` pairs of roles; each sends `k` messages to its partner,
 /// then receives `k`; every message is one of `n`. k-MC for every bound.
 #[must_use]
 pub fn exchange(n: usize, k: usize, m: usize) -> System {

@@ -1,5 +1,5 @@
 //! Asynchronous compatibility of a system of machines: bounded exploration, k-multiparty compatibility
-//! (paper `003`), and a witness for every negative answer. Pure: no I/O, no clock.
+//! (CAV'19), and a witness for every negative answer. Pure: no I/O, no clock.
 //!
 //! [`check`](check()) is the one call. It compiles the system ([`model`]), explores it bound after bound with a
 //! reduction plugged into one search loop, asks every property of each explored graph at once
@@ -58,7 +58,7 @@ pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundRe
     BoundReport::of(&examine::examine(model, bound, reduction, UNLIMITED, &mut ()))
 }
 
-/// Whether each role behaves the same under `k` and `k + 1` (paper `003`, Theorem 3).
+/// Whether each role behaves the same under `k` and `k + 1` (CAV'19, Theorem 3).
 ///
 /// # Errors
 /// Why the exploration was stopped.

@@ -2,7 +2,7 @@
 //! message numbered, every message numbered within its channel.
 //!
 //! The semantics is decided here and nowhere else: [`Semantics::PeerToPeer`] gives one FIFO channel per
-//! ordered pair of roles (paper `003`, Definition 3), [`Semantics::Mailbox`] one queue per receiver whose
+//! ordered pair of roles (CAV'19, Definition 3), [`Semantics::Mailbox`] one queue per receiver whose
 //! entries remember their sender. Everything downstream only knows numbered channels. The bound is not
 //! part of the model: see `layout.rs`.
 
@@ -19,7 +19,7 @@ pub enum Semantics {
     Mailbox,
 }
 
-/// What a local state can do (paper `003`, Section 2).
+/// What a local state can do (CAV'19, Section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateKind {
     /// No outgoing transition.

@@ -1,4 +1,4 @@
-//! The bounded properties of paper `003`, each evaluated for all configurations of an explored graph at
+//! The bounded properties of CAV'19, each evaluated for all configurations of an explored graph at
 //! once. A property function gives the set of configurations that violate it: empty means that it holds.
 //!
 //! The graph may be TS_k or a reduction; the definitions then are the paper's reduced ones (17–20, 26).

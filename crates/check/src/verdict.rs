@@ -3,7 +3,7 @@
 //! *When is a violation within the bound a violation of the system?* Within k, fewer things are possible
 //! than without a bound: a message that cannot be received within k may be received once a send that was
 //! blocked by a full channel is made. So a k-bounded violation counts only with a [`Ground`]: the bound
-//! independence and exhaustivity conditions (paper `003`, Lemma 21), or that no send is blocked in anything
+//! independence and exhaustivity conditions (CAV'19, Lemma 21), or that no send is blocked in anything
 //! that can follow, or that nothing that can follow under any bound helps. Otherwise it is a failure of the
 //! bound, and the answer is unknown. See `docs/theory.md`.
 

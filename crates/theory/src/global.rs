@@ -1,4 +1,4 @@
-//! Global types: all exchanges of a protocol seen from above (paper `004`, Definition 4).
+//! Global types: all exchanges of a protocol seen from above (RV'23, Definition 4).
 //!
 //! A [`GlobalType`] is an arena of nodes, not a boxed tree: it may be nested arbitrarily deep, and what
 //! follows a choice is one shared node rather than a copy per branch. Compared with the paper, the branches

@@ -1,4 +1,4 @@
-//! Machines and systems: finite communicating automata (paper `003`, Section 2).
+//! Machines and systems: finite communicating automata (CAV'19, Section 2).
 //!
 //! A [`Machine`] is one role's behaviour: numbered states and transitions that send to or receive from a
 //! peer. A [`System`] is one machine per role over FIFO channels, one per ordered pair of roles. Neither

@@ -1,5 +1,5 @@
 //! Relative types: the part of a global protocol that concerns a pair of roles, with its dependencies
-//! (paper `004`, Definition 4), and relative projection (Algorithms 1 and 3, Definitions 5 and 7).
+//! (RV'23, Definition 4), and relative projection (Algorithms 1 and 3, Definitions 5 and 7).
 //!
 //! A [`RelativeType`] is hash-consed: equal parts, up to renaming of recursion variables, are one node.
 //! Comparing the projections of two branches (Algorithm 1, line 7) is comparing two numbers, so projecting

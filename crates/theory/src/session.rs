@@ -1,4 +1,4 @@
-//! Session types: one role's view of a session, as a term (paper `002`, Section 2; KMC's local types).
+//! Session types: one role's view of a session, as a term (ECOOP'21, Section 2; KMC's local types).
 //!
 //! `!` is what the role sends, `?` what it receives. Every branch names its peer, so the same term serves
 //! binary session types (one peer throughout) and the local types of many roles. A term is only a way to

@@ -1,4 +1,4 @@
-//! No reduction: the k-bounded transition system TS_k (paper `003`, Definition 13), breadth first.
+//! No reduction: the k-bounded transition system TS_k (CAV'19, Definition 13), breadth first.
 
 use super::{Selection, View};
 use crate::graph::Edges;

@@ -1,4 +1,4 @@
-//! Algorithm 1 of paper `003` to the letter, with the order of the paper's own tool.
+//! Algorithm 1 of CAV'19 to the letter, with the order of the paper's own tool.
 //!
 //! The list of pending sets travels with each configuration; a configuration that was visited before is
 //! dropped together with its pending sets, which is the defect that [`sound`](super::sound) repairs.

@@ -1,4 +1,4 @@
-//! k-CIBI (paper `003`, Definitions 11 and 26): after `qp?a` no rival `sp!b` is ever sent that does not
+//! k-CIBI (CAV'19, Definitions 11 and 26): after `qp?a` no rival `sp!b` is ever sent that does not
 //! depend on that reception.
 //!
 //! Dependence is followed along a path as it spreads: the receiver depends, whatever it sends from then on

@@ -1,4 +1,4 @@
-//! k-exhaustivity (paper `003`, Definitions 9 and 20).
+//! k-exhaustivity (CAV'19, Definitions 9 and 20).
 //!
 //! Along a path on which p does not move its local state is constant, and all its sends to one channel are
 //! enabled or not together. So for each channel pq one question decides all sends on it: can an edge that

@@ -1,4 +1,4 @@
-//! Bound independence: reduced k-OBI (paper `003`, Definitions 6 and 17) and k-SIBI (12 and 18).
+//! Bound independence: reduced k-OBI (CAV'19, Definitions 6 and 17) and k-SIBI (12 and 18).
 
 use crate::graph::Graph;
 use crate::model::{NEVER_SENT, StateKind};

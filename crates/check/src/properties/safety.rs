@@ -1,4 +1,4 @@
-//! k-safety (paper `003`, Definitions 4 and 19) and the stable property (Definition 5).
+//! k-safety (CAV'19, Definitions 4 and 19) and the stable property (Definition 5).
 //!
 //! The head of a channel changes only when its receiver takes it, so "this head can be received" is "some
 //! reception from this channel can be reached". A role in a receiving state leaves it only by a reception,

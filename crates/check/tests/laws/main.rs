@@ -1,4 +1,4 @@
-//! The theorems of paper `003` as laws: each module cites its claim, builds inputs that satisfy its
+//! The theorems of CAV'19 as laws: each module cites its claim, builds inputs that satisfy its
 //! hypotheses, fails when too few do, and compares with the reference or with the unreduced system.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "laws are tests throughout")]

@@ -1,4 +1,4 @@
-//! Table 1 of paper `003`, from our own texts of its examples: rows 1–5 and 7–9 (the figures behind rows 6 and
+//! Table 1 of CAV'19, from our own texts of its examples: rows 1–5 and 7–9 (the figures behind rows 6 and
 //! 10 cannot be recovered from the text of the paper). Table 2's systems are in the corpus: see `corpus.rs`.
 
 use referee_check::{Model, Reduction, Semantics, Shape, Verdict, check, examine_bound};

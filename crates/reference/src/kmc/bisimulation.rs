@@ -1,4 +1,4 @@
-//! Weak bisimilarity of one role's projections of two transition systems (paper `003`, Definition 14 and
+//! Weak bisimilarity of one role's projections of two transition systems (CAV'19, Definition 14 and
 //! Theorem 3): the greatest fixed point, pair by pair.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Every property of paper `003`, with a search per configuration.
+//! Every property of CAV'19, with a search per configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 

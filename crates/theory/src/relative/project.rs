@@ -1,4 +1,4 @@
-//! Algorithm 1 of paper `004`, with the locations of Algorithm 3.
+//! Algorithm 1 of RV'23, with the locations of Algorithm 3.
 //!
 //! Three readings where the printed algorithm leaves room (see `docs/limits.md`): projections are compared
 //! up to renaming of recursion variables; "a recursive call on any Y ≠ X" (line 12) means a *free* one, so
