@@ -88,7 +88,7 @@ fn witness_premises(system: &System) -> referee_check::Premises {
     }
 }
 
-/// Paper `003`, Section 7: safe with a channel per pair, unsafe with a mailbox, since `r` may get `b` first.
+/// CAV'19, Section 7: safe with a channel per pair, unsafe with a mailbox, since `r` may get `b` first.
 #[test]
 fn mailboxes_differ() {
     let system = types("P: R!a; end  Q: R!b; end  R: P?a; Q?b; end");

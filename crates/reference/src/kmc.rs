@@ -1,4 +1,4 @@
-//! Paper `003`: configurations, executions, TS_k, Algorithm 1 and 2.
+//! CAV'19: configurations, executions, TS_k, Algorithm 1 and 2.
 //!
 //! The properties are in [`properties`], weak bisimilarity in [`bisimulation`].
 
