@@ -48,6 +48,17 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
+    /// The kind of a state, by whether it is the first and whether nothing follows it.
+    #[must_use]
+    pub fn of_state(is_initial: bool, is_final: bool) -> Self {
+        match (is_initial, is_final) {
+            (true, true) => Self::InitialFinal,
+            (true, false) => Self::Initial,
+            (false, true) => Self::Final,
+            (false, false) => Self::Normal,
+        }
+    }
+
     /// Whether an arrow from nowhere points to the node.
     #[must_use]
     pub fn is_initial(self) -> bool {

@@ -40,7 +40,8 @@ impl Span {
     }
 }
 
-fn narrow(offset: usize) -> u32 {
+/// Offsets have 32 bits: texts are at most [`MAX_SOURCE`] long.
+pub(crate) fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 

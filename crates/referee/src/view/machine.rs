@@ -14,12 +14,7 @@ pub fn graph(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
     let mut graph = Graph::new(format!("machine of {}", vocabulary.role_name(machine.role())));
     let mut nodes = Vec::new();
     for state in machine.states() {
-        let kind = match (state == machine.initial(), machine.is_final(state)) {
-            (true, true) => NodeKind::InitialFinal,
-            (true, false) => NodeKind::Initial,
-            (false, true) => NodeKind::Final,
-            (false, false) => NodeKind::Normal,
-        };
+        let kind = NodeKind::of_state(state == machine.initial(), machine.is_final(state));
         nodes.push(graph.add_node(Node::new(machine.state_name(state)).kind(kind)));
     }
     for state in machine.states() {

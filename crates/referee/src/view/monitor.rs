@@ -13,12 +13,7 @@ pub fn graph(monitor: &MonitorView) -> Graph {
         .iter()
         .enumerate()
         .map(|(index, state)| {
-            let kind = match (index == 0, state.branches.is_empty()) {
-                (true, true) => NodeKind::InitialFinal,
-                (true, false) => NodeKind::Initial,
-                (false, true) => NodeKind::Final,
-                (false, false) => NodeKind::Normal,
-            };
+            let kind = NodeKind::of_state(index == 0, state.branches.is_empty());
             graph.add_node(Node::new(&*state.name).kind(kind))
         })
         .collect();

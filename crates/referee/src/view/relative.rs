@@ -81,12 +81,7 @@ impl Drawing<'_> {
             return known;
         }
         let end = matches!(self.relative.node(place.0), Relative::End);
-        let kind = match (initial, end) {
-            (true, true) => NodeKind::InitialFinal,
-            (true, false) => NodeKind::Initial,
-            (false, true) => NodeKind::Final,
-            (false, false) => NodeKind::Normal,
-        };
+        let kind = NodeKind::of_state(initial, end);
         let label = if end { "end".to_owned() } else { format!("{}", self.nodes.len()) };
         let node = graph.add_node(Node::new(label).kind(kind));
         self.nodes.insert(place.clone(), node);

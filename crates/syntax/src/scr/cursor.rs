@@ -203,21 +203,21 @@ impl<'a> Cursor<'a> {
 
     /// A name that is probably not used again, such as a label: not worth looking for among those met before.
     pub(super) fn fresh_name(&mut self, what: &str) -> Parsed<Name> {
-        if self.token != Token::Word {
-            return Err(self.unexpected(&[what]));
-        }
-        let name = Name { text: Arc::from(self.word()), span: self.span };
-        self.advance();
-        Ok(name)
+        self.name_with(what, |_, word| Arc::from(word))
     }
 
     pub(super) fn name(&mut self, what: &str) -> Parsed<Name> {
+        self.name_with(what, |cursor, word| {
+            Arc::clone(cursor.names.entry(word).or_insert_with(|| Arc::from(word)))
+        })
+    }
+
+    fn name_with(&mut self, what: &str, text: impl FnOnce(&mut Self, &'a str) -> Arc<str>) -> Parsed<Name> {
         if self.token != Token::Word {
             return Err(self.unexpected(&[what]));
         }
         let word = self.word();
-        let text = Arc::clone(self.names.entry(word).or_insert_with(|| Arc::from(word)));
-        let name = Name { text, span: self.span };
+        let name = Name { text: text(self, word), span: self.span };
         self.advance();
         Ok(name)
     }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::{Conflict, Disagreement, Item, Projection};
-use crate::global::NodeId;
+use crate::global::{Branch, NodeId};
 use crate::machine::Action;
 use crate::vocabulary::{Label, Message, Origin, Role};
 
@@ -15,6 +15,12 @@ pub(super) struct Merged {
     pub(super) message: Message,
     pub(super) origin: Origin,
     pub(super) nexts: SmallVec<[NodeId; 1]>,
+}
+
+impl Merged {
+    fn new(action: Action, peer: Role, message: Message, branch: &Branch) -> Self {
+        Self { action, peer, message, origin: branch.origin, nexts: smallvec![branch.next] }
+    }
 }
 
 type Key = (Role, Label);
@@ -73,14 +79,7 @@ impl Projection<'_> {
                         let key = (branch.receiver, vocabulary.label(branch.message));
                         let message = self.global.message_as_checked((node, index), branch.message, true);
                         if item == first {
-                            let transition = Merged {
-                                action: Action::Send,
-                                peer: branch.receiver,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            };
-                            merged.push(key, transition);
+                            merged.push(key, Merged::new(Action::Send, branch.receiver, message, branch));
                             continue;
                         }
                         match merged.find(key) {
@@ -102,14 +101,7 @@ impl Projection<'_> {
                         self.global.message_as_checked((node, index as usize), branch.message, false);
                     match merged.find(key) {
                         None => {
-                            let transition = Merged {
-                                action: Action::Receive,
-                                peer: exchange.sender,
-                                message,
-                                origin: branch.origin,
-                                nexts: smallvec![branch.next],
-                            };
-                            merged.push(key, transition);
+                            merged.push(key, Merged::new(Action::Receive, exchange.sender, message, branch));
                         }
                         Some(known) => {
                             if !vocabulary.same_signature(known.message, message) {

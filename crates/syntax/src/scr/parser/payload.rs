@@ -10,7 +10,7 @@ use crate::scr::ast::{FieldSyntax, MessageSyntax, Name, TypeSyntax, Written};
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::scr::written;
-use crate::source::Span;
+use crate::source::{Span, narrow};
 
 const MAX_TYPE_DEPTH: usize = 128;
 
@@ -145,8 +145,4 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-fn narrow(offset: usize) -> u32 {
-    u32::try_from(offset).unwrap_or(u32::MAX)
 }
