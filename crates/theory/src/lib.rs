@@ -5,7 +5,8 @@
 //! [`Origin`] which only `referee-syntax` can turn into a line and a column. Every traversal is
 //! iterative, so that a protocol nested a hundred thousand levels deep is an answer, not a crash.
 //!
-//! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`].
+//! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`],
+//! [`property`].
 
 pub mod assertion;
 pub mod equivalence;
@@ -14,6 +15,7 @@ pub mod global;
 pub mod machine;
 pub mod payload;
 pub mod project;
+pub mod property;
 pub mod relative;
 pub mod session;
 pub mod vocabulary;

@@ -1,0 +1,331 @@
+//! What cannot be right in a guard, whatever the events carry: operations that never have a value.
+//!
+//! Variables may hold anything, so only what follows from constants and operators is found: `x && 1`,
+//! `"a" < 2`, `length({1, 2})`, a guard that is a number.
+
+use super::super::term::{OwnedTerm, Term};
+use super::{Condition, ConditionNode, Dialect, Guard, GuardFunction, GuardOperator};
+use crate::expr::Place;
+
+/// An operation that never has a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The operand that does not suit.
+    pub place: Place,
+    /// The operator, function or construct, as it is written.
+    pub operation: &'static str,
+    /// The kinds it takes, in the users' words.
+    pub expected: &'static str,
+    /// The kind the operand has.
+    pub found: String,
+}
+
+/// A set of kinds, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kinds(u16);
+
+const NULL: Kinds = Kinds(1);
+const BOOL: Kinds = Kinds(1 << 1);
+const INT: Kinds = Kinds(1 << 2);
+const FLOAT: Kinds = Kinds(1 << 3);
+const TEXT: Kinds = Kinds(1 << 4);
+const ATOM: Kinds = Kinds(1 << 5);
+const IDENTIFIER: Kinds = Kinds(1 << 6);
+const TUPLE: Kinds = Kinds(1 << 7);
+const LIST: Kinds = Kinds(1 << 8);
+const RECORD: Kinds = Kinds(1 << 9);
+const ANYTHING: Kinds = Kinds((1 << 10) - 1);
+const NUMBER: Kinds = INT.or(FLOAT);
+
+impl Kinds {
+    const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn names(self) -> String {
+        let names =
+            ["null", "bool", "int", "float", "string", "atom", "identifier", "tuple", "list", "record"];
+        let present: Vec<_> =
+            names.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0).map(|(_, n)| *n).collect();
+        present.join(" or ")
+    }
+}
+
+impl Guard {
+    /// Every operation that cannot have a value, from left to right; one per place.
+    #[must_use]
+    pub fn mistakes(&self) -> Vec<Mistake> {
+        let mut checker = Checker { dialect: self.dialect, mistakes: Vec::new() };
+        checker.expect(&self.condition, BOOL, "when", "a condition");
+        checker.mistakes
+    }
+}
+
+struct Checker {
+    dialect: Dialect,
+    mistakes: Vec<Mistake>,
+}
+
+impl Checker {
+    /// The kinds `condition` may have, of those in `allowed`; if none, that is a mistake, reported once.
+    fn expect(
+        &mut self,
+        condition: &Condition,
+        allowed: Kinds,
+        operation: &'static str,
+        expected: &'static str,
+    ) -> Kinds {
+        let found = self.kinds(condition);
+        let common = found.and(allowed);
+        if common.is_empty() && !found.is_empty() {
+            let (place, found) = (condition.place(), found.names());
+            self.mistakes.push(Mistake { place, operation, expected, found });
+        }
+        common
+    }
+
+    /// The kinds `condition` may have; none if it never has a value and that has been said.
+    fn kinds(&mut self, condition: &Condition) -> Kinds {
+        match condition.node() {
+            ConditionNode::Constant(term) => kind_of(term),
+            ConditionNode::Slot(_) => ANYTHING,
+            ConditionNode::List(parts) => self.built(parts, LIST),
+            ConditionNode::Tuple(parts) => self.built(parts, TUPLE),
+            ConditionNode::Not(operand) => self.expect(operand, BOOL, "!", "a bool"),
+            ConditionNode::Negate(operand) => self.expect(operand, NUMBER, "-", "a number"),
+            ConditionNode::All(parts) => self.connective(parts, "&&"),
+            ConditionNode::Any(parts) => self.connective(parts, "||"),
+            ConditionNode::AndAlso(parts) => self.connective(parts, "andalso"),
+            ConditionNode::OrElse(parts) => self.connective(parts, "orelse"),
+            ConditionNode::Conditional(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                self.expect(condition, BOOL, "?", "a bool");
+                let then = self.kinds(then);
+                then.or(self.kinds(otherwise))
+            }
+            ConditionNode::Binary(operator, operands) => self.binary(*operator, operands),
+            ConditionNode::Member(record, _) => {
+                self.expect(record, RECORD, ".", "a record");
+                ANYTHING
+            }
+            ConditionNode::Index(parts) => {
+                let [container, index] = &**parts;
+                self.expect(container, LIST.or(TUPLE).or(RECORD), "[]", "a list, tuple or record");
+                self.expect(index, INT.or(TEXT), "[]", "an int or a string");
+                ANYTHING
+            }
+            ConditionNode::Matches(text, _) => {
+                self.expect(text, TEXT, "matches", "a string");
+                BOOL
+            }
+            ConditionNode::Call(function, args) => self.call(*function, args),
+        }
+    }
+
+    fn built(&mut self, parts: &[Condition], kind: Kinds) -> Kinds {
+        for part in parts {
+            self.kinds(part);
+        }
+        kind
+    }
+
+    fn connective(&mut self, parts: &[Condition], operation: &'static str) -> Kinds {
+        for part in parts {
+            self.expect(part, BOOL, operation, "a bool");
+        }
+        BOOL
+    }
+
+    fn binary(&mut self, operator: GuardOperator, [left, right]: &[Condition; 2]) -> Kinds {
+        use GuardOperator as Op;
+        let symbol = operator.symbol(self.dialect);
+        match operator {
+            Op::Equal | Op::NotEqual | Op::Identical | Op::NotIdentical => {
+                self.kinds(left);
+                self.kinds(right);
+                BOOL
+            }
+            Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
+                if self.dialect == Dialect::Native {
+                    let ordered = NUMBER.or(TEXT).or(BOOL);
+                    let left = self.expect(left, ordered, symbol, "numbers, strings or bools");
+                    let same = if left.and(NUMBER).is_empty() { left } else { left.or(NUMBER) };
+                    let same = if left.is_empty() { ordered } else { same };
+                    self.expect(right, same, symbol, "two of one kind");
+                } else {
+                    self.kinds(left);
+                    self.kinds(right);
+                }
+                BOOL
+            }
+            Op::In => {
+                self.kinds(left);
+                self.expect(right, LIST.or(RECORD), symbol, "a list or a record");
+                BOOL
+            }
+            Op::StrictAnd | Op::StrictOr | Op::StrictXor => {
+                self.expect(left, BOOL, symbol, "a bool");
+                self.expect(right, BOOL, symbol, "a bool");
+                BOOL
+            }
+            Op::Append => {
+                self.expect(left, LIST, symbol, "a list");
+                self.expect(right, LIST, symbol, "a list")
+            }
+            Op::Add if self.dialect == Dialect::Native => {
+                let added = NUMBER.or(TEXT).or(LIST);
+                let left = self.expect(left, added, symbol, "numbers, strings or lists");
+                let same = if left.and(NUMBER).is_empty() { left } else { left.or(NUMBER) };
+                let same = if left.is_empty() { added } else { same };
+                let right = self.expect(right, same, symbol, "two of one kind");
+                left.or(right)
+            }
+            Op::Add | Op::Subtract | Op::Multiply | Op::Divide => {
+                let left = self.expect(left, NUMBER, symbol, "a number");
+                left.or(self.expect(right, NUMBER, symbol, "a number"))
+            }
+            Op::FloatDivide => {
+                self.expect(left, NUMBER, symbol, "a number");
+                self.expect(right, NUMBER, symbol, "a number");
+                FLOAT
+            }
+            Op::IntDivide | Op::Remainder => {
+                self.expect(left, INT, symbol, "an int");
+                self.expect(right, INT, symbol, "an int");
+                INT
+            }
+        }
+    }
+
+    fn call(&mut self, function: GuardFunction, args: &[Condition]) -> Kinds {
+        use GuardFunction as F;
+        let name = function.name(self.dialect);
+        let (allowed, expected, result) = match function {
+            F::Size => (TEXT.or(LIST).or(TUPLE).or(RECORD), "a string, list, tuple or record", INT),
+            F::Length => (LIST, "a list", INT),
+            F::TupleSize => (TUPLE, "a tuple", INT),
+            F::Head => (LIST, "a list", ANYTHING),
+            F::Tail => (LIST, "a list", LIST),
+            F::Element => {
+                if let [index, tuple] = args {
+                    self.expect(index, INT, name, "an int");
+                    self.expect(tuple, TUPLE, name, "a tuple");
+                }
+                return ANYTHING;
+            }
+            F::StartsWith | F::EndsWith | F::Contains => (TEXT, "a string", BOOL),
+            F::Int => (NUMBER.or(TEXT), "a number or a string", INT),
+            F::Round => (NUMBER, "a number", INT),
+            F::Float => (NUMBER.or(TEXT), "a number or a string", FLOAT),
+            F::String => (BOOL.or(NUMBER).or(TEXT), "a bool, number or string", TEXT),
+            F::Abs => (NUMBER, "a number", NUMBER),
+            F::Min | F::Max if self.dialect == Dialect::Native => {
+                (NUMBER.or(TEXT).or(BOOL), "numbers, strings or bools", ANYTHING)
+            }
+            F::Min | F::Max => (ANYTHING, "anything", ANYTHING),
+            F::IsAtom
+            | F::IsBoolean
+            | F::IsInteger
+            | F::IsFloat
+            | F::IsNumber
+            | F::IsList
+            | F::IsTuple
+            | F::IsPid
+            | F::IsReference => (ANYTHING, "anything", BOOL),
+        };
+        for arg in args {
+            self.expect(arg, allowed, name, expected);
+        }
+        result
+    }
+}
+
+fn kind_of(term: &OwnedTerm) -> Kinds {
+    match term.view() {
+        Term::Absent | Term::Null => NULL,
+        Term::Bool(_) => BOOL,
+        Term::Int(_) | Term::Big(_) => INT,
+        Term::Float(_) => FLOAT,
+        Term::Text(_) => TEXT,
+        Term::Atom(_) => ATOM,
+        Term::Pid(_) | Term::Reference(_) => IDENTIFIER,
+        Term::Tuple(_) => TUPLE,
+        Term::List(_) => LIST,
+        Term::Record(_) => RECORD,
+    }
+}
+
+impl GuardOperator {
+    /// The operator as `dialect` writes it.
+    #[must_use]
+    pub fn symbol(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
+            (Self::Equal, _) => "==",
+            (Self::NotEqual, Dialect::Native) => "!=",
+            (Self::NotEqual, Dialect::Erlang) => "/=",
+            (Self::Identical, _) => "=:=",
+            (Self::NotIdentical, _) => "=/=",
+            (Self::Less, _) => "<",
+            (Self::LessEqual, Dialect::Native) => "<=",
+            (Self::LessEqual, Dialect::Erlang) => "=<",
+            (Self::Greater, _) => ">",
+            (Self::GreaterEqual, _) => ">=",
+            (Self::In, _) => "in",
+            (Self::Add, _) => "+",
+            (Self::Subtract, _) => "-",
+            (Self::Multiply, _) => "*",
+            (Self::Divide | Self::FloatDivide, _) => "/",
+            (Self::IntDivide, _) => "div",
+            (Self::Remainder, Dialect::Native) => "%",
+            (Self::Remainder, Dialect::Erlang) => "rem",
+            (Self::StrictAnd, _) => "and",
+            (Self::StrictOr, _) => "or",
+            (Self::StrictXor, _) => "xor",
+            (Self::Append, _) => "++",
+        }
+    }
+}
+
+impl GuardFunction {
+    /// Its name in `dialect`.
+    #[must_use]
+    pub fn name(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
+            (Self::Size, _) => "size",
+            (Self::Length, _) => "length",
+            (Self::TupleSize, _) => "tuple_size",
+            (Self::Head, _) => "hd",
+            (Self::Tail, _) => "tl",
+            (Self::Element, _) => "element",
+            (Self::StartsWith, _) => "startsWith",
+            (Self::EndsWith, _) => "endsWith",
+            (Self::Contains, _) => "contains",
+            (Self::Int, Dialect::Native) => "int",
+            (Self::Int, Dialect::Erlang) => "trunc",
+            (Self::Round, _) => "round",
+            (Self::Float, Dialect::Native) => "double",
+            (Self::Float, Dialect::Erlang) => "float",
+            (Self::String, _) => "string",
+            (Self::Abs, _) => "abs",
+            (Self::Min, _) => "min",
+            (Self::Max, _) => "max",
+            (Self::IsAtom, _) => "is_atom",
+            (Self::IsBoolean, _) => "is_boolean",
+            (Self::IsInteger, _) => "is_integer",
+            (Self::IsFloat, _) => "is_float",
+            (Self::IsNumber, _) => "is_number",
+            (Self::IsList, _) => "is_list",
+            (Self::IsTuple, _) => "is_tuple",
+            (Self::IsPid, _) => "is_pid",
+            (Self::IsReference, _) => "is_reference",
+        }
+    }
+}
