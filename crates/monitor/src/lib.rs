@@ -37,9 +37,10 @@
 //! # Ok::<(), referee_monitor::SynthesisError>(())
 //! ```
 //!
-//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`explain`], [`registry`],
+//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`ahead`], [`explain`], [`registry`],
 //! [`view`]; then `synthesis` and `code`, how monitors are made, and `table` and `labels`, what of.
 
+pub mod ahead;
 mod code;
 mod dataflow;
 pub mod early;
@@ -57,6 +58,7 @@ mod table;
 pub mod verdict;
 pub mod view;
 
+pub use ahead::{Ahead, Lead, Position};
 pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};

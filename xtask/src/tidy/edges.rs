@@ -24,6 +24,7 @@ const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
 const WATCH: &str = "referee-watch";
+const WIRE: &str = "referee-wire";
 const REFERENCE: &str = "referee-reference";
 const TESTKIT: &str = "referee-testkit";
 
@@ -37,6 +38,7 @@ const RULES: &[Rule] = &[
     Rule { name: SYNTAX, pure: true, uses: &[THEORY, DRAW], tests_use: &[] },
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
+    Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule {
         name: "referee",

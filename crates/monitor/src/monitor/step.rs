@@ -163,6 +163,31 @@ impl Monitor {
         }
     }
 
+    /// Whether `payload` has the types of the transition at `index`.
+    pub(crate) fn takes(&self, index: u32, payload: &Payload<'_>) -> bool {
+        let Some(edge) = self.edges.get(index as usize) else { return false };
+        let first = edge.first_check as usize;
+        let fields = first..first.wrapping_add(usize::from(edge.fields));
+        edge.admits(payload)
+            || self.admits_all(
+                self.checks.get(fields.clone()).unwrap_or_default(),
+                self.names.get(fields).unwrap_or_default(),
+                payload,
+            )
+    }
+
+    /// Moves `session` over the transition at `index`, which has no assertion, binds nothing, and whose payload
+    /// was looked at before.
+    pub(crate) fn follow(&self, session: &mut Session, index: u32) {
+        let Some(edge) = self.edges.get(index as usize) else { return };
+        session.events = session.events.wrapping_add(1);
+        self.keep(session, edge, &Payload::Positional(&[]), &[]);
+        if edge.ends {
+            session.forget();
+        }
+        session.state = edge.target;
+    }
+
     /// A value whose kind alone does not decide.
     fn admits(&self, check: Check, value: &FieldValue<'_>) -> bool {
         check.mask == 0 && self.composites.get(check.composite as usize).is_some_and(|ty| value.has_type(ty))

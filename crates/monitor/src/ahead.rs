@@ -1,0 +1,372 @@
+//! Messages sent ahead of their turn, between two parties.
+//!
+//! A client that pipelines sends its next request before the answer to the last one. The monitor is then in a
+//! state where the server speaks; in the paper's model it does not read from the client until it is the client's
+//! turn, and nobody is to blame for what lies in the channel meanwhile. That is what [`Verdict::Early`] says: leave
+//! the message where it is and offer it again after the other side's next one. It is always right, and slow.
+//!
+//! Most of what is pipelined need not wait. A message is *certain* if, however the other side goes on until it is
+//! the sender's turn, the protocol takes that message then, without an assertion and without binding a variable.
+//! [`Ahead::judge`] forwards such messages at once and remembers their labels ([`Lead`]); as the other side's
+//! messages come, the session catches up. A message that only some answers would allow waits. Answers after which
+//! the session is over count neither way: who sent ahead could not know.
+//!
+//! What is certain is worked out beforehand, as a deterministic automaton over sets of states. Where that would
+//! be too large, messages wait.
+
+use std::collections::VecDeque;
+
+use referee_theory::{Action, State};
+use rustc_hash::FxHashMap;
+
+use crate::event::{Channel, Party, Payload};
+use crate::labels::LabelId;
+use crate::monitor::{Monitor, NO_CODE};
+use crate::session::Session;
+use crate::verdict::{Side, Verdict};
+
+/// How many messages one side may be ahead before it has to wait.
+pub const MAX_LEAD: usize = 1024;
+
+/// How many sets of states there may be, and how many members all told.
+const MAX_POSITIONS: usize = 1 << 12;
+const MAX_MEMBERS: usize = 1 << 17;
+
+/// What may be forwarded ahead of its turn. Made once for a monitor, shared by its sessions.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    /// For each state, who may speak: bit 0 the process, bit 1 the environment.
+    turns: Box<[u8]>,
+    process: Lane,
+    environment: Lane,
+    /// The states of each position: those that are a state itself come first.
+    members: Vec<Box<[State]>>,
+}
+
+/// One side's part of [`Ahead`].
+#[derive(Clone, Debug)]
+struct Lane {
+    channel: Channel,
+    /// For each state that is not this side's turn: where its next message will be read, or [`NOWHERE`].
+    starts: Box<[u32]>,
+    /// What is certain at a position: the transition to check payloads with, and the position after it.
+    certain: FxHashMap<(u32, u32), (u32, u32)>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+/// Where in the protocol a side's next message is to be read: a state, or one of several states, depending on
+/// what the other side does meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position(u32);
+
+impl Position {
+    /// This position as an index into [`Ahead::positions`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The messages that one side has sent ahead, in one session. Empty, it has allocated nothing.
+#[derive(Clone, Debug)]
+pub struct Lead {
+    // INVARIANT: while there are any, it is not `side`'s turn.
+    labels: VecDeque<u32>,
+    side: Side,
+    position: u32,
+}
+
+impl Default for Lead {
+    fn default() -> Self {
+        Self { labels: VecDeque::new(), side: Side::Process, position: NOWHERE }
+    }
+}
+
+impl Lead {
+    /// How many messages are ahead.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether nobody is ahead.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+}
+
+impl Ahead {
+    /// What is certain for `monitor`. With several peers nothing is, and [`judge`](Self::judge) is
+    /// [`Monitor::step_interned`].
+    #[must_use]
+    pub fn new(monitor: &Monitor) -> Self {
+        let machine = monitor.machine();
+        let turns = machine
+            .states()
+            .map(|state| {
+                machine.transitions(state).iter().fold(0, |turns, transition| turns | bit(transition.action))
+            })
+            .collect();
+        let lane = |from, to| Lane {
+            channel: monitor.channel(from, to),
+            starts: vec![NOWHERE; machine.state_count()].into(),
+            certain: FxHashMap::default(),
+        };
+        let mut ahead = Self {
+            turns,
+            process: lane(Party::Process, Party::Environment),
+            environment: lane(Party::Environment, Party::Process),
+            members: machine.states().map(|state| [state].into()).collect(),
+        };
+        if monitor.peers.len() == 1 {
+            for action in [Action::Send, Action::Receive] {
+                Builder { monitor, action, numbers: FxHashMap::default(), room: MAX_MEMBERS }
+                    .build(&mut ahead);
+            }
+        }
+        ahead
+    }
+
+    /// The channel of what `side` sends.
+    #[must_use]
+    pub fn channel(&self, side: Side) -> Channel {
+        self.lane(side).channel
+    }
+
+    /// Whether `session` has a turn of `side`, or is over: what it sends now is judged now.
+    #[must_use]
+    #[inline]
+    pub fn is_turn(&self, session: &Session, side: Side) -> bool {
+        match self.turns.get(session.state as usize) {
+            Some(0) | None => true,
+            Some(turns) => turns & side_bit(side) != 0,
+        }
+    }
+
+    /// Where `side`'s next message is to be read. `None`: that depends on the other side in a way that cannot be
+    /// told, so it has to wait.
+    #[must_use]
+    #[inline]
+    pub fn position(&self, session: &Session, lead: &Lead, side: Side) -> Option<Position> {
+        if self.is_turn(session, side) {
+            return Some(Position(session.state));
+        }
+        let position = self.upcoming(session, lead, side);
+        (position != NOWHERE).then_some(Position(position))
+    }
+
+    /// The states that each position stands for, by [`Position::index`].
+    #[must_use]
+    pub fn positions(&self) -> &[Box<[State]>] {
+        &self.members
+    }
+
+    /// Like [`Monitor::step_interned`] where it is the sender's turn. Elsewhere forwards what is certain, and says
+    /// [`Verdict::Early`] of everything else.
+    #[inline]
+    pub fn judge(
+        &self,
+        monitor: &Monitor,
+        session: &mut Session,
+        lead: &mut Lead,
+        side: Side,
+        label: LabelId,
+        payload: Payload<'_>,
+    ) -> Verdict {
+        if !self.is_turn(session, side) && monitor.peers.len() == 1 {
+            return self.judge_early(monitor, session, lead, side, label, &payload);
+        }
+        let verdict = monitor.step_interned(session, self.lane(side).channel, label, payload);
+        if verdict == Verdict::Forward && !lead.labels.is_empty() {
+            self.catch_up(monitor, session, lead);
+        }
+        verdict
+    }
+
+    fn judge_early(
+        &self,
+        monitor: &Monitor,
+        session: &Session,
+        lead: &mut Lead,
+        side: Side,
+        label: LabelId,
+        payload: &Payload<'_>,
+    ) -> Verdict {
+        let position = self.upcoming(session, lead, side);
+        match self.lane(side).certain.get(&(position, label.0)) {
+            Some(&(edge, next)) if lead.labels.len() < MAX_LEAD && monitor.takes(edge, payload) => {
+                lead.labels.push_back(label.0);
+                (lead.side, lead.position) = (side, next);
+                Verdict::Forward
+            }
+            _ => Verdict::Early,
+        }
+    }
+
+    /// Steps over what was sent ahead as far as it has its turn.
+    fn catch_up(&self, monitor: &Monitor, session: &mut Session, lead: &mut Lead) {
+        while let Some(&label) = lead.labels.front() {
+            let turns = self.turns.get(session.state as usize).copied().unwrap_or(0);
+            if turns == 0 {
+                // Over: who sent these could not know.
+                lead.labels.clear();
+                return;
+            }
+            if turns & side_bit(lead.side) == 0 {
+                return;
+            }
+            let index = monitor.table.find(session.state, self.lane(lead.side).channel, LabelId(label));
+            monitor.follow(session, index);
+            lead.labels.pop_front();
+        }
+    }
+
+    #[inline]
+    fn upcoming(&self, session: &Session, lead: &Lead, side: Side) -> u32 {
+        if lead.labels.is_empty() {
+            self.lane(side).starts.get(session.state as usize).copied().unwrap_or(NOWHERE)
+        } else {
+            lead.position
+        }
+    }
+
+    #[inline]
+    fn lane(&self, side: Side) -> &Lane {
+        match side {
+            Side::Process => &self.process,
+            Side::Environment => &self.environment,
+        }
+    }
+}
+
+fn bit(action: Action) -> u8 {
+    match action {
+        Action::Send => side_bit(Side::Process),
+        Action::Receive => side_bit(Side::Environment),
+    }
+}
+
+#[inline]
+fn side_bit(side: Side) -> u8 {
+    match side {
+        Side::Process => 1,
+        Side::Environment => 2,
+    }
+}
+
+/// Works out one side's lane: the side that does `action`.
+struct Builder<'m> {
+    monitor: &'m Monitor,
+    action: Action,
+    numbers: FxHashMap<Box<[State]>, u32>,
+    /// How many more states sets may have.
+    room: usize,
+}
+
+impl Builder<'_> {
+    fn build(mut self, ahead: &mut Ahead) {
+        let first = ahead.members.len();
+        let mut starts = vec![NOWHERE; ahead.turns.len()];
+        for (index, start) in (0..).zip(&mut starts) {
+            if ahead
+                .turns
+                .get(index as usize)
+                .is_some_and(|turns| *turns != 0 && turns & bit(self.action) == 0)
+            {
+                let Some(set) = self.next_turns(ahead, [State(index)]) else { return };
+                let Some(number) = self.number(ahead, set) else { return };
+                *start = number;
+            }
+        }
+        let mut certain = FxHashMap::default();
+        let mut at = first;
+        while let Some(set) = ahead.members.get(at).cloned() {
+            for (label, edge, targets) in self.certain(&set) {
+                let Some(next) = self.next_turns(ahead, targets) else { return };
+                let Some(next) = self.number(ahead, next) else { return };
+                certain.insert((u32::try_from(at).unwrap_or(NOWHERE), label), (edge, next));
+            }
+            at += 1;
+        }
+        let lane = match self.action {
+            Action::Send => &mut ahead.process,
+            Action::Receive => &mut ahead.environment,
+        };
+        lane.starts = starts.into();
+        lane.certain = certain;
+    }
+
+    /// The states of this side's turn that the other side can lead to from `states`, sorted.
+    fn next_turns(&mut self, ahead: &Ahead, states: impl IntoIterator<Item = State>) -> Option<Box<[State]>> {
+        let mut seen: Vec<State> = Vec::new();
+        let mut found: Vec<State> = Vec::new();
+        let mut open: Vec<State> = states.into_iter().collect();
+        while let Some(state) = open.pop() {
+            self.room = self.room.checked_sub(1)?;
+            if ahead.turns.get(state.index()).is_some_and(|turns| turns & bit(self.action) != 0) {
+                found.push(state);
+                continue;
+            }
+            let Err(place) = seen.binary_search(&state) else { continue };
+            seen.insert(place, state);
+            open.extend(self.monitor.machine().transitions(state).iter().map(|transition| transition.target));
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found.into())
+    }
+
+    /// The number of the position `set`; [`NOWHERE`] of the empty one. `None` if there are too many.
+    fn number(&mut self, ahead: &mut Ahead, set: Box<[State]>) -> Option<u32> {
+        if set.is_empty() {
+            return Some(NOWHERE);
+        }
+        if let Some(&number) = self.numbers.get(&set) {
+            return Some(number);
+        }
+        if self.numbers.len() == MAX_POSITIONS {
+            return None;
+        }
+        let number = u32::try_from(ahead.members.len()).ok()?;
+        self.numbers.insert(set.clone(), number);
+        ahead.members.push(set);
+        Some(number)
+    }
+
+    /// The labels that every state of `set` takes in the same form without looking at values, each with one of
+    /// the transitions and where they lead.
+    fn certain(&self, set: &[State]) -> Vec<(u32, u32, Vec<State>)> {
+        let machine = self.monitor.machine();
+        let vocabulary = self.monitor.vocabulary();
+        let own = |state: State| machine.transitions(state).iter().filter(|t| t.action == self.action);
+        let plain = |state: State, label: &str| {
+            let transition = *own(state).find(|t| vocabulary.label_of(t.message) == label)?;
+            let id = self.monitor.label(label);
+            let channel = self.monitor.channel(
+                if self.action == Action::Send { Party::Process } else { Party::Environment },
+                if self.action == Action::Send { Party::Environment } else { Party::Process },
+            );
+            let index = self.monitor.table.find(state.0, channel, id);
+            let edge = self.monitor.edges.get(index as usize)?;
+            (edge.assertion == NO_CODE && edge.binds.1 == 0).then_some((transition, id.0, index))
+        };
+        let Some((&first, others)) = set.split_first() else { return Vec::new() };
+        own(first)
+            .filter_map(|transition| {
+                let label = vocabulary.label_of(transition.message);
+                let (_, id, index) = plain(first, label)?;
+                let mut targets = vec![transition.target];
+                for &other in others {
+                    let (same, ..) = plain(other, label)?;
+                    if !vocabulary.same_signature(same.message, transition.message) {
+                        return None;
+                    }
+                    targets.push(same.target);
+                }
+                Some((id, index, targets))
+            })
+            .collect()
+    }
+}

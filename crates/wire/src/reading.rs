@@ -1,0 +1,116 @@
+//! Readings: what the state of a session says about the next bytes.
+//!
+//! `250 ok` may be the answer to several commands, and after `354` a client's line is no command at all. The
+//! messages that the protocol takes at a position decide, and they are known before the bytes are.
+
+use referee_monitor::{Ahead, Monitor, Position};
+use referee_theory::Action;
+
+use crate::codec::Codec;
+use crate::error::TableError;
+use crate::signature::{MessageId, Sender};
+
+/// How to read one side's next message.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'r> {
+    /// The messages that the protocol takes, as bits.
+    possible: &'r [u64],
+    pub(crate) mode: Mode,
+}
+
+/// What kind of thing comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// What the codec usually reads.
+    Usual,
+    /// A block: everything until its end is this message.
+    Block(MessageId),
+}
+
+impl Reading<'_> {
+    /// Where nothing is known of the session, for instance after a violation was let through: any message.
+    #[must_use]
+    pub fn anything() -> Self {
+        Self { possible: &[], mode: Mode::Usual }
+    }
+
+    /// Whether the protocol takes `message`.
+    #[inline]
+    pub(crate) fn takes(&self, message: MessageId) -> bool {
+        self.possible.get(message.index() / 64).is_some_and(|word| word >> (message.index() % 64) & 1 == 1)
+    }
+}
+
+/// The readings of every position of a monitor, for one codec.
+#[derive(Clone, Debug)]
+pub struct Readings {
+    words: usize,
+    bits: Vec<u64>,
+    /// For each position, the client's and the server's; none where the states of a position differ.
+    modes: Vec<[Option<Mode>; 2]>,
+}
+
+impl Readings {
+    /// The readings of `codec` at the positions of `ahead`, which was made for `monitor`.
+    ///
+    /// # Errors
+    /// If in some state a block and something else could come, so that the bytes cannot be told apart.
+    pub fn new(codec: &Codec, monitor: &Monitor, ahead: &Ahead) -> Result<Self, Vec<TableError>> {
+        let words = codec.messages().len().div_ceil(64).max(1);
+        let (machine, vocabulary) = (monitor.machine(), monitor.vocabulary());
+        let mut readings =
+            Self { words, bits: vec![0; ahead.positions().len() * 2 * words], modes: Vec::new() };
+        let mut errors: Vec<TableError> = Vec::new();
+        for (position, states) in ahead.positions().iter().enumerate() {
+            let mut modes = [None, None];
+            for sender in Sender::BOTH {
+                let action = if codec.is_process(sender) { Action::Send } else { Action::Receive };
+                let mut merged: Option<Option<Mode>> = None;
+                for &state in states {
+                    let labels = machine.transitions(state).iter().filter(|t| t.action == action);
+                    let ids: Vec<MessageId> =
+                        labels.filter_map(|t| codec.find(sender, vocabulary.label_of(t.message))).collect();
+                    for id in &ids {
+                        let word = (position * 2 + sender.index()) * words + id.index() / 64;
+                        if let Some(word) = readings.bits.get_mut(word) {
+                            *word |= 1 << (id.index() % 64);
+                        }
+                    }
+                    let mode = match codec.mode(&ids) {
+                        Ok(mode) => Some(mode),
+                        Err(error) => {
+                            if !errors.contains(&error) {
+                                errors.push(error);
+                            }
+                            None
+                        }
+                    };
+                    merged = Some(merged.map_or(mode, |other| if other == mode { mode } else { None }));
+                }
+                modes[sender.index()] = merged.flatten();
+            }
+            readings.modes.push(modes);
+        }
+        if errors.is_empty() { Ok(readings) } else { Err(errors) }
+    }
+
+    /// How to read `sender`'s next message at `position`. `None`: that depends on what the other side says next.
+    #[must_use]
+    #[inline]
+    pub fn at(&self, sender: Sender, position: Position) -> Option<Reading<'_>> {
+        self.get(sender, position.index())
+    }
+
+    /// How to read `sender`'s next message before anything has happened.
+    #[must_use]
+    pub fn start(&self, sender: Sender) -> Reading<'_> {
+        self.get(sender, 0).unwrap_or(Reading::anything())
+    }
+
+    #[inline]
+    fn get(&self, sender: Sender, position: usize) -> Option<Reading<'_>> {
+        let mode = (*self.modes.get(position)?.get(sender.index())?)?;
+        let start = (position * 2 + sender.index()) * self.words;
+        Some(Reading { possible: self.bits.get(start..start + self.words)?, mode })
+    }
+}

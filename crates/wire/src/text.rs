@@ -1,0 +1,430 @@
+//! `text`: lines, replies of several lines, and dot-terminated blocks.
+//!
+//! Which message a line is, one walk down a trie of all literal beginnings says (`trie`); what it carries, one
+//! pass over the rest of the line (`template`). Regular expressions, where a table has any, are one automaton.
+
+mod regexes;
+mod template;
+mod trie;
+
+use referee_monitor::FieldValue;
+
+use crate::body::DotPlace;
+use crate::connection::{Body, Connection, Effect, Flow};
+use crate::error::TableError;
+use crate::reading::{Mode, Reading};
+use crate::signature::{Known, MessageId, Sender, Signature};
+use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
+use crate::table::{LineEnd, MessageTable, Table, Then};
+use crate::value::Scalar;
+use regexes::Regexes;
+use template::Template;
+use trie::Trie;
+
+/// The codec.
+#[derive(Debug)]
+pub(crate) struct Text {
+    lanes: [Lane; 2],
+    strict_lines: bool,
+    trim: bool,
+    ignore_case: bool,
+    /// By [`MessageId::index`].
+    shapes: Vec<Shape>,
+}
+
+/// What one side sends.
+#[derive(Debug)]
+struct Lane {
+    multiline: bool,
+    trie: Trie,
+    regexes: Option<Regexes>,
+}
+
+/// What is known of a message besides how to find it.
+#[derive(Clone, Debug)]
+struct Shape {
+    template: Option<Template>,
+    fields: usize,
+    aside: bool,
+    transparent: bool,
+    /// It is a block: with the field it fills, if any.
+    block: Option<Option<(usize, Scalar)>>,
+    /// The field with the number of bytes that follow.
+    body: Option<usize>,
+    /// The field that is the whole message.
+    whole: Option<(usize, Scalar)>,
+}
+
+impl Text {
+    pub(crate) fn compile(
+        table: &Table,
+        signature: &Signature,
+        errors: &mut Vec<TableError>,
+    ) -> Option<Self> {
+        let ignore_case = table.ignore_case.unwrap_or(false);
+        let before = errors.len();
+        let mut shapes = Vec::new();
+        for known in &signature.messages {
+            let entry = table.messages.iter().find(|(name, _)| **name == *known.name);
+            let shape = match entry {
+                Some((_, message)) => shape(known, message, errors),
+                None => {
+                    errors.push(
+                        TableError::new(
+                            ["messages"],
+                            format!("no pattern for the protocol's message `{}`", known.name),
+                        )
+                        .help(format!("add `messages.{} = \"…\"`", known.name)),
+                    );
+                    None
+                }
+            };
+            shapes.extend(shape);
+        }
+        if errors.len() > before {
+            return None;
+        }
+        let mut lanes = Vec::new();
+        for sender in Sender::BOTH {
+            let mut trie = Trie::new(ignore_case);
+            let mut expressions = Vec::new();
+            // In the order of the table, in which the first match counts.
+            for (name, message) in &table.messages {
+                let Some((id, known)) = signature.of(sender).find(|(_, known)| *known.name == **name) else {
+                    continue;
+                };
+                if let Some(template) = shapes.get(id.index()).and_then(|shape| shape.template.as_ref()) {
+                    trie.insert(template.prefix(), id);
+                }
+                if let Some(regex) = &message.regex {
+                    expressions.push((id, known, regex.as_str()));
+                }
+            }
+            let multiline = table.multiline.is_some_and(|sides| sides.includes(sender));
+            lanes.push(Lane {
+                multiline,
+                trie,
+                regexes: Regexes::compile(&expressions, ignore_case, errors),
+            });
+        }
+        let lanes = lanes.try_into().ok()?;
+        let strict_lines = table.line_end == Some(LineEnd::Crlf);
+        (errors.len() == before).then_some(Self {
+            lanes,
+            strict_lines,
+            trim: table.trim.unwrap_or(true),
+            ignore_case,
+            shapes,
+        })
+    }
+
+    pub(crate) fn mode(&self, possible: &[MessageId], signature: &Signature) -> Result<Mode, TableError> {
+        let is_block =
+            |id: &&MessageId| self.shapes.get(id.index()).is_some_and(|shape| shape.block.is_some());
+        match (possible.iter().find(is_block), possible.len()) {
+            (None, _) => Ok(Mode::Usual),
+            (Some(&block), 1) => Ok(Mode::Block(block)),
+            (Some(&block), _) => {
+                let name =
+                    |id: MessageId| signature.messages.get(id.index()).map_or("", |known| &*known.name);
+                let other = possible.iter().copied().find(|id| *id != block).map_or("", name);
+                let message = format!(
+                    "the protocol takes `{other}` where this block may come: they cannot be told apart"
+                );
+                Err(TableError::new(["messages", name(block), "block"], message))
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn decode<'b>(
+        &self,
+        connection: &mut Connection,
+        sender: Sender,
+        unread: &'b [u8],
+        reading: Reading<'_>,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        let flow = connection.flow(sender);
+        if let Mode::Block(id) = reading.mode {
+            return self.block(flow, unread, id, fields);
+        }
+        let [client, server] = &self.lanes;
+        let lane = if sender == Sender::Client { client } else { server };
+        match self.lines(flow, unread, lane.multiline) {
+            Ok((line, bytes)) => self.message(lane, unread, line, bytes, reading, fields),
+            Err(step) => step,
+        }
+    }
+
+    /// The last line of the message that `unread` begins with, and where the message ends.
+    #[inline]
+    fn lines<'b>(
+        &self,
+        flow: &mut Flow,
+        unread: &'b [u8],
+        multiline: bool,
+    ) -> Result<(&'b [u8], usize), Step<'b>> {
+        loop {
+            let Some(found) = unread.get(flow.scanned..).and_then(|rest| memchr::memchr(b'\n', rest)) else {
+                flow.scanned = unread.len();
+                return Err(Step::More { at_least: unread.len() + 1 });
+            };
+            let feed = flow.scanned + found;
+            let line = unread.get(flow.anchor..feed).unwrap_or_default();
+            let line = match line.split_last() {
+                Some((b'\r', line)) => line,
+                _ if self.strict_lines => {
+                    return Err(Malformed::new("a line that ends with a lone LF", feed).into());
+                }
+                _ => line,
+            };
+            if self.strict_lines
+                && let Some(at) = memchr::memchr(b'\r', line)
+            {
+                return Err(Malformed::new("a lone CR within a line", flow.anchor + at).into());
+            }
+            if !multiline {
+                return Ok((line, feed + 1));
+            }
+            if flow.anchor > 0 && line.get(..3) != unread.get(..3) {
+                let reason = "a line of a reply that begins with another code than the first";
+                return Err(Malformed::new(reason, flow.anchor).into());
+            }
+            let goes_on = line.get(3) == Some(&b'-') && line.iter().take(3).all(u8::is_ascii_digit);
+            if !goes_on {
+                return Ok((line, feed + 1));
+            }
+            // INVARIANT: everything before `anchor` is whole lines that say that more will come.
+            flow.anchor = feed + 1;
+            flow.scanned = feed + 1;
+        }
+    }
+
+    #[inline]
+    fn message<'b>(
+        &self,
+        lane: &Lane,
+        unread: &'b [u8],
+        line: &'b [u8],
+        bytes: usize,
+        reading: Reading<'_>,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        let line = if self.trim { line.trim_ascii_end() } else { line };
+        let Some(id) = self.find(lane, line, reading, fields) else {
+            let label = Label::Unknown(excerpt(line));
+            fields.clear();
+            return Step::Message(Message {
+                label,
+                bytes,
+                has_body: false,
+                aside: false,
+                session: None,
+                after: After::NOTHING,
+            });
+        };
+        let Some(shape) = self.shapes.get(id.index()) else { return Step::Wait };
+        if let Some((field, scalar)) = shape.whole
+            && let Some(slot) = fields.get_mut(field)
+        {
+            *slot = scalar.read(unread.get(..bytes).unwrap_or_default());
+        }
+        let mut body = Body::None;
+        if let Some(field) = shape.body {
+            match fields.get(field) {
+                Some(FieldValue::Int(0)) => {}
+                Some(FieldValue::Int(length)) if *length > 0 => body = Body::Exactly(length.unsigned_abs()),
+                _ => return Malformed::new("a length that is no number of bytes", 0).into(),
+            }
+        }
+        let effect = if shape.transparent { Effect::Transparent } else { Effect::None };
+        Step::Message(Message {
+            label: Label::Known(id),
+            bytes,
+            has_body: body != Body::None,
+            aside: shape.aside,
+            session: None,
+            after: After { body, effect },
+        })
+    }
+
+    /// Which message `line` is: one that the protocol takes if there is any, else the first in the table's order
+    /// among those with the longest literal beginning.
+    #[inline]
+    fn find<'b>(
+        &self,
+        lane: &Lane,
+        line: &'b [u8],
+        reading: Reading<'_>,
+        fields: &mut Fields<'b>,
+    ) -> Option<MessageId> {
+        let mut other = None;
+        for id in lane.trie.matches(line) {
+            if other.is_some() && !reading.takes(id) {
+                continue;
+            }
+            let Some(shape) = self.shapes.get(id.index()) else { continue };
+            let Some(template) = &shape.template else { continue };
+            if self.read(template, shape, line, fields) {
+                if reading.takes(id) {
+                    return Some(id);
+                }
+                other = Some(id);
+            }
+        }
+        if let Some(regexes) = &lane.regexes {
+            match regexes.find(line, reading) {
+                Some(found) if other.is_none() || reading.takes(found) => {
+                    let count = self.shapes.get(found.index()).map_or(0, |shape| shape.fields);
+                    regexes.read(found, line, count, fields);
+                    return Some(found);
+                }
+                _ => {}
+            }
+        }
+        let shape = self.shapes.get(other?.index())?;
+        self.read(shape.template.as_ref()?, shape, line, fields);
+        other
+    }
+
+    #[inline]
+    fn read<'b>(&self, template: &Template, shape: &Shape, line: &'b [u8], fields: &mut Fields<'b>) -> bool {
+        fields.clear();
+        fields.resize(shape.fields, FieldValue::Unit);
+        template.read(line, self.ignore_case, fields)
+    }
+
+    /// A block: as it comes, unless the protocol wants to see it.
+    fn block<'b>(
+        &self,
+        flow: &mut Flow,
+        unread: &'b [u8],
+        id: MessageId,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        let Some(shape) = self.shapes.get(id.index()) else { return Step::Wait };
+        let effect = if shape.transparent { Effect::Transparent } else { Effect::None };
+        let message = |bytes, body| {
+            let after = After { body, effect };
+            let label = Label::Known(id);
+            Step::Message(Message {
+                label,
+                bytes,
+                has_body: body != Body::None,
+                aside: false,
+                session: None,
+                after,
+            })
+        };
+        let Some(Some((field, scalar))) = shape.block else {
+            return message(0, Body::Dotted(DotPlace::Start));
+        };
+        match flow.dot.scan(unread.get(flow.scanned..).unwrap_or_default()) {
+            Err(malformed) => Malformed::new(malformed.reason, malformed.at + flow.scanned).into(),
+            Ok((length, false)) => {
+                flow.scanned += length;
+                Step::More { at_least: unread.len() + 1 }
+            }
+            Ok((length, true)) => {
+                let bytes = flow.scanned + length;
+                // To be found again if it is not taken yet.
+                (flow.scanned, flow.dot) = (0, DotPlace::Start);
+                fields.resize(shape.fields, FieldValue::Unit);
+                if let Some(slot) = fields.get_mut(field) {
+                    // Without the dot and its CR LF.
+                    *slot = scalar.read(unread.get(..bytes.saturating_sub(3)).unwrap_or_default());
+                }
+                message(bytes, Body::None)
+            }
+        }
+    }
+}
+
+/// Checks one message of the table against the protocol's.
+fn shape(known: &Known, message: &MessageTable, errors: &mut Vec<TableError>) -> Option<Shape> {
+    let before = errors.len();
+    let name = &*known.name;
+    let mut fail = |key: &str, reason: String| errors.push(TableError::new(["messages", name, key], reason));
+    let ways = [message.pattern.is_some(), message.regex.is_some(), message.block.is_some()];
+    if ways.iter().filter(|way| **way).count() != 1 {
+        fail("", "give exactly one of `pattern`, `regex` and `block`".to_owned());
+    }
+    let field = |wanted: &str| known.fields.iter().position(|field| field.name.as_deref() == Some(wanted));
+    let mut shape = Shape {
+        template: None,
+        fields: known.fields.len(),
+        aside: known.aside,
+        transparent: message.then == Some(Then::Transparent),
+        block: None,
+        body: None,
+        whole: None,
+    };
+    let mut filled: Vec<usize> = Vec::new();
+    if let Some(pattern) = &message.pattern {
+        match Template::parse(pattern, &known.fields, known.aside) {
+            Ok(template) => {
+                filled.extend(template.fields());
+                shape.template = Some(template);
+            }
+            Err(reason) => fail("pattern", reason),
+        }
+    }
+    if let Some(regex) = &message.regex {
+        match regexes::groups(regex, &known.fields) {
+            Ok(fields) => filled.extend(fields),
+            Err(reason) => fail("regex", reason),
+        }
+    }
+    if let Some(whole) = &message.whole {
+        match field(whole) {
+            Some(index) => match known.fields.get(index).and_then(|field| Scalar::of(&field.ty)) {
+                Some(scalar @ (Scalar::Text | Scalar::Bytes)) => {
+                    shape.whole = Some((index, scalar));
+                    filled.push(index);
+                }
+                _ => fail("whole", format!("`{whole}` is neither a string nor bytes")),
+            },
+            None => fail("whole", template::no_field(whole, &known.fields)),
+        }
+    }
+    if message.block.is_some() {
+        shape.block = Some(match &*known.fields {
+            [] => None,
+            [only] => match Scalar::of(&only.ty) {
+                Some(scalar @ (Scalar::Text | Scalar::Bytes)) => {
+                    filled.push(0);
+                    Some((0, scalar))
+                }
+                _ => {
+                    fail("block", "the field of a block is a string or bytes".to_owned());
+                    None
+                }
+            },
+            _ => {
+                fail("block", "a block has one field, or none if nobody needs to see it".to_owned());
+                None
+            }
+        });
+    }
+    if let Some(length) = &message.body {
+        match field(length).filter(|index| filled.contains(index)) {
+            Some(index) if known.fields.get(index).and_then(|f| Scalar::of(&f.ty)) == Some(Scalar::Int) => {
+                shape.body = Some(index);
+            }
+            Some(_) => fail("body", format!("`{length}` is not an int")),
+            None => fail("body", template::no_field(length, &known.fields)),
+        }
+    }
+    if errors.len() == before {
+        let missing = (0..known.fields.len()).find(|index| !filled.contains(index));
+        if let Some(missing) = missing {
+            let field = known.fields.get(missing).and_then(|field| field.name.as_deref()).unwrap_or("_");
+            errors.push(TableError::new(
+                ["messages", name],
+                format!("nothing gives the field `{field}` a value"),
+            ));
+        }
+    }
+    (errors.len() == before).then_some(shape)
+}

@@ -1,0 +1,6 @@
+//! Every codec on sample conversations, cut in every way, and on hostile bytes.
+
+#![expect(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a test may say no")]
+
+mod support;
+mod text;

@@ -1,0 +1,228 @@
+//! A proxy without a network: what the guard does with a codec and a monitor, told as lines of text.
+
+use std::fmt::Write as _;
+
+use referee_monitor::{Ahead, Lead, Monitor, Payload, Registry, Session, Side, Verdict};
+use referee_syntax::{Content, Language};
+use referee_wire::{
+    Codec, Connection, Fields, Label, Limits, Reading, Readings, Scratch, Sender, Step, Table, TableError,
+};
+
+pub(crate) struct Proxy {
+    pub(crate) monitor: Monitor,
+    pub(crate) codec: Codec,
+    ahead: Ahead,
+    readings: Readings,
+}
+
+pub(crate) fn monitor(protocol: &str) -> Monitor {
+    let document = referee_syntax::parse(protocol, Language::Scr);
+    assert!(document.diagnostics.is_empty(), "{:?}", document.diagnostics);
+    let Content::Global(protocols) = document.content else { panic!("no protocol") };
+    let global = protocols[0].global.as_ref().expect("a global type");
+    let client = global.vocabulary().find_role("client").expect("a role called client");
+    let machine = global.project(client).expect("a projection");
+    Monitor::synthesise(&machine, global.vocabulary(), &Registry::new()).expect("a monitor")
+}
+
+pub(crate) fn compile(protocol: &str, table: &str) -> Result<Codec, Vec<TableError>> {
+    let monitor = monitor(protocol);
+    let table = Table::parse(table).map_err(|error| vec![error])?;
+    let codec = Codec::compile(&table, &monitor, monitor.machine().role())?;
+    Readings::new(&codec, &monitor, &Ahead::new(&monitor))?;
+    Ok(codec)
+}
+
+impl Proxy {
+    pub(crate) fn new(protocol: &str, table: &str) -> Self {
+        let monitor = monitor(protocol);
+        let table = Table::parse(table).unwrap_or_else(|error| panic!("{error}"));
+        let codec = Codec::compile(&table, &monitor, monitor.machine().role());
+        let codec = codec.unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let ahead = Ahead::new(&monitor);
+        let readings = Readings::new(&codec, &monitor, &ahead).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        Self { monitor, codec, ahead, readings }
+    }
+
+    /// What happens when the pieces arrive one after the other.
+    pub(crate) fn run<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
+        let mut run = Run {
+            proxy: self,
+            connection: self.codec.connection(Limits { message: 4096 }),
+            session: self.monitor.session(),
+            lead: Lead::default(),
+            unread: [Vec::new(), Vec::new()],
+            passing: [0, 0],
+            done: [false, false],
+            said: Vec::new(),
+        };
+        for (sender, piece) in pieces {
+            run.unread[sender.index()].extend_from_slice(piece);
+            let mut both = [true, true];
+            while both != [false, false] {
+                for sender in Sender::BOTH {
+                    both[sender.index()] = run.step(sender);
+                }
+            }
+        }
+        for sender in Sender::BOTH {
+            let left = run.unread[sender.index()].len();
+            if left > 0 && !run.done[sender.index()] {
+                run.said.push(format!("{sender:?} has {left} bytes left"));
+            }
+        }
+        run.said
+    }
+
+    /// Runs `conversation` as it is, cut into two at every place, byte by byte, and cut at random; every time the
+    /// same must happen. Returns what.
+    pub(crate) fn converse(&self, conversation: &[(Sender, &[u8])]) -> Vec<String> {
+        let expected = self.run(conversation.iter().copied());
+        for (index, (sender, bytes)) in conversation.iter().enumerate() {
+            for cut in 0..=bytes.len() {
+                let mut pieces = conversation.to_vec();
+                pieces[index] = (*sender, &bytes[..cut]);
+                pieces.insert(index + 1, (*sender, &bytes[cut..]));
+                assert_eq!(self.run(pieces), expected, "cut {index} at {cut}");
+            }
+        }
+        let single =
+            conversation.iter().flat_map(|(sender, bytes)| bytes.chunks(1).map(|byte| (*sender, byte)));
+        assert_eq!(self.run(single), expected, "byte by byte");
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        for _ in 0..50 {
+            let mut pieces = Vec::new();
+            for (sender, bytes) in conversation {
+                let mut rest = *bytes;
+                while !rest.is_empty() {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    random ^= random << 17;
+                    let (piece, tail) = rest.split_at(1 + (random % 17) as usize % rest.len());
+                    pieces.push((*sender, piece));
+                    rest = tail;
+                }
+            }
+            assert_eq!(self.run(pieces), expected, "cut at random");
+        }
+        expected
+    }
+}
+
+struct Run<'p> {
+    proxy: &'p Proxy,
+    connection: Connection,
+    session: Session,
+    lead: Lead,
+    unread: [Vec<u8>; 2],
+    /// How many bytes are part of a body, and still to come.
+    passing: [u64; 2],
+    done: [bool; 2],
+    said: Vec<String>,
+}
+
+impl Run<'_> {
+    /// One step of `sender`'s loop. Says whether anything happened.
+    fn step(&mut self, sender: Sender) -> bool {
+        let index = sender.index();
+        let proxy = self.proxy;
+        if self.passing[index] > 0 {
+            let passed = (self.unread[index].len() as u64).min(self.passing[index]);
+            self.unread[index].drain(..passed as usize);
+            self.passing[index] -= passed;
+            return passed > 0;
+        }
+        if self.done[index] {
+            return false;
+        }
+        let side = if proxy.codec.is_process(sender) { Side::Process } else { Side::Environment };
+        let reading: Option<Reading<'_>> = proxy
+            .ahead
+            .position(&self.session, &self.lead, side)
+            .and_then(|position| proxy.readings.at(sender, position));
+        let Some(reading) = reading else { return false };
+        let unread = std::mem::take(&mut self.unread[index]);
+        let (scratch, mut fields) = (Scratch::new(), Fields::new());
+        let step = proxy.codec.decode(&mut self.connection, sender, &unread, reading, &scratch, &mut fields);
+        let mut consumed = 0;
+        let mut happened = false;
+        match step {
+            Step::More { at_least } => assert!(at_least > unread.len(), "{at_least} of {}", unread.len()),
+            Step::Wait => {}
+            Step::Transparent => {
+                self.done = [true, true];
+                self.said.push(format!("{sender:?}: transparent"));
+            }
+            Step::Malformed(malformed) => {
+                self.done[index] = true;
+                self.said.push(format!("{sender:?}: malformed: {malformed}"));
+            }
+            Step::Body { bytes, last } => {
+                self.passing[index] = bytes;
+                if last {
+                    self.said.push(format!("{sender:?}: body ends"));
+                }
+                happened = bytes > 0 || last;
+            }
+            Step::Message(message) => {
+                assert!(message.bytes <= unread.len());
+                let mut line = format!("{sender:?}: {}", proxy.codec.name(message.label));
+                if !fields.is_empty() {
+                    let shown: Vec<String> = fields.iter().map(ToString::to_string).collect();
+                    write!(line, "({})", shown.join(", ")).unwrap();
+                }
+                if let Some(session) = message.session {
+                    write!(line, " of {}", String::from_utf8_lossy(session)).unwrap();
+                }
+                write!(line, ", {} bytes{}", message.bytes, if message.has_body { " and more" } else { "" })
+                    .unwrap();
+                let verdict = match message.label {
+                    _ if message.aside => Verdict::Forward,
+                    Label::Known(_) | Label::Unknown(_) => proxy.ahead.judge(
+                        &proxy.monitor,
+                        &mut self.session,
+                        &mut self.lead,
+                        side,
+                        proxy.monitor.label(proxy.codec.name(message.label)),
+                        Payload::Positional(&fields),
+                    ),
+                };
+                match verdict {
+                    Verdict::Early => {}
+                    Verdict::Forward => {
+                        happened = true;
+                        consumed = message.bytes;
+                        proxy.codec.take(&mut self.connection, sender, message.after, true);
+                        self.said.push(line);
+                    }
+                    other => {
+                        let Verdict::Violation(violation) = other else { panic!("{other:?}") };
+                        self.said.push(format!("{line}: {:?}", violation.kind));
+                        self.done = [true, true];
+                    }
+                }
+            }
+        }
+        drop(fields);
+        self.unread[index] = unread;
+        self.unread[index].drain(..consumed);
+        happened
+    }
+}
+
+/// A conversation from text: `C: ` and `S: ` lines, each ended by CR LF.
+pub(crate) fn script(text: &str) -> Vec<(Sender, Vec<u8>)> {
+    text.lines()
+        .map(|line| line.trim_start())
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let (who, what) = line.split_at(2);
+            let sender = if who == "C:" { Sender::Client } else { Sender::Server };
+            (sender, format!("{}\r\n", what.strip_prefix(' ').unwrap_or(what)).into_bytes())
+        })
+        .collect()
+}
+
+pub(crate) fn borrowed(script: &[(Sender, Vec<u8>)]) -> Vec<(Sender, &[u8])> {
+    script.iter().map(|(sender, bytes)| (*sender, &**bytes)).collect()
+}
