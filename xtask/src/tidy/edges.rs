@@ -37,7 +37,7 @@ const RULES: &[Rule] = &[
     Rule { name: DRAW, pure: true, uses: &[], tests_use: &[] },
     Rule { name: SYNTAX, pure: true, uses: &[THEORY, DRAW], tests_use: &[] },
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
-    Rule { name: MONITOR, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
+    Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule {
