@@ -23,6 +23,7 @@ const SYNTAX: &str = "referee-syntax";
 const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
+const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const WIRE: &str = "referee-wire";
 const REFERENCE: &str = "referee-reference";
@@ -39,11 +40,12 @@ const RULES: &[Rule] = &[
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule {
         name: "referee",
         pure: false,
-        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH],
+        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, FUNCTIONS, WATCH],
         tests_use: &[],
     },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },
