@@ -1,8 +1,4 @@
-//! What the targets share: what every language asserts of a text, and monitors with bytes to drive them.
-
-mod monitors;
-
-pub use monitors::{Bytes, PROTOCOLS, is_compressed, monitors};
+//! What every target asserts of a text, whatever language it is read as.
 
 use referee_syntax::{Analysis, Content, Language, Lines, parse, print, scr};
 

@@ -49,7 +49,6 @@ pub mod explain;
 mod labels;
 mod layout;
 pub mod monitor;
-pub mod multiparty;
 mod outlook;
 pub mod policy;
 pub mod registry;

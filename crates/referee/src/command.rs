@@ -6,5 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod generate;
+pub(crate) mod guard;
+pub(crate) mod journal;
 pub(crate) mod show;
 pub(crate) mod watch;

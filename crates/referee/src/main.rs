@@ -10,7 +10,7 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, generate, show, watch};
+use command::{check, completions, demo, explain, fmt, generate, guard, journal, show, watch};
 
 /// Check, guard and watch communication protocols.
 ///
@@ -28,6 +28,9 @@ enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
     Watch(Box<watch::Arguments>),
+    Guard(guard::Arguments),
+    #[command(subcommand)]
+    Journal(journal::Command),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
     Generate(generate::Arguments),
@@ -67,6 +70,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Guard(arguments) => guard::run(&arguments),
+        Command::Journal(command) => journal::run(&command),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+use referee::guard::config::Problem;
 use referee::{Diagnostic, Severity};
 
 pub(crate) mod json;
@@ -58,6 +59,24 @@ impl Renderer {
             terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(60, 120));
         let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
         Self { handler }
+    }
+
+    /// Problems of the configuration `text` called `name`.
+    pub(crate) fn render_problems(&self, name: &str, text: &str, problems: &[Problem]) -> String {
+        let source = NamedSource::new(name, text.to_owned());
+        let mut out = String::new();
+        for problem in problems {
+            let mut report = MietteDiagnostic::new(&problem.message).with_severity(miette::Severity::Error);
+            if !problem.span.is_empty() {
+                report = report.with_label(LabeledSpan::new_primary_with_span(None, problem.span.clone()));
+            }
+            report.help.clone_from(&problem.help);
+            let report = miette::Report::new(report).with_source_code(source.clone());
+            if self.handler.render_report(&mut out, report.as_ref()).is_err() {
+                let _ = writeln!(out, "{name}: {}", problem.message);
+            }
+        }
+        out
     }
 
     /// `diagnostics` about the text called `name`.

@@ -4,7 +4,6 @@ pub mod global;
 pub mod local;
 pub mod machine;
 pub mod monitor;
-pub mod multiparty;
 pub mod relative;
 pub mod sequence;
 pub mod trace;

@@ -90,7 +90,6 @@ impl<'a> Projection<'a> {
             nodes: Vec::new(),
             names: FxHashMap::default(),
             locations: Vec::new(),
-            projected: Vec::new(),
             root: RelativeId(0),
         };
         Self {
@@ -128,7 +127,6 @@ impl<'a> Projection<'a> {
         }
         self.relative.root = projected[self.global.root().index()];
         self.forget_pruned_locations(&projected);
-        self.relative.projected = projected;
         Ok(self.relative)
     }
 

@@ -1,0 +1,132 @@
+//! The operators' listener: `/livez`, `/readyz`, `/metrics`, `/sessions`, `/drain`, over HTTP/1.1.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::Semaphore;
+
+use crate::config::Admin;
+use crate::guard::Guard;
+use crate::listen::{Acceptor, Listener, Place};
+
+/// Operators at the same time.
+const CONNECTIONS: usize = 64;
+/// Sessions on a page.
+const SESSIONS: usize = 1000;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The admin listener, bound.
+pub(crate) struct AdminListener {
+    listener: Listener,
+    token: Option<String>,
+}
+
+impl AdminListener {
+    pub(crate) fn bind(config: &Admin) -> io::Result<Self> {
+        let place = Place::parse(&config.listen.get_ref().to_string()).map_err(io::Error::other)?;
+        let listener = Listener::bind(&place, &mut listenfd::ListenFd::empty()).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot listen on {}: {error}", config.listen.get_ref()))
+        })?;
+        Ok(Self { listener, token: config.token.clone() })
+    }
+
+    /// Where it really listens.
+    pub(crate) fn address(&self) -> String {
+        self.listener.address()
+    }
+
+    /// Answers until the end. `drain` is called when somebody asks for it.
+    pub(crate) async fn serve(self, guard: Arc<Guard>, drain: impl Fn() + Clone + Send + Sync + 'static) {
+        let Ok(acceptor) = Acceptor::new(self.listener) else { return };
+        let token: Option<Arc<str>> = self.token.map(Into::into);
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(accepted) = acceptor.accept().await else {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            let (Ok((socket, _)), Ok(permit)) = (accepted.open(), Arc::clone(&room).try_acquire_owned())
+            else {
+                continue;
+            };
+            let (guard, token, drain) = (Arc::clone(&guard), token.clone(), drain.clone());
+            tokio::spawn(async move {
+                let service = service_fn(|request: Request<Incoming>| {
+                    let response = answer(&guard, token.as_deref(), &request, &drain);
+                    async { Ok::<_, Infallible>(response) }
+                });
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(PATIENCE)
+                    .serve_connection(TokioIo::new(socket), service);
+                let _ = tokio::time::timeout(PATIENCE * 6, connection).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+fn answer(
+    guard: &Guard,
+    token: Option<&str>,
+    request: &Request<Incoming>,
+    drain: &impl Fn(),
+) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    // Whoever restarts the guard when it is not alive needs no secret for that.
+    if !matches!(path, "/livez" | "/readyz") && !is_authorised(token, request) {
+        return text(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
+    }
+    match (request.method(), path) {
+        (&Method::GET, "/livez") => text(StatusCode::OK, "alive\n"),
+        (&Method::GET, "/readyz") if guard.is_ready() => text(StatusCode::OK, "ready\n"),
+        (&Method::GET, "/readyz") => {
+            let why = if guard.is_draining() { "draining\n" } else { "the journal cannot be written\n" };
+            text(StatusCode::SERVICE_UNAVAILABLE, why)
+        }
+        (&Method::GET, "/metrics") => page(
+            StatusCode::OK,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            guard.metrics(),
+        ),
+        (&Method::GET, "/sessions") => {
+            page(StatusCode::OK, "application/json", guard.sessions(SESSIONS).to_string())
+        }
+        (&Method::POST, "/drain") => {
+            drain();
+            text(StatusCode::ACCEPTED, "draining\n")
+        }
+        (_, "/livez" | "/readyz" | "/metrics" | "/sessions" | "/drain") => {
+            text(StatusCode::METHOD_NOT_ALLOWED, "GET, and POST for /drain\n")
+        }
+        _ => text(StatusCode::NOT_FOUND, "/livez /readyz /metrics /sessions /drain\n"),
+    }
+}
+
+fn is_authorised(token: Option<&str>, request: &Request<Incoming>) -> bool {
+    let Some(token) = token else { return true };
+    let given = request.headers().get(AUTHORIZATION).map(hyper::header::HeaderValue::as_bytes);
+    let given = given.and_then(|given| given.strip_prefix(b"Bearer ")).unwrap_or_default();
+    // The time this takes tells nothing but the length.
+    given.len() == token.len() && given.iter().zip(token.as_bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+fn text(status: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
+    page(status, "text/plain; charset=utf-8", body.to_owned())
+}
+
+fn page(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(kind));
+    response
+}

@@ -1,0 +1,218 @@
+//! One listener of the configuration: what is guarded, how strictly, and within which limits.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Address, Network, Size, Time};
+
+/// One guarded address.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Listener {
+    /// What logs and metrics call it. Without it: the protocol's name.
+    #[schemars(with = "Option<String>")]
+    pub name: Option<Spanned<String>>,
+    /// Where clients connect: `0.0.0.0:2525`, `unix:/run/mail.sock`; `fd:NAME` for a socket passed by systemd.
+    #[schemars(with = "String")]
+    pub listen: Spanned<String>,
+    /// Where the server is: `127.0.0.1:25`, `unix:/path`.
+    #[schemars(with = "Option<String>")]
+    pub upstream: Option<Spanned<Address>>,
+    /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub command: Option<Spanned<Vec<String>>>,
+    /// The protocol's file, relative to the configuration, or `preset:NAME`.
+    #[schemars(with = "String")]
+    pub protocol: Spanned<String>,
+    /// Which protocol of the file; without it, the first.
+    #[schemars(with = "Option<String>")]
+    pub protocol_name: Option<Spanned<String>>,
+    /// Which role connects to the guard. Without it: `client`, or the role that is not `server`, or the first.
+    #[schemars(with = "Option<String>")]
+    pub client_role: Option<Spanned<String>>,
+    /// Whose session type is enforced. Both sides are judged by it; with `both`, by each other's too.
+    #[serde(default)]
+    pub scrutiny: Scrutiny,
+    /// How bytes become messages: a table of the `wire` crate. A preset brings its own.
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub codec: Option<Spanned<referee_wire::Table>>,
+    /// What happens to wrong messages.
+    #[serde(default)]
+    pub policy: PolicyName,
+    /// Who may send before its turn; such messages wait for it. With `none`, that is a violation.
+    #[serde(default)]
+    pub pipelining: Pipelining,
+    /// What happens when the guard itself is at a limit.
+    #[serde(default)]
+    pub at_limit: AtLimit,
+    /// Limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What is said to a side before it is closed after a violation.
+    #[serde(default)]
+    pub farewell: Farewell,
+    /// Payload fields that are never shown: `pwd`, or `Auth.pwd` for one message; `*` for all.
+    #[serde(default)]
+    pub redact: Vec<String>,
+    /// Networks from which clients may connect. Without it: all.
+    pub allow: Option<Vec<Network>>,
+    /// Whether clients' connections begin with a PROXY protocol header.
+    #[serde(default)]
+    pub proxy_in: ProxyIn,
+    /// Whether connections to the server begin with a PROXY protocol header.
+    #[serde(default)]
+    pub proxy_out: ProxyOut,
+    /// TLS with clients.
+    #[schemars(with = "Option<TlsIn>")]
+    pub tls: Option<Spanned<TlsIn>>,
+    /// TLS with the server.
+    #[schemars(with = "Option<TlsOut>")]
+    pub upstream_tls: Option<Spanned<TlsOut>>,
+}
+
+/// Whose session type is enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scrutiny {
+    /// The client's.
+    Client,
+    /// The server's.
+    Server,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// What happens to wrong messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyName {
+    /// The message is not forwarded; both sides are closed.
+    #[default]
+    Halt,
+    /// The message is not forwarded; the session goes on.
+    Drop,
+    /// Everything is forwarded; violations are reported.
+    Observe,
+}
+
+/// Who may send before its turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipelining {
+    /// Nobody.
+    None,
+    /// The client.
+    #[default]
+    Client,
+    /// Either side.
+    Both,
+}
+
+/// What happens when the guard itself is at a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtLimit {
+    /// The connection is refused, the session closed.
+    #[default]
+    Closed,
+    /// Bytes go on without being looked at.
+    Open,
+}
+
+/// Bounds on what peers may take.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Open connections.
+    pub connections: usize,
+    /// Open connections from one address.
+    pub connections_per_source: usize,
+    /// Bytes of one message that must be held to judge it.
+    pub message: Size,
+    /// Bytes read from one side and not yet taken by the other. The side is not read from while they wait.
+    pub buffer: Size,
+    /// Time without a byte in either direction.
+    pub idle: Time,
+    /// Time from the first byte to the last.
+    pub total: Time,
+    /// Time for connecting to the server, TLS and PROXY headers.
+    pub handshake: Time,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            connections_per_source: usize::MAX,
+            message: Size(1 << 20),
+            buffer: Size(256 << 10),
+            idle: Time::seconds(300),
+            total: Time(None),
+            handshake: Time::seconds(10),
+        }
+    }
+}
+
+/// What is said to a side before it is closed after a violation.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Farewell {
+    /// To the client.
+    pub client: Option<String>,
+    /// To the server.
+    pub server: Option<String>,
+}
+
+/// Whether clients' connections begin with a PROXY protocol header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProxyIn {
+    /// They do not.
+    #[default]
+    Off,
+    /// They must, version 1 or 2. Only for listeners that none but proxies can reach.
+    Required,
+}
+
+/// Whether connections to the server begin with a PROXY protocol header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProxyOut {
+    /// They do not.
+    #[default]
+    Off,
+    /// Version 1: a line of text.
+    V1,
+    /// Version 2: binary.
+    V2,
+}
+
+/// TLS with clients. Files are read again when they change.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TlsIn {
+    /// The certificate chain, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    /// Authorities, PEM: clients must show a certificate of one of them.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// TLS with the server.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct TlsOut {
+    /// The name the server's certificate must bear. Without it: the host of `upstream`.
+    pub server_name: Option<String>,
+    /// Authorities, PEM. Without it: those of the system.
+    pub ca: Option<PathBuf>,
+    /// A certificate to show, PEM.
+    pub certificate: Option<PathBuf>,
+    /// Its key, PEM.
+    pub key: Option<PathBuf>,
+}

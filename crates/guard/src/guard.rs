@@ -1,0 +1,305 @@
+//! A running guard: its threads and listeners, from outside.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ahash::AHashMap;
+use arc_swap::ArcSwap;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+
+use crate::listen::{Listener, Place};
+use crate::metrics::{Counters, MessageCounters, Scope, lock, open_metrics};
+use crate::plan::{Plan, Plans};
+use crate::scribe::Scribe;
+use crate::worker::{self, Order, Seat, Worker};
+
+/// Listening sockets that another process has handed over, by the names of their listeners.
+pub type Inherited = Vec<(String, Listener)>;
+
+/// What all threads of a guard share.
+pub(crate) struct Shared {
+    workers: OnceLock<Vec<Arc<Worker>>>,
+    pub(crate) scribe: Scribe,
+    listeners: ArcSwap<Vec<Arc<Listening>>>,
+    sessions: AtomicU64,
+    draining: AtomicBool,
+    reloads: [AtomicU64; 2],
+}
+
+impl Shared {
+    pub(crate) fn workers(&self) -> &[Arc<Worker>] {
+        self.workers.get().map_or(&[], |workers| workers)
+    }
+
+    pub(crate) fn next_session(&self) -> u64 {
+        self.sessions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A listener at work.
+pub(crate) struct Listening {
+    pub(crate) name: String,
+    place: Place,
+    socket: Listener,
+    pub(crate) version: ArcSwap<Version>,
+    /// One for each thread.
+    pub(crate) counters: Vec<Arc<Counters>>,
+    pub(crate) open: AtomicUsize,
+    pub(crate) sources: Mutex<AHashMap<IpAddr, usize>>,
+    versions: Mutex<Vec<Arc<MessageCounters>>>,
+    pub(crate) stopped: watch::Sender<bool>,
+}
+
+/// What new sessions of a listener begin with.
+pub(crate) struct Version {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) messages: Arc<MessageCounters>,
+}
+
+impl Listening {
+    fn new(plan: &Arc<Plan>, place: Place, socket: Listener, threads: usize) -> Arc<Self> {
+        let messages = Arc::new(message_counters(plan, threads));
+        let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages) };
+        Arc::new(Self {
+            name: plan.name.clone(),
+            place,
+            socket,
+            version: ArcSwap::from_pointee(version),
+            counters: (0..threads).map(|_| Arc::default()).collect(),
+            open: AtomicUsize::new(0),
+            sources: Mutex::default(),
+            versions: Mutex::new(vec![messages]),
+            stopped: watch::Sender::new(false),
+        })
+    }
+
+    /// New sessions begin with `plan`.
+    fn renew(&self, plan: &Arc<Plan>) {
+        let mut versions = lock(&self.versions);
+        let new = message_counters(plan, self.counters.len());
+        let messages = match versions.iter().find(|old| old.labels == new.labels) {
+            Some(old) => Arc::clone(old),
+            None => Arc::new(new),
+        };
+        if !versions.iter().any(|old| Arc::ptr_eq(old, &messages)) {
+            versions.push(Arc::clone(&messages));
+        }
+        self.version.store(Arc::new(Version { plan: Arc::clone(plan), messages }));
+    }
+}
+
+fn message_counters(plan: &Plan, threads: usize) -> MessageCounters {
+    let labels =
+        plan.codec.messages().iter().map(|known| (known.sender.index(), Arc::clone(&known.name))).collect();
+    MessageCounters::new(labels, threads)
+}
+
+/// A running guard. Dropped, it stops at once.
+pub struct Guard {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<io::Result<()>>>>,
+    scribe: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Guard {
+    /// Listens and guards as `plans` say. Sockets in `inherited` are used instead of new ones.
+    ///
+    /// # Errors
+    /// A listener's address is not to be had, a thread cannot be started, or the journal cannot be opened; with
+    /// what it is about.
+    pub fn start(plans: &Plans, inherited: Inherited) -> io::Result<Self> {
+        let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let count = plans.config.threads.as_ref().map_or_else(available, |threads| *threads.get_ref());
+        let (scribe, scribe_thread) = Scribe::start(&plans.config).map_err(|error| {
+            io::Error::new(error.kind(), format!("the journal cannot be opened: {error}"))
+        })?;
+        let shared = Arc::new(Shared {
+            workers: OnceLock::new(),
+            scribe,
+            listeners: ArcSwap::from_pointee(Vec::new()),
+            sessions: AtomicU64::new(0),
+            draining: AtomicBool::new(false),
+            reloads: [AtomicU64::new(0), AtomicU64::new(0)],
+        });
+        let mut workers = Vec::new();
+        let mut receivers = Vec::new();
+        for _ in 0..count {
+            let (orders, receiver) = mpsc::unbounded_channel();
+            let worker = Worker { load: AtomicUsize::new(0), sessions: Mutex::default(), orders };
+            workers.push(Arc::new(worker));
+            receivers.push(receiver);
+        }
+        let _ = shared.workers.set(workers.clone());
+        let guard = Self { shared, threads: Mutex::default(), scribe: Mutex::new(Some(scribe_thread)) };
+        for (number, (worker, orders)) in workers.into_iter().zip(receivers).enumerate() {
+            let seat = Seat { shared: Arc::clone(&guard.shared), number, worker };
+            let thread = std::thread::Builder::new().name(format!("worker-{number}"));
+            lock(&guard.threads).push(thread.spawn(move || worker::work(&seat, orders))?);
+        }
+        guard.listen(plans, inherited)?;
+        Ok(guard)
+    }
+
+    /// Makes the listeners those of `plans`: new ones are added, others renewed, and those that are gone take no
+    /// more connections. Nothing is changed if one of them cannot listen.
+    fn listen(&self, plans: &Plans, mut inherited: Inherited) -> io::Result<()> {
+        let old = self.shared.listeners.load_full();
+        let mut passed = listenfd::ListenFd::from_env();
+        let mut all = Vec::new();
+        let mut fresh = Vec::new();
+        for (plan, listener) in plans.plans.iter().zip(&plans.config.listeners) {
+            let text = listener.get_ref().listen.get_ref();
+            let place = Place::parse(text).map_err(io::Error::other)?;
+            if let Some(same) = old.iter().find(|other| other.name == plan.name && other.place == place) {
+                all.push((Arc::clone(same), Some(plan)));
+                continue;
+            }
+            let handed = inherited.iter().position(|(name, _)| *name == plan.name);
+            let socket = match handed.map(|at| inherited.swap_remove(at)) {
+                Some((_, socket)) => Ok(socket),
+                None => Listener::bind(&place, &mut passed),
+            };
+            let named = |error: io::Error| {
+                io::Error::new(error.kind(), format!("`{}` cannot listen on {text}: {error}", plan.name))
+            };
+            let listening = Listening::new(plan, place, socket.map_err(named)?, self.shared.workers().len());
+            fresh.push(Arc::clone(&listening));
+            all.push((listening, None));
+        }
+        for listening in &fresh {
+            for worker in self.shared.workers() {
+                let _ = worker.orders.send(Order::Listen(Arc::clone(listening), listening.socket.share()?));
+            }
+        }
+        for (listening, plan) in &all {
+            if let Some(plan) = plan {
+                listening.renew(plan);
+            }
+        }
+        let all: Vec<_> = all.into_iter().map(|(listening, _)| listening).collect();
+        for gone in old.iter().filter(|gone| !all.iter().any(|kept| Arc::ptr_eq(kept, gone))) {
+            gone.stopped.send_replace(true);
+        }
+        self.shared.listeners.store(Arc::new(all));
+        Ok(())
+    }
+
+    /// New sessions follow `plans`; sessions under way go on as they began. Threads, journal, log and admin
+    /// listener stay as they were.
+    ///
+    /// # Errors
+    /// A new listener's address is not to be had; nothing has changed then.
+    pub fn reload(&self, plans: &Plans) -> io::Result<()> {
+        let result = self.listen(plans, Vec::new());
+        self.note_reload(result.is_ok());
+        result
+    }
+
+    pub(crate) fn note_reload(&self, ok: bool) {
+        self.shared.reloads[usize::from(!ok)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The name of each listener and where it really listens.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<(String, String)> {
+        let listeners = self.shared.listeners.load();
+        listeners.iter().map(|listening| (listening.name.clone(), listening.socket.address())).collect()
+    }
+
+    /// Second handles on all listening sockets, by the names of their listeners.
+    pub(crate) fn sockets(&self) -> io::Result<Inherited> {
+        let listeners = self.shared.listeners.load();
+        listeners.iter().map(|listening| Ok((listening.name.clone(), listening.socket.share()?))).collect()
+    }
+
+    /// Takes no more connections; sessions under way go on.
+    pub fn drain(&self) {
+        if !self.shared.draining.swap(true, Ordering::Relaxed) {
+            for listening in self.shared.listeners.load().iter() {
+                listening.stopped.send_replace(true);
+            }
+        }
+    }
+
+    /// Whether it takes no more connections.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.shared.draining.load(Ordering::Relaxed)
+    }
+
+    /// Whether it can do its work: it listens, and its journal can be written.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.is_draining() && self.shared.scribe.errors.load(Ordering::Relaxed) == 0
+    }
+
+    /// How many sessions are under way.
+    #[must_use]
+    pub fn open_sessions(&self) -> usize {
+        self.shared.workers().iter().map(|worker| worker.load.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Waits until no session is under way, at most until `deadline`. Whether that came to be.
+    #[must_use]
+    pub fn wait_idle(&self, deadline: Instant) -> bool {
+        while self.open_sessions() > 0 {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    /// How the live sessions stand, at most `most` of them.
+    #[must_use]
+    pub fn sessions(&self, most: usize) -> Value {
+        let workers = self.shared.workers();
+        let each = most.div_ceil(workers.len().max(1));
+        workers.iter().flat_map(|worker| worker.describe(each)).collect()
+    }
+
+    /// All that was counted, as OpenMetrics text.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let listeners = self.shared.listeners.load();
+        let scopes: Vec<Scope<'_>> = listeners
+            .iter()
+            .map(|listening| Scope {
+                listener: &listening.name,
+                roles: listening.version.load().plan.protocol.roles.clone(),
+                open: listening.open.load(Ordering::Relaxed) as u64,
+                threads: &listening.counters,
+                messages: lock(&listening.versions).clone(),
+            })
+            .collect();
+        let reloads = [0, 1].map(|result: usize| self.shared.reloads[result].load(Ordering::Relaxed));
+        open_metrics(&scopes, reloads, self.shared.scribe.errors.load(Ordering::Relaxed))
+    }
+
+    /// Stops at once; what is under way is closed and reported.
+    pub fn halt(&self) {
+        self.drain();
+        for worker in self.shared.workers() {
+            let _ = worker.orders.send(Order::Stop);
+        }
+        for thread in lock(&self.threads).drain(..) {
+            let _ = thread.join();
+        }
+        if let Some(scribe) = lock(&self.scribe).take() {
+            self.shared.scribe.close();
+            let _ = scribe.join();
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}

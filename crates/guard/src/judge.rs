@@ -1,0 +1,338 @@
+//! The judge of one session: which bytes go on, which wait, which do not, and what is said about it.
+//!
+//! No I/O here: bytes come in as slices, answers go out as [`Look`]s. The relay does what they say.
+
+mod account;
+mod recent;
+
+use std::sync::Arc;
+
+use referee_monitor::{
+    Channel, Event, EventLabel, Handling, LabelId, Lead, Party, Payload, Policy, Ruling, Session, Side,
+    Verdict,
+};
+use referee_wire::{Connection, Fields, Label, Leave, Limits, Message, Reading, Scratch, Sender, Step};
+
+use crate::config::AtLimit;
+use crate::metrics::{Counters, MessageCounters};
+use crate::plan::Plan;
+use crate::report::Report;
+use recent::Recent;
+
+/// What to do with the first bytes of one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// So many go on.
+    Forward(usize),
+    /// So many do not.
+    Discard(usize),
+    /// They say nothing before there are so many.
+    More(usize),
+    /// They wait until the other side has said something.
+    Hold,
+    /// They and all that follow go on without being looked at.
+    Everything,
+    /// The session is to be closed, for this reason.
+    Close(&'static str),
+}
+
+/// The judge of one session.
+pub(crate) struct Judge {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) id: u64,
+    pub(crate) source: String,
+    pub(crate) counters: Arc<Counters>,
+    messages: Arc<MessageCounters>,
+    thread: usize,
+    session: Session,
+    lead: Lead,
+    connection: Connection,
+    recent: Recent,
+    flows: [Flow; 2],
+    inspecting: bool,
+    /// Goes up with everything that is forwarded: what was held may then be looked at again.
+    pub(crate) version: u64,
+    pub(crate) judged: u64,
+    pub(crate) violations: u64,
+    /// What is to be told.
+    pub(crate) reports: Vec<Report>,
+    pub(crate) note: Option<&'static str>,
+}
+
+/// One direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// How much of the body of the last message is still to come, and whether it goes on.
+    body: u64,
+    discards: bool,
+    /// More of the last message is to come.
+    within: bool,
+    /// The last message ends with what is left of its body.
+    last: bool,
+    /// Something was held here while the session was not over.
+    held: bool,
+    ended: bool,
+}
+
+impl Judge {
+    pub(crate) fn new(
+        plan: &Arc<Plan>,
+        id: u64,
+        source: String,
+        counters: &Arc<Counters>,
+        messages: &Arc<MessageCounters>,
+        thread: usize,
+    ) -> Self {
+        Self {
+            id,
+            source,
+            counters: Arc::clone(counters),
+            messages: Arc::clone(messages),
+            thread,
+            session: plan.protocol.monitor.session(),
+            lead: Lead::default(),
+            connection: plan.codec.connection(Limits { message: plan.limits.message.0 }),
+            recent: Recent::default(),
+            flows: [Flow::default(); 2],
+            inspecting: true,
+            version: 0,
+            judged: 0,
+            violations: 0,
+            reports: Vec::new(),
+            note: None,
+            plan: Arc::clone(plan),
+        }
+    }
+
+    /// From now on everything goes on without being looked at.
+    pub(crate) fn stop_inspecting(&mut self, note: &'static str) {
+        self.inspecting = false;
+        self.note = Some(note);
+        self.version += 1;
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.plan.protocol.monitor.is_over(&self.session)
+    }
+
+    /// Whether what `sender` says is in the middle of a message that goes on.
+    pub(crate) fn is_within_message(&self, sender: Sender) -> bool {
+        let flow = self.flows[sender.index()];
+        flow.within && !flow.discards
+    }
+
+    pub(crate) fn is_inspecting(&self) -> bool {
+        self.inspecting
+    }
+
+    /// What to do with `unread`, which is not empty: all that `sender` has sent and nobody has decided about.
+    pub(crate) fn look(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch) -> Look {
+        if !self.inspecting {
+            return Look::Everything;
+        }
+        let plan = Arc::clone(&self.plan);
+        let side = plan.side(sender);
+        loop {
+            let flow = &mut self.flows[sender.index()];
+            if flow.body > 0 {
+                let now = unread.len().min(usize::try_from(flow.body).unwrap_or(usize::MAX));
+                flow.body -= now as u64;
+                flow.within &= !(flow.last && flow.body == 0);
+                return if flow.discards { Look::Discard(now) } else { Look::Forward(now) };
+            }
+            if flow.held && plan.protocol.monitor.is_over(&self.session) {
+                // Sent before the end could be known: neither wanted nor wrong.
+                return Look::Discard(unread.len());
+            }
+            let early = plan.may_be_early.get(sender.index()).copied().unwrap_or(false);
+            let reading = if self.session.is_tainted() {
+                Some(Reading::anything())
+            } else {
+                let position = plan.ahead.position(&self.session, &self.lead, side);
+                position.and_then(|position| plan.readings.at(sender, position))
+            };
+            let reading = match reading {
+                Some(reading) => reading,
+                None if early => return self.hold(sender),
+                None => Reading::anything(),
+            };
+            let mut fields = Fields::new();
+            let step = plan.codec.decode(&mut self.connection, sender, unread, reading, scratch, &mut fields);
+            let look = match step {
+                Step::More { at_least } => Look::More(at_least.max(unread.len() + 1)),
+                Step::Wait => self.hold(sender),
+                Step::Message(message) => self.message(&plan, sender, side, early, &message, &fields),
+                Step::Body { bytes, last } => {
+                    let flow = &mut self.flows[sender.index()];
+                    (flow.body, flow.last) = (bytes, last);
+                    flow.within &= !(last && bytes == 0);
+                    continue;
+                }
+                Step::Malformed(malformed) if malformed.too_long => self.too_long(),
+                Step::Malformed(malformed) => self.malformed(&plan, sender, side, &malformed.reason),
+                Step::Transparent => {
+                    self.stop_inspecting("the sides agreed on something that cannot be read");
+                    Look::Everything
+                }
+            };
+            drop(fields);
+            scratch.clear();
+            return look;
+        }
+    }
+
+    fn hold(&mut self, sender: Sender) -> Look {
+        self.flows[sender.index()].held = true;
+        Look::Hold
+    }
+
+    #[inline]
+    fn message(
+        &mut self,
+        plan: &Plan,
+        sender: Sender,
+        side: Side,
+        early: bool,
+        message: &Message<'_>,
+        fields: &Fields<'_>,
+    ) -> Look {
+        let index = match message.label {
+            Label::Known(id) => Some(id.index()),
+            Label::Unknown(_) => None,
+        };
+        let payload = Payload::Positional(fields);
+        let ruling = if message.aside {
+            Ruling { handling: Handling::Forward, report: None }
+        } else {
+            let label = index.and_then(|index| plan.labels.get(index)).copied().unwrap_or(LabelId::UNKNOWN);
+            let verdict = self.verdict(plan, side, early, label, payload);
+            plan.policy.rule(&mut self.session, verdict)
+        };
+        if ruling.handling == Handling::Keep {
+            return self.hold(sender);
+        }
+        self.judged += 1;
+        if let Some(index) = index {
+            self.messages.count(self.thread, index);
+        }
+        if let Some(report) = ruling.report {
+            let text = plan.codec.name(message.label);
+            let event = event(side, EventLabel::Text(text), payload);
+            self.tell(plan, index, report, &event, None);
+        }
+        self.recent.push(sender, index, fields, &plan.redaction);
+        let forwarded = ruling.handling == Handling::Forward;
+        if ruling.handling == Handling::Close {
+            return Look::Close("violation");
+        }
+        plan.codec.take(&mut self.connection, sender, message.after, forwarded);
+        let flow = &mut self.flows[sender.index()];
+        (flow.discards, flow.held, flow.within) = (!forwarded, false, message.has_body);
+        if forwarded {
+            self.version += 1;
+            Look::Forward(message.bytes)
+        } else {
+            Look::Discard(message.bytes)
+        }
+    }
+
+    #[inline]
+    fn verdict(
+        &mut self,
+        plan: &Plan,
+        side: Side,
+        early: bool,
+        label: LabelId,
+        payload: Payload<'_>,
+    ) -> Verdict {
+        let monitor = &plan.protocol.monitor;
+        // What the protocol has nowhere is wrong whenever it comes.
+        let waits = early && label != LabelId::UNKNOWN;
+        if waits || plan.ahead.is_turn(&self.session, side) {
+            return plan.ahead.judge(monitor, &mut self.session, &mut self.lead, side, label, payload);
+        }
+        let channel: Channel = plan.ahead.channel(side);
+        monitor.step_interned(&mut self.session, channel, label, payload)
+    }
+
+    /// The guard's own limit is reached: nobody is to blame.
+    #[cold]
+    fn too_long(&mut self) -> Look {
+        match (self.plan.at_limit, self.plan.policy) {
+            (AtLimit::Open, _) | (_, Policy::Observe) => {
+                self.counters.unchecked.add(1);
+                self.stop_inspecting("a message was longer than the limit");
+                Look::Everything
+            }
+            (AtLimit::Closed, _) => {
+                self.note = Some("a message was longer than the limit");
+                Look::Close("message-limit")
+            }
+        }
+    }
+
+    #[cold]
+    fn malformed(&mut self, plan: &Plan, sender: Sender, side: Side, reason: &str) -> Look {
+        let event = event(side, EventLabel::Malformed(reason), Payload::Malformed(reason));
+        let ruling = plan.protocol.monitor.supervise(plan.policy, &mut self.session, &event);
+        self.judged += 1;
+        if let Some(report) = ruling.report {
+            self.tell(plan, None, report, &event, Some(reason));
+        }
+        match ruling.handling {
+            // Where the next message begins cannot be told.
+            Handling::Forward => {
+                self.stop_inspecting("something could not be decoded");
+                Look::Everything
+            }
+            Handling::Keep => self.hold(sender),
+            Handling::Suppress | Handling::Close => Look::Close("violation"),
+        }
+    }
+
+    /// `sender` will say nothing more, and `unread` is what it left unfinished. Whether the session may go on.
+    pub(crate) fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
+        let plan = Arc::clone(&self.plan);
+        let side = plan.side(sender);
+        let monitor = &plan.protocol.monitor;
+        if !self.inspecting || self.session.is_halted() || self.flows[sender.index()].ended {
+            return Ok(());
+        }
+        let within = self.flows[sender.index()].within;
+        let broken = plan.codec.end(&mut self.connection, sender, unread).err();
+        let cut = broken.is_some() || within;
+        if !cut {
+            let is_turn = plan.ahead.is_turn(&self.session, side);
+            if !is_turn && !self.lead.is_empty() {
+                // It has said more than the session has come to; look again later.
+                return Ok(());
+            }
+            let probe = self.session.events() == 0;
+            let leaves = match plan.codec.leave(sender) {
+                Leave::Never => false,
+                Leave::Idle => !is_turn,
+                Leave::Anytime => true,
+            };
+            if probe || leaves || !plan.protocol.owes(sender.index(), self.session.state()) {
+                return Ok(());
+            }
+        }
+        self.flows[sender.index()].ended = true;
+        let ruling = monitor.supervise_end(plan.policy, &mut self.session, party(side));
+        if let Some(report) = ruling.report {
+            self.tell_end(&plan, sender, report);
+        }
+        if ruling.handling == Handling::Close { Err("violation") } else { Ok(()) }
+    }
+}
+
+fn party(side: Side) -> Party {
+    match side {
+        Side::Process => Party::Process,
+        Side::Environment => Party::Environment,
+    }
+}
+
+fn event<'a>(side: Side, label: EventLabel<'a>, payload: Payload<'a>) -> Event<'a> {
+    Event { from: party(side), to: party(side.other()), label, payload }
+}

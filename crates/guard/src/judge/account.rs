@@ -1,0 +1,150 @@
+//! What the judge tells of a session: verdicts with their explanation, and how it stands.
+
+use std::time::SystemTime;
+
+use referee_monitor::{Event, Explanation, FaultKind};
+use referee_theory::expr::Value as Datum;
+use referee_wire::Sender;
+use serde_json::{Map, Value, json};
+
+use super::{Judge, party};
+use crate::plan::Plan;
+use crate::report::{Report, VerdictReport, timestamp};
+
+impl Judge {
+    /// Tells of `report` about `event`, the codec's message `message`.
+    #[cold]
+    pub(super) fn tell(
+        &mut self,
+        plan: &Plan,
+        message: Option<usize>,
+        report: referee_monitor::Report,
+        event: &Event<'_>,
+        reason: Option<&str>,
+    ) {
+        let monitor = &plan.protocol.monitor;
+        match report {
+            referee_monitor::Report::Violation { violation, consequence } => {
+                let mut explanation = monitor.explain(&self.session, &violation, event);
+                plan.redaction.apply(message, &mut explanation);
+                self.tell_violation(plan, &explanation, consequence, reason);
+            }
+            referee_monitor::Report::Fault(fault) => {
+                let explanation = monitor.explain_fault(&self.session, &fault, event);
+                let kind = match fault.kind {
+                    FaultKind::Predicate => "predicate",
+                    FaultKind::TooManyEarly => "too-many-early",
+                    FaultKind::UnnamedPeer => "unnamed-peer",
+                };
+                let mut verdict = self.verdict_report(plan, "fault", kind);
+                verdict.state = explanation.state;
+                verdict.message = format!("the monitor could not tell: {kind}");
+                verdict.rule = plan.protocol.place(explanation.origin);
+                verdict.assertion = explanation.assertion.map(|assertion| assertion.assertion);
+                self.counters.note_verdict("", kind, message.map_or("?", |index| label(plan, index)));
+                self.reports.push(Report::Verdict(Box::new(verdict)));
+            }
+        }
+    }
+
+    /// Tells of the premature end of `sender`.
+    #[cold]
+    pub(super) fn tell_end(&mut self, plan: &Plan, sender: Sender, report: referee_monitor::Report) {
+        if let referee_monitor::Report::Violation { violation, consequence } = report {
+            let who = party(plan.side(sender));
+            let explanation = plan.protocol.monitor.explain_end(&self.session, &violation, who);
+            self.tell_violation(plan, &explanation, consequence, None);
+        }
+    }
+
+    fn tell_violation(
+        &mut self,
+        plan: &Plan,
+        explanation: &Explanation,
+        consequence: bool,
+        reason: Option<&str>,
+    ) {
+        self.violations += 1;
+        let mut verdict = self.verdict_report(plan, "violation", explanation.kind.name());
+        verdict.blame = explanation.blame.as_deref().map(str::to_owned);
+        verdict.state.clone_from(&explanation.state);
+        verdict.expected = explanation.expected.iter().map(|expected| expected.label.clone()).collect();
+        verdict.got.clone_from(&explanation.got);
+        verdict.consequence = consequence;
+        verdict.rejection = Some(explanation.rejection.name().to_owned());
+        verdict.rule = plan.protocol.place(explanation.origin);
+        if let Some(assertion) = &explanation.assertion {
+            verdict.assertion = Some(assertion.assertion.clone());
+            verdict.values =
+                assertion.values.iter().map(|(name, value)| (name.to_string(), data(value))).collect();
+        }
+        verdict.message = match reason {
+            Some(reason) => format!("{explanation}: {reason}"),
+            None => explanation.to_string(),
+        };
+        let got = verdict.got.as_deref().unwrap_or("");
+        let known = plan.codec.messages().iter().any(|message| *message.name == *got);
+        let shown = if known || got.is_empty() { got } else { "?" };
+        self.counters.note_verdict(verdict.blame.as_deref().unwrap_or(""), &verdict.kind, shown);
+        self.reports.push(Report::Verdict(Box::new(verdict)));
+    }
+
+    fn verdict_report(&self, plan: &Plan, verdict: &str, kind: &str) -> VerdictReport {
+        VerdictReport {
+            time: timestamp(SystemTime::now()),
+            listener: plan.name.clone(),
+            session: self.id,
+            source: self.source.clone(),
+            verdict: verdict.to_owned(),
+            kind: kind.to_owned(),
+            event: i64::try_from(self.session.events()).unwrap_or(i64::MAX) - 1,
+            policy: plan.policy_name().to_owned(),
+            recent: self.recent.list(&plan.codec, &plan.protocol.roles),
+            ..VerdictReport::default()
+        }
+    }
+
+    /// How the session stands, for `/sessions`.
+    pub(crate) fn describe(&self) -> Value {
+        let monitor = &self.plan.protocol.monitor;
+        let expected: Vec<&str> = monitor
+            .expected(&self.session)
+            .iter()
+            .map(|transition| monitor.vocabulary().label_of(transition.message))
+            .collect();
+        json!({
+            "listener": self.plan.name,
+            "session": self.id,
+            "source": self.source,
+            "state": monitor.machine().state_name(self.session.state()),
+            "expected": expected,
+            "over": self.is_over(),
+            "inspecting": self.inspecting,
+            "messages": self.judged,
+            "violations": self.violations,
+            "recent": self.recent.list(&self.plan.codec, &self.plan.protocol.roles),
+        })
+    }
+}
+
+fn label(plan: &Plan, index: usize) -> &str {
+    plan.codec.messages().get(index).map_or("?", |known| &known.name)
+}
+
+/// A value of a payload variable. Floats that JSON cannot write, and bytes, are text.
+fn data(value: &Datum) -> Value {
+    match value {
+        Datum::Unit => Value::Null,
+        Datum::Bool(value) => (*value).into(),
+        Datum::Int(value) => (*value).into(),
+        Datum::Float(value) => {
+            serde_json::Number::from_f64(*value).map_or_else(|| value.to_string().into(), Value::Number)
+        }
+        Datum::String(text) | Datum::Opaque(text) => text.to_string().into(),
+        Datum::Bytes(_) => value.to_string().into(),
+        Datum::List(values) | Datum::Tuple(values) => values.iter().map(data).collect(),
+        Datum::Record(fields) => Value::Object(
+            fields.iter().map(|(name, value)| (name.to_string(), data(value))).collect::<Map<_, _>>(),
+        ),
+    }
+}

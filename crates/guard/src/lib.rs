@@ -1,0 +1,41 @@
+//! Guards: monitors on real connections.
+//!
+//! A guard stands between a client and a server that nobody here wrote. It passes on what follows the protocol,
+//! byte for byte, stops the first message that does not, and says who broke which rule. What a listener does is
+//! [configuration](config): a protocol, a codec table, two addresses.
+//!
+//! This is the only asynchronous crate. It prints nothing: reports go to the `tracing` log, to a durable
+//! [journal], and to whoever asks the admin listener.
+//!
+//! Reading order: [`config`], `plan` (what is made of it), `protocol`; then a connection's way: `listen`, `worker`,
+//! `session`, `relay`, `judge`; then what is told: [`report`], `scribe`, [`journal`], `metrics`, `admin`; and
+//! [`Guard`] and [`Service`], which hold it together.
+
+mod admin;
+pub mod config;
+mod guard;
+pub mod journal;
+mod judge;
+mod listen;
+pub mod log;
+mod metrics;
+mod otlp;
+mod plan;
+mod preset;
+mod protocol;
+mod proxy_header;
+mod redact;
+mod relay;
+pub mod report;
+mod scribe;
+mod serve;
+mod session;
+mod stream;
+mod takeover;
+mod tls;
+mod worker;
+
+pub use guard::{Guard, Inherited};
+pub use listen::Listener;
+pub use plan::{Plans, Refusal};
+pub use serve::{Ended, Service};

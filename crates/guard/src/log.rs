@@ -1,0 +1,27 @@
+//! The log: lines for people or for machines, on standard error.
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat, Problem};
+
+/// Begins to log as `config` says. A second call changes nothing.
+///
+/// # Errors
+/// The level is no filter.
+pub fn start(config: &Log) -> Result<(), Problem> {
+    let level = config.level.as_ref().map_or("info", |level| level.get_ref());
+    let filter = EnvFilter::try_new(level).map_err(|error| {
+        let span = config.level.as_ref().map_or(0..0, toml::Spanned::span);
+        Problem::new(format!("this is no log level: {error}"), span)
+            .with_help("info, warn, error, debug or trace")
+    })?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = match config.format {
+        LogFormat::Json => builder.json().flatten_event(true).with_target(false).try_init(),
+        LogFormat::Pretty => {
+            let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+            builder.with_target(false).with_ansi(colours).try_init()
+        }
+    };
+    Ok(())
+}

@@ -1,0 +1,406 @@
+//! A plan: a listener of the configuration, checked and compiled. Sessions keep the plan they began with.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use referee_monitor::{Ahead, LabelId, Monitor, Policy, Side};
+use referee_syntax::Diagnostic;
+use referee_wire::{Codec, Readings, Sender, locate};
+use rustls_pki_types::ServerName;
+
+use crate::config::{
+    Address, AtLimit, Config, Limits, Listener, Network, Pipelining, PolicyName, Problem, ProxyIn, ProxyOut,
+    Scrutiny,
+};
+use crate::protocol::{Protocol, Unusable, Wanted};
+use crate::redact::Redaction;
+use crate::tls;
+
+/// Protocol files are not larger than this.
+const MAX_PROTOCOL: u64 = 64 << 20;
+
+/// A listener, ready to be used.
+pub(crate) struct Plan {
+    pub(crate) name: String,
+    pub(crate) protocol: Protocol,
+    pub(crate) ahead: Ahead,
+    pub(crate) codec: Codec,
+    pub(crate) readings: Readings,
+    /// The monitor's number of each of the codec's messages.
+    pub(crate) labels: Box<[LabelId]>,
+    pub(crate) policy: Policy,
+    /// Whether the client and the server may send before their turn.
+    pub(crate) may_be_early: [bool; 2],
+    pub(crate) at_limit: AtLimit,
+    pub(crate) limits: Limits,
+    /// Said to the client and to the server.
+    pub(crate) farewell: [Vec<u8>; 2],
+    pub(crate) redaction: Redaction,
+    pub(crate) allow: Option<Vec<Network>>,
+    pub(crate) proxy_in: ProxyIn,
+    pub(crate) proxy_out: ProxyOut,
+    pub(crate) upstream: Upstream,
+    pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
+    pub(crate) upstream_tls: Option<(tokio_rustls::TlsConnector, ServerName<'static>)>,
+    scrutiny: Scrutiny,
+    listen: String,
+    has_client_ca: bool,
+}
+
+/// Where the server is.
+#[derive(Clone, Debug)]
+pub(crate) enum Upstream {
+    Address(Address),
+    Command(Vec<String>),
+}
+
+/// A configuration, checked and compiled.
+pub struct Plans {
+    pub(crate) config: Config,
+    pub(crate) plans: Vec<Arc<Plan>>,
+    /// Every file it was made from.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, Default)]
+pub struct Refusal {
+    /// What is wrong with the configuration itself.
+    pub problems: Vec<Problem>,
+    /// Protocols with errors: their names, their texts and what is wrong with them.
+    pub protocols: Vec<(String, String, Vec<Diagnostic>)>,
+}
+
+impl Refusal {
+    /// In one line, for logs.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let first = self.problems.first().map(|problem| problem.message.clone());
+        let broken = self.protocols.first().map(|(name, ..)| format!("`{name}` has errors"));
+        first.or(broken).unwrap_or_default()
+    }
+}
+
+impl Plans {
+    /// Reads and checks the configuration `text`; paths in it are relative to `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(
+        text: &str,
+        folder: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Refusal> {
+        let config = Config::read(text, environment)
+            .map_err(|problems| Refusal { problems, protocols: Vec::new() })?;
+        let mut refusal = Refusal::default();
+        let mut plans: Vec<Arc<Plan>> = Vec::new();
+        let mut files = Vec::new();
+        for (index, listener) in config.listeners.iter().enumerate() {
+            let mut maker = Maker {
+                text,
+                folder,
+                index,
+                listener: listener.get_ref(),
+                files: &mut files,
+                refusal: &mut refusal,
+            };
+            let Some(plan) = maker.plan() else { continue };
+            if plans.iter().any(|other| other.name == plan.name) {
+                let span = listener.get_ref().name.as_ref().map_or(listener.span(), toml::Spanned::span);
+                let message = format!("two listeners are called `{}`", plan.name);
+                refusal.problems.push(Problem::new(message, span).with_help("give each a `name` of its own"));
+            }
+            plans.push(Arc::new(plan));
+        }
+        if let Some(admin) = &config.admin
+            && !admin.listen.get_ref().is_local()
+            && admin.token.as_deref().is_none_or(str::is_empty)
+        {
+            refusal.problems.push(
+                Problem::new("others than this machine can reach the admin listener", admin.listen.span())
+                    .with_help("set `token`, or listen on 127.0.0.1"),
+            );
+        }
+        if let Some(threads) = &config.threads
+            && !(1..=1024).contains(threads.get_ref())
+        {
+            refusal.problems.push(Problem::new("from 1 to 1024 threads", threads.span()));
+        }
+        if let Some(otlp) = &config.otlp
+            && !otlp.endpoint.get_ref().starts_with("http://")
+        {
+            let problem = Problem::new("only `http://HOST:PORT` can be exported to", otlp.endpoint.span());
+            refusal.problems.push(problem.with_help("run a collector beside the guard"));
+        }
+        if refusal.problems.is_empty() && refusal.protocols.is_empty() {
+            Ok(Self { config, plans, files })
+        } else {
+            Err(refusal)
+        }
+    }
+
+    /// What is guarded, in plain words: one line for each listener.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        self.plans.iter().map(|plan| plan.in_words()).collect()
+    }
+
+    /// The configuration it was made from.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+struct Maker<'a> {
+    text: &'a str,
+    folder: &'a Path,
+    index: usize,
+    listener: &'a Listener,
+    files: &'a mut Vec<PathBuf>,
+    refusal: &'a mut Refusal,
+}
+
+impl Maker<'_> {
+    /// The place of the value at `path` in this listener's table.
+    fn place(&self, path: &[&str]) -> std::ops::Range<usize> {
+        let index = self.index.to_string();
+        let path = ["listener", &index].into_iter().chain(path.iter().copied());
+        locate(self.text, path).unwrap_or(0..0)
+    }
+
+    fn complain(&mut self, key: &str, message: impl Into<String>) {
+        let place = self.place(&[key]);
+        self.refusal.problems.push(Problem::new(message, place));
+    }
+
+    /// The file that the user calls `path`.
+    fn file(&mut self, path: &Path) -> PathBuf {
+        let path = self.folder.join(path);
+        self.files.push(path.clone());
+        path
+    }
+
+    fn protocol(&mut self) -> Option<(Protocol, Option<referee_wire::Table>)> {
+        let named = self.listener.protocol.get_ref().clone();
+        let (text, table, file) = match named.strip_prefix("preset:") {
+            Some(name) => match crate::preset::find(name) {
+                Ok((text, table)) => (text, Some(table), format!("{name}.scr")),
+                Err(message) => {
+                    self.complain("protocol", message);
+                    return None;
+                }
+            },
+            None => {
+                let path = self.file(Path::new(&named));
+                match read_text(&path) {
+                    Ok(text) => (text, None, named.clone()),
+                    Err(error) => {
+                        self.complain("protocol", format!("cannot read `{}`: {error}", path.display()));
+                        return None;
+                    }
+                }
+            }
+        };
+        let wanted = Wanted {
+            name: self.listener.protocol_name.as_ref().map(|name| name.get_ref().as_str()),
+            client: self.listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
+            scrutiny: self.listener.scrutiny,
+        };
+        match Protocol::read(&file, text.clone(), &wanted) {
+            Ok(protocol) => Some((protocol, table)),
+            Err(Unusable::Errors(diagnostics)) => {
+                self.refusal.protocols.push((named, text, diagnostics));
+                None
+            }
+            Err(Unusable::Other(key, message)) => {
+                self.complain(key, message);
+                None
+            }
+        }
+    }
+
+    fn codec(
+        &mut self,
+        protocol: &Protocol,
+        preset: Option<referee_wire::Table>,
+    ) -> Option<(Codec, Ahead, Readings)> {
+        let written = self.listener.codec.as_ref().map(|table| table.get_ref().clone());
+        let Some(table) = written.or(preset) else {
+            let message = "there is no codec: nobody knows which bytes are which message";
+            let problem = Problem::new(message, self.listener.protocol.span());
+            self.refusal.problems.push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
+            return None;
+        };
+        let monitor: &Monitor = &protocol.monitor;
+        let ahead = Ahead::new(monitor);
+        let made = Codec::compile(&table, monitor, protocol.client).and_then(|codec| {
+            let readings = Readings::new(&codec, monitor, &ahead)?;
+            Ok((codec, readings))
+        });
+        match made {
+            Ok((codec, readings)) => Some((codec, ahead, readings)),
+            Err(errors) => {
+                for error in errors {
+                    let path: Vec<&str> =
+                        ["codec"].into_iter().chain(error.path().iter().map(String::as_str)).collect();
+                    let message = format!("`{}`: {}", path.join("."), error.message());
+                    let mut problem = Problem::new(message, self.place(&path));
+                    problem.help = error.advice().map(str::to_owned);
+                    self.refusal.problems.push(problem);
+                }
+                None
+            }
+        }
+    }
+
+    fn upstream(&mut self) -> Option<Upstream> {
+        match (&self.listener.upstream, &self.listener.command) {
+            (Some(address), None) => Some(Upstream::Address(address.get_ref().clone())),
+            (None, Some(command)) if !command.get_ref().is_empty() => {
+                Some(Upstream::Command(command.get_ref().clone()))
+            }
+            (None, Some(_)) => {
+                self.complain("command", "the command is empty");
+                None
+            }
+            (Some(_), Some(_)) => {
+                self.complain("command", "either `upstream` or `command`, not both");
+                None
+            }
+            (None, None) => {
+                let message = "where is the server? Say so with `upstream` or `command`";
+                self.complain("listen", message);
+                None
+            }
+        }
+    }
+
+    fn plan(&mut self) -> Option<Plan> {
+        let listener = self.listener;
+        let problems = self.refusal.problems.len();
+        let upstream = self.upstream();
+        if let Err(message) = crate::listen::Place::parse(listener.listen.get_ref()) {
+            self.complain("listen", message);
+        }
+        let tls = listener.tls.as_ref().map(|tls| {
+            let mut config = tls.get_ref().clone();
+            config.certificate = self.file(&config.certificate);
+            config.key = self.file(&config.key);
+            config.client_ca = config.client_ca.map(|path| self.file(&path));
+            tls::server(&config).map_err(|message| self.complain("tls", message))
+        });
+        let upstream_tls = listener.upstream_tls.as_ref().map(|tls| {
+            let mut config = tls.get_ref().clone();
+            config.ca = config.ca.map(|path| self.file(&path));
+            config.certificate = config.certificate.map(|path| self.file(&path));
+            config.key = config.key.map(|path| self.file(&path));
+            let address = listener.upstream.as_ref().map(toml::Spanned::get_ref);
+            tls::client(&config, address).map_err(|message| self.complain("upstream-tls", message))
+        });
+        if listener.limits.message.0 == 0 || listener.limits.buffer.0 == 0 {
+            self.complain("limits", "a limit of 0 bytes lets nothing through");
+        }
+        let (protocol, preset) = self.protocol()?;
+        let (codec, ahead, readings) = self.codec(&protocol, preset)?;
+        if self.refusal.problems.len() > problems {
+            return None;
+        }
+        let labels = codec.messages().iter().map(|known| protocol.monitor.label(&known.name)).collect();
+        let redaction = Redaction::new(&listener.redact, codec.messages());
+        let farewell = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
+        Some(Plan {
+            name: listener.name.as_ref().map_or_else(|| protocol.name.clone(), |name| name.get_ref().clone()),
+            ahead,
+            codec,
+            readings,
+            labels,
+            policy: match listener.policy {
+                PolicyName::Halt => Policy::Halt,
+                PolicyName::Drop => Policy::Drop,
+                PolicyName::Observe => Policy::Observe,
+            },
+            may_be_early: match listener.pipelining {
+                Pipelining::None => [false, false],
+                Pipelining::Client => [true, false],
+                Pipelining::Both => [true, true],
+            },
+            at_limit: listener.at_limit,
+            limits: listener.limits,
+            farewell: [farewell(&listener.farewell.client), farewell(&listener.farewell.server)],
+            redaction,
+            allow: listener.allow.clone(),
+            proxy_in: listener.proxy_in,
+            proxy_out: listener.proxy_out,
+            upstream: upstream?,
+            has_client_ca: listener.tls.as_ref().is_some_and(|tls| tls.get_ref().client_ca.is_some()),
+            tls: tls.and_then(Result::ok).map(tokio_rustls::TlsAcceptor::from),
+            upstream_tls: upstream_tls.and_then(Result::ok).map(|(config, name)| (config.into(), name)),
+            scrutiny: listener.scrutiny,
+            listen: listener.listen.get_ref().clone(),
+            protocol,
+        })
+    }
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MAX_PROTOCOL).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Plan {
+    /// The side that `sender` is in the monitor's eyes.
+    #[inline]
+    pub(crate) fn side(&self, sender: Sender) -> Side {
+        if self.codec.is_process(sender) { Side::Process } else { Side::Environment }
+    }
+
+    pub(crate) fn policy_name(&self) -> &'static str {
+        match self.policy {
+            Policy::Halt => "halt",
+            Policy::Drop => "drop",
+            Policy::Observe => "observe",
+        }
+    }
+
+    /// How long a session may be idle, and how long it may last.
+    pub(crate) fn times(&self) -> (Option<Duration>, Option<Duration>) {
+        (self.limits.idle.0, self.limits.total.0)
+    }
+
+    fn in_words(&self) -> String {
+        let upstream = match &self.upstream {
+            Upstream::Address(address) => format!("goes on to {address}"),
+            Upstream::Command(command) => format!("is answered by `{}`", command.join(" ")),
+        };
+        let [client, server] = &self.protocol.roles;
+        let judged = match self.scrutiny {
+            Scrutiny::Client => format!("{client}'s part"),
+            Scrutiny::Server => format!("{server}'s part"),
+            Scrutiny::Both => "both parts".to_owned(),
+        };
+        let consequence = match self.policy {
+            Policy::Halt => "the first wrong message is stopped and both sides are closed",
+            Policy::Drop => "wrong messages are not passed on",
+            Policy::Observe => "everything is passed on and what is wrong is reported",
+        };
+        let tls = match (&self.tls, self.has_client_ca, &self.upstream_tls) {
+            (None, _, None) => "",
+            (Some(_), true, None) => " (TLS with certificates from clients)",
+            (Some(_), false, None) => " (TLS with clients)",
+            (None, _, Some(_)) => " (TLS with the server)",
+            (Some(_), true, Some(_)) => " (TLS with certificates from clients, and TLS with the server)",
+            (Some(_), false, Some(_)) => " (TLS with clients and with the server)",
+        };
+        format!(
+            "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked; \
+             {consequence}",
+            self.name, self.listen, self.protocol.name,
+        )
+    }
+}

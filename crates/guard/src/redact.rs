@@ -1,0 +1,86 @@
+//! Which payload fields may be shown.
+
+use ahash::AHashSet;
+use referee_monitor::Explanation;
+use referee_theory::expr::Value;
+use referee_wire::Known;
+
+/// What stands in the place of a value that is not shown.
+const HIDDEN: &str = "redacted";
+
+/// Which payload fields may be shown.
+#[derive(Debug, Default)]
+pub(crate) struct Redaction {
+    all: bool,
+    /// For each of the codec's messages, its hidden fields as bits; fields beyond 63 are hidden with the last.
+    fields: Box<[u64]>,
+    /// The names of hidden variables.
+    variables: AHashSet<String>,
+}
+
+impl Redaction {
+    /// `rules` are `field`, `Message.field`, `Message.*` or `*`.
+    pub(crate) fn new(rules: &[String], messages: &[Known]) -> Self {
+        let all = rules.iter().any(|rule| rule == "*");
+        let mut variables = AHashSet::new();
+        let fields = messages
+            .iter()
+            .map(|message| {
+                let mut hidden = 0_u64;
+                for (index, field) in message.fields.iter().enumerate() {
+                    let name = field.name.as_deref().unwrap_or_default();
+                    let hides = |rule: &String| match rule.split_once('.') {
+                        None => rule == "*" || rule == name,
+                        Some((label, field)) => *label == *message.name && (field == name || field == "*"),
+                    };
+                    if rules.iter().any(hides) {
+                        hidden |= 1 << index.min(63);
+                        variables.insert(name.to_owned());
+                    }
+                }
+                hidden
+            })
+            .collect();
+        Self { all, fields, variables }
+    }
+
+    /// Whether the field at `index` of the codec's message `message` is hidden; of a message that the codec does
+    /// not know, everything is if anything is.
+    pub(crate) fn hides(&self, message: Option<usize>, index: usize) -> bool {
+        match message.and_then(|message| self.fields.get(message)) {
+            Some(hidden) => hidden >> index.min(63) & 1 == 1,
+            None => self.all || !self.variables.is_empty(),
+        }
+    }
+
+    fn hides_variable(&self, name: &str) -> bool {
+        self.all || self.variables.contains(name)
+    }
+
+    /// Takes out of `explanation` whatever may not be shown.
+    pub(crate) fn apply(&self, message: Option<usize>, explanation: &mut Explanation) {
+        if let Some(field) = &mut explanation.field
+            && (field.position.is_some_and(|index| self.hides(message, index))
+                || field.name.as_deref().is_some_and(|name| self.hides_variable(name)))
+        {
+            let kind = field.found.split(' ').next().unwrap_or_default();
+            field.found = format!("{kind} ({HIDDEN})");
+        }
+        if let Some(assertion) = &mut explanation.assertion {
+            let mut hidden = false;
+            for (name, value) in &mut assertion.values {
+                if self.hides_variable(name) {
+                    *value = Value::string(HIDDEN);
+                    hidden = true;
+                }
+            }
+            if hidden && assertion.error.is_some() {
+                assertion.error = Some(HIDDEN.to_owned());
+            }
+        }
+    }
+
+    pub(crate) fn hidden() -> &'static str {
+        HIDDEN
+    }
+}

@@ -1,0 +1,174 @@
+//! The scribe: one thread that writes reports to the journal, and to the log once they are safe there.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::config::{Config, Fsync};
+use crate::journal::Writer;
+use crate::otlp::Exporter;
+use crate::report::Report;
+
+/// How many reports may wait; whoever has one more waits with it.
+const WAITING: usize = 4096;
+/// How many are forced onto the disk at once.
+const BATCH: usize = 1024;
+
+/// Where reports go.
+#[derive(Clone)]
+pub(crate) struct Scribe {
+    sender: mpsc::Sender<Option<Report>>,
+    /// Whether anybody wants to hear of the ends of sessions without violation.
+    pub(crate) wants_ends: bool,
+    pub(crate) errors: Arc<AtomicU64>,
+}
+
+impl Scribe {
+    /// Begins to write as `config` says.
+    pub(crate) fn start(config: &Config) -> io::Result<(Self, std::thread::JoinHandle<()>)> {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let journal = match &config.journal {
+            Some(journal) => {
+                let writer = Writer::open(&journal.folder, journal.rotate_at.0, journal.keep)?;
+                if let Some(bytes) = writer.repaired() {
+                    tracing::warn!(bytes, "the journal ended within a record, which was cut off");
+                }
+                Some((writer, journal.fsync))
+            }
+            None => None,
+        };
+        let exporter = config.otlp.as_ref().map(Exporter::start).transpose()?;
+        let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some();
+        let errors = Arc::new(AtomicU64::new(0));
+        let desk = Desk {
+            receiver,
+            journal,
+            exporter,
+            log_ends: config.log.sessions,
+            errors: Arc::clone(&errors),
+            forced: Instant::now(),
+        };
+        let thread = std::thread::Builder::new().name("scribe".to_owned()).spawn(move || desk.work())?;
+        Ok((Self { sender, wants_ends, errors }, thread))
+    }
+
+    pub(crate) async fn tell(&self, reports: Vec<Report>) {
+        for report in reports {
+            // The scribe outlives every session.
+            let _ = self.sender.send(Some(report)).await;
+        }
+    }
+
+    /// For those who cannot wait: a session that is dropped.
+    pub(crate) fn tell_now(&self, report: Report) {
+        if self.sender.try_send(Some(report)).is_err() {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Scribe {
+    /// Writes what was told so far, and ends.
+    pub(crate) fn close(&self) {
+        // Not a blocking send: this may be called within an event loop.
+        while let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(None) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+struct Desk {
+    /// `None` is the last.
+    receiver: mpsc::Receiver<Option<Report>>,
+    journal: Option<(Writer, Fsync)>,
+    exporter: Option<Exporter>,
+    log_ends: bool,
+    errors: Arc<AtomicU64>,
+    forced: Instant,
+}
+
+impl Desk {
+    fn work(mut self) {
+        let mut batch = Vec::new();
+        let mut open = true;
+        while open && self.receiver.blocking_recv_many(&mut batch, BATCH) > 0 {
+            open = batch.iter().all(Option::is_some);
+            let reports: Vec<Report> = batch.drain(..).flatten().collect();
+            self.write(&reports);
+            for report in reports {
+                log(&report, self.log_ends);
+                if let Some(exporter) = &self.exporter {
+                    exporter.export(report);
+                }
+            }
+        }
+        if let Some((writer, _)) = &mut self.journal
+            && let Err(error) = writer.commit(true)
+        {
+            tracing::error!(%error, "the journal could not be written");
+        }
+    }
+
+    fn write(&mut self, reports: &[Report]) {
+        let Some((writer, fsync)) = &mut self.journal else { return };
+        let force = match fsync {
+            Fsync::Always => true,
+            Fsync::EverySecond => self.forced.elapsed() >= Duration::from_secs(1),
+            Fsync::Never => false,
+        };
+        let mut result = Ok(());
+        for report in reports {
+            result = result.and(writer.append(report).map(drop));
+        }
+        if let Err(error) = result.and(writer.commit(force)) {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(%error, "the journal could not be written");
+        }
+        if force {
+            self.forced = Instant::now();
+        }
+    }
+}
+
+fn log(report: &Report, log_ends: bool) {
+    match report {
+        Report::Verdict(verdict) => tracing::warn!(
+            listener = verdict.listener,
+            session = verdict.session,
+            source = verdict.source,
+            verdict = verdict.verdict,
+            kind = verdict.kind,
+            blame = verdict.blame,
+            event = verdict.event,
+            state = verdict.state,
+            expected = ?verdict.expected,
+            got = verdict.got,
+            assertion = verdict.assertion,
+            values = %serde_json::Value::Object(verdict.values.clone()),
+            policy = verdict.policy,
+            consequence = verdict.consequence,
+            rejection = verdict.rejection,
+            rule = verdict.rule,
+            recent = ?verdict.recent,
+            "{}",
+            verdict.message
+        ),
+        Report::SessionEnd(end) if log_ends => tracing::info!(
+            listener = end.listener,
+            session = end.session,
+            source = end.source,
+            why = end.why,
+            detail = end.detail,
+            messages = end.messages,
+            violations = end.violations,
+            bytes_from_client = end.bytes_from_client,
+            bytes_from_server = end.bytes_from_server,
+            milliseconds = end.milliseconds,
+            "session ended"
+        ),
+        Report::SessionEnd(_) => {}
+    }
+}

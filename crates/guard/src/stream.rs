@@ -1,0 +1,174 @@
+//! One end of a session: a socket, TLS over a socket, or a program's standard input and output.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::process::Stdio;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::config::Address;
+
+/// A connected socket.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// One end of a session.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Plain(Socket),
+    TlsServer(Box<tokio_rustls::server::TlsStream<Socket>>),
+    TlsClient(Box<tokio_rustls::client::TlsStream<Socket>>),
+    Program(Box<Program>),
+}
+
+/// A program that was started for one session; it is killed with it.
+#[derive(Debug)]
+pub(crate) struct Program {
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    _child: Child,
+}
+
+impl Socket {
+    pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                Ok(Self::Tcp(stream))
+            }
+            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+        }
+    }
+}
+
+impl Program {
+    pub(crate) fn start(command: &[String]) -> io::Result<Self> {
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+        let (program, arguments) = command.split_first().ok_or_else(wrong)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("the program has no output"))?;
+        Ok(Self { input, output, _child: child })
+    }
+}
+
+/// Who is at the other end of a client's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// `None` for a Unix socket.
+    pub(crate) address: Option<std::net::SocketAddr>,
+    /// Where it connected to.
+    pub(crate) local: Option<std::net::SocketAddr>,
+}
+
+impl Source {
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        self.address.map(|address| address.ip().to_canonical())
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.address {
+            Some(address) => address.fmt(f),
+            None => f.write_str("unix"),
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $kind:ident, $inner:ident => $result:expr) => {
+        match $self.get_mut() {
+            $kind::Tcp($inner) => $result,
+            $kind::Unix($inner) => $result,
+        }
+    };
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        each!(self, Self, inner => Pin::new(inner).poll_read(cx, buffer))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        each!(self, Self, inner => Pin::new(inner).poll_write(cx, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, Self, inner => Pin::new(inner).poll_shutdown(cx))
+    }
+}
+
+impl AsyncRead for Stream {
+    #[inline]
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(inner) => Pin::new(inner).poll_read(cx, buffer),
+            Self::TlsServer(inner) => Pin::new(inner).poll_read(cx, buffer),
+            Self::TlsClient(inner) => Pin::new(inner).poll_read(cx, buffer),
+            Self::Program(inner) => Pin::new(&mut inner.output).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    #[inline]
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(inner) => Pin::new(inner).poll_write(cx, bytes),
+            Self::TlsServer(inner) => Pin::new(inner).poll_write(cx, bytes),
+            Self::TlsClient(inner) => Pin::new(inner).poll_write(cx, bytes),
+            Self::Program(inner) => match &mut inner.input {
+                Some(input) => Pin::new(input).poll_write(cx, bytes),
+                None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+            },
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(_) | Self::Program(_) => Poll::Ready(Ok(())),
+            Self::TlsServer(inner) => Pin::new(inner).poll_flush(cx),
+            Self::TlsClient(inner) => Pin::new(inner).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::TlsServer(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::TlsClient(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::Program(inner) => {
+                inner.input = None;
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Guards on loopback: port 0, raw bytes, no waiting for time to pass where an event can be waited for.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
+mod hostile;
+mod operating;
+mod relaying;
+mod support;

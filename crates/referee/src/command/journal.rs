@@ -1,0 +1,94 @@
+//! `referee journal`: what a guard has written down.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand};
+use referee::guard::journal::{Entry, Summary, verify};
+use referee::guard::report::Report;
+
+use crate::Outcome;
+use crate::output::{self, BAD, SOFT, WARN, styled};
+
+/// Read the journal that a guard has written.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print what happened, for people.
+    Show(Arguments),
+    /// Check every record: exit status 1 if the journal is damaged.
+    Verify(Arguments),
+    /// Print every record as a line of JSON.
+    Export(Arguments),
+}
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The folder of the journal.
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+pub(crate) fn run(command: &Command) -> Result<Outcome> {
+    let mut out = io::BufWriter::new(output::stdout());
+    let summary = match command {
+        Command::Show(arguments) => read(&arguments.folder, &mut |content| show(&mut out, content))?,
+        Command::Verify(arguments) => {
+            let summary = read(&arguments.folder, &mut |_| Ok(()))?;
+            writeln!(out, "{} records in {} files", summary.records, summary.files)?;
+            summary
+        }
+        Command::Export(arguments) => read(&arguments.folder, &mut |content| {
+            out.write_all(content)?;
+            out.write_all(b"\n")
+        })?,
+    };
+    out.flush()?;
+    let mut outcome = Outcome::Holds;
+    for (path, damage) in &summary.damages {
+        let place = format!("{} at byte {}", path.display(), damage.offset);
+        if damage.torn {
+            // What a guard that was killed leaves; the next one cuts it off.
+            output::remark(&format!("{}: {place}: {}", styled(WARN, "torn"), damage.what));
+        } else {
+            output::remark(&format!("{}: {place}: {}", styled(BAD, "damaged"), damage.what));
+            outcome = Outcome::Violated;
+        }
+    }
+    Ok(outcome)
+}
+
+fn read(folder: &Path, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<Summary> {
+    verify(folder, each).with_context(|| format!("cannot read the journal in `{}`", folder.display()))
+}
+
+fn show(out: &mut impl Write, content: &[u8]) -> io::Result<()> {
+    let Ok(entry) = serde_json::from_slice::<Entry>(content) else {
+        return writeln!(out, "{}", String::from_utf8_lossy(content));
+    };
+    let time = styled(SOFT, entry.report.time());
+    match &entry.report {
+        Report::Verdict(verdict) => {
+            let kind = styled(BAD, &verdict.kind);
+            writeln!(
+                out,
+                "{time} {} session {} {kind}: {}",
+                verdict.listener, verdict.session, verdict.message
+            )?;
+            for line in &verdict.recent {
+                writeln!(out, "    {}", styled(SOFT, line))?;
+            }
+            Ok(())
+        }
+        Report::SessionEnd(end) => writeln!(
+            out,
+            "{time} {} session {} ended: {}{}, {} messages, {} violations",
+            end.listener,
+            end.session,
+            end.why,
+            end.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default(),
+            end.messages,
+            end.violations
+        ),
+    }
+}

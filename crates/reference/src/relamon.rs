@@ -1,3 +1,0 @@
-//! Multiparty monitors and their networks: the definitions, figures and algorithms of RV'23.
-
-pub mod monitor;
