@@ -1,6 +1,7 @@
 //! The rest of a message after its beginning was judged: passed on as it comes, never kept.
 
 use crate::connection::{Body, Flow};
+use crate::resp;
 use crate::step::{Malformed, Step};
 
 /// Where in a dot-terminated block we are. A line with a single dot ends it: CR LF, a dot, CR LF.
@@ -65,16 +66,24 @@ impl DotPlace {
 
 /// The next part of the body that `flow` is in.
 pub(crate) fn step<'b>(flow: &mut Flow, unread: &'b [u8]) -> Step<'b> {
-    let (bytes, last) = match &mut flow.body {
-        Body::None => (0, true),
-        Body::Exactly(bytes) => (*bytes, true),
-        Body::Dotted(dot) => match dot.scan(unread) {
-            Ok((bytes, last)) => (bytes as u64, last),
-            Err(malformed) => return malformed.into(),
+    let scanned = match &mut flow.body {
+        Body::None => Ok((0, true)),
+        Body::Exactly(bytes) => Ok((*bytes, true)),
+        Body::Dotted(dot) => dot.scan(unread).map(|(bytes, last)| (bytes as u64, last)),
+        Body::Chunked(chunked) => chunked.scan(unread, |_| {}),
+        Body::UntilEnd => Ok((unread.len() as u64, false)),
+        Body::Resp(values) => match resp::skip(values, unread) {
+            Ok((0, false)) => return Step::More { at_least: unread.len() + 1 },
+            scanned => scanned,
         },
     };
-    if last {
-        flow.body = Body::None;
+    match scanned {
+        Ok((bytes, last)) => {
+            if last {
+                flow.body = Body::None;
+            }
+            Step::Body { bytes, last }
+        }
+        Err(malformed) => malformed.into(),
     }
-    Step::Body { bytes, last }
 }

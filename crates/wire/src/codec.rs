@@ -6,11 +6,16 @@ use referee_theory::Role;
 use crate::body;
 use crate::connection::{Body, Connection, Effect, Flow};
 use crate::error::TableError;
+use crate::frames::Frames;
+use crate::http::Http;
+use crate::json::Json;
 use crate::reading::{Mode, Reading};
+use crate::resp::Resp;
 use crate::signature::{Known, MessageId, Sender, Signature};
-use crate::step::{After, Fields, Label, Malformed, Scratch, Step};
+use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step};
 use crate::table::{Kind, Leave, Table};
 use crate::text::Text;
+use crate::websocket::WebSocket;
 
 /// How bytes become messages, for one protocol. Immutable and shared by all connections.
 #[derive(Debug)]
@@ -26,6 +31,11 @@ pub struct Codec {
 #[derive(Debug)]
 enum Reader {
     Text(Text),
+    Json(Json),
+    Http(Http),
+    Frames(Frames),
+    Resp(Resp),
+    WebSocket(WebSocket),
 }
 
 /// What a connection may cost.
@@ -59,6 +69,11 @@ impl Codec {
         }
         let reader = match table.kind {
             Kind::Text => Text::compile(table, &signature, &mut errors).map(Reader::Text),
+            Kind::Json => Json::compile(table, &signature, &mut errors).map(Reader::Json),
+            Kind::Http => Http::compile(table, &signature, &mut errors).map(Reader::Http),
+            Kind::Frames => Frames::compile(table, &signature, &mut errors).map(Reader::Frames),
+            Kind::Resp => Resp::compile(table, &signature, &mut errors).map(Reader::Resp),
+            Kind::WebSocket => WebSocket::compile(table, &signature, &mut errors).map(Reader::WebSocket),
         };
         let process = if monitor.machine().role() == client { Sender::Client } else { Sender::Server };
         match reader {
@@ -92,23 +107,32 @@ impl Codec {
         if connection.transparent {
             return Step::Transparent;
         }
-        if unread.is_empty() {
+        let limit = connection.limit;
+        let body = connection.flow(sender).body;
+        if unread.is_empty() && !matches!(body, Body::Exactly(_)) {
             return Step::More { at_least: 1 };
         }
-        let limit = connection.limit;
-        if connection.flow(sender).body != Body::None {
-            return body::step(connection.flow(sender), unread);
-        }
-        let _ = scratch;
-        let step = match &self.reader {
-            Reader::Text(text) => text.decode(connection, sender, unread, reading, fields),
+        let step = if body != Body::None {
+            body::step(connection.flow(sender), unread)
+        } else {
+            match &self.reader {
+                Reader::Text(text) => text.decode(connection, sender, unread, reading, fields),
+                Reader::Json(json) => json.decode(connection, sender, unread, reading, scratch, fields),
+                Reader::Http(http) => http.decode(connection, sender, unread, reading, scratch, fields),
+                Reader::Frames(frames) => frames.decode(limit, sender, unread, reading, fields),
+                Reader::Resp(resp) => resp.decode(limit, sender, unread, reading, fields),
+                Reader::WebSocket(socket) => {
+                    socket.decode(connection, sender, unread, reading, scratch, fields)
+                }
+            }
         };
         match step {
-            Step::More { at_least } if at_least > limit => Step::Malformed(Malformed {
-                reason: format!("a message of more than {limit} bytes").into(),
-                at: limit,
-                too_long: true,
-            }),
+            // However much has arrived at once.
+            Step::More { at_least: bytes } | Step::Message(Message { bytes, .. }) if bytes > limit => {
+                fields.clear();
+                let reason = format!("a message of more than {limit} bytes").into();
+                Step::Malformed(Malformed { reason, at: limit, too_long: true })
+            }
             step => step,
         }
     }
@@ -123,6 +147,18 @@ impl Codec {
             match after.effect {
                 Effect::None => {}
                 Effect::Transparent => connection.transparent = true,
+                Effect::Request(kind) => connection.unanswered.push(kind),
+                Effect::Response => connection.unanswered.pop(),
+                Effect::Switch => {
+                    connection.unanswered.pop();
+                    connection.upgraded = true;
+                    connection.transparent = !matches!(self.reader, Reader::WebSocket(_));
+                }
+                Effect::Rpc => {
+                    if let Some(open) = &mut connection.rpc {
+                        open.commit(sender);
+                    }
+                }
             }
         }
     }
@@ -132,7 +168,15 @@ impl Codec {
     /// # Errors
     /// If a message was under way.
     pub fn end(&self, connection: &mut Connection, sender: Sender, unread: &[u8]) -> Result<(), Malformed> {
-        if connection.transparent || (unread.is_empty() && connection.flow(sender).body == Body::None) {
+        let whole = match connection.flow(sender).body {
+            Body::UntilEnd => true,
+            Body::None => match &self.reader {
+                Reader::Json(json) => json.is_blank(unread),
+                _ => unread.is_empty(),
+            },
+            _ => false,
+        };
+        if connection.transparent || whole {
             return Ok(());
         }
         Err(Malformed::new("the connection ended within a message", unread.len()))
@@ -168,6 +212,11 @@ impl Codec {
         self.signature.of(sender).find(|(_, known)| *known.name == *name).map(|(id, _)| id)
     }
 
+    /// The messages of `sender` that the monitor is not asked about.
+    pub(crate) fn asides(&self, sender: Sender) -> impl Iterator<Item = MessageId> {
+        self.signature.of(sender).filter(|(_, known)| known.aside).map(|(id, _)| id)
+    }
+
     /// Whether `sender` is the process of the monitor that this was compiled for.
     #[must_use]
     pub fn is_process(&self, sender: Sender) -> bool {
@@ -178,6 +227,8 @@ impl Codec {
     pub(crate) fn mode(&self, possible: &[MessageId]) -> Result<Mode, TableError> {
         match &self.reader {
             Reader::Text(text) => text.mode(possible, &self.signature),
+            Reader::Frames(frames) => frames.mode(possible, &self.signature),
+            _ => Ok(Mode::Usual),
         }
     }
 }

@@ -1,7 +1,13 @@
 //! A connection: what a codec remembers between two looks. The messages themselves are not kept.
 
 use crate::body::DotPlace;
+use crate::http::chunked::Chunked;
+use crate::http::head::Progress;
+use crate::http::{RequestKind, Unanswered};
+use crate::json::Nesting;
+use crate::json::rpc::Open;
 use crate::signature::Sender;
+use crate::step::Malformed;
 
 /// The state of a codec on one connection, both directions. Made by
 /// [`Codec::connection`](crate::Codec::connection).
@@ -10,6 +16,12 @@ pub struct Connection {
     pub(crate) limit: usize,
     pub(crate) transparent: bool,
     pub(crate) flows: [Flow; 2],
+    /// HTTP requests without a response yet.
+    pub(crate) unanswered: Unanswered,
+    /// Whether HTTP has become WebSocket.
+    pub(crate) upgraded: bool,
+    /// JSON-RPC requests without an answer yet.
+    pub(crate) rpc: Option<Box<Open>>,
 }
 
 /// One direction.
@@ -21,8 +33,33 @@ pub(crate) struct Flow {
     pub(crate) anchor: usize,
     /// Where in a block that is kept as a whole we are.
     pub(crate) dot: DotPlace,
+    /// Where in the head of an HTTP message we are.
+    pub(crate) head: Progress,
+    /// Where in a JSON document we are.
+    pub(crate) nesting: Nesting,
+    /// Where in a chunked body that is kept as a whole we are, and whether that is its end.
+    pub(crate) chunked: Chunked,
+    pub(crate) is_whole: bool,
     /// What is left of the message that was taken last.
     pub(crate) body: Body,
+}
+
+impl Flow {
+    /// Goes on in a chunked body that begins at `anchor`. Says whether it is whole.
+    pub(crate) fn chunks(&mut self, unread: &[u8]) -> Result<bool, Malformed> {
+        if !self.is_whole
+            && let Some(rest) = unread.get(self.scanned..)
+        {
+            let (bytes, last) = self.chunked.scan(rest, |_| {}).map_err(|malformed| {
+                let at = malformed.at + self.scanned;
+                Malformed { at, ..malformed }
+            })?;
+            // Perhaps beyond what there is: then this is where to go on.
+            self.scanned = self.scanned.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+            self.is_whole = last;
+        }
+        Ok(self.is_whole)
+    }
 }
 
 /// The rest of a message whose beginning was taken.
@@ -34,6 +71,12 @@ pub(crate) enum Body {
     Exactly(u64),
     /// Everything up to a line with a single dot.
     Dotted(DotPlace),
+    /// Chunks of HTTP.
+    Chunked(Chunked),
+    /// Everything to the end of the connection.
+    UntilEnd,
+    /// So many values of RESP.
+    Resp(u64),
 }
 
 /// What taking a message does to the connection as a whole, if it is forwarded.
@@ -42,11 +85,26 @@ pub(crate) enum Effect {
     None,
     /// Nothing after this can be read.
     Transparent,
+    /// An HTTP request, which will be answered.
+    Request(RequestKind),
+    /// The answer to the oldest one.
+    Response,
+    /// The answer after which this is no HTTP any more.
+    Switch,
+    /// A JSON-RPC request or answer.
+    Rpc,
 }
 
 impl Connection {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, transparent: false, flows: [Flow::default(), Flow::default()] }
+        Self {
+            limit,
+            transparent: false,
+            flows: [Flow::default(), Flow::default()],
+            unanswered: Unanswered::default(),
+            upgraded: false,
+            rpc: None,
+        }
     }
 
     pub(crate) fn flow(&mut self, sender: Sender) -> &mut Flow {

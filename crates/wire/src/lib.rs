@@ -78,12 +78,17 @@ mod body;
 pub mod codec;
 mod connection;
 pub mod error;
+mod frames;
+mod http;
+mod json;
 pub mod reading;
+mod resp;
 pub mod signature;
 pub mod step;
 pub mod table;
 mod text;
 mod value;
+mod websocket;
 
 pub use codec::{Codec, Limits};
 pub use connection::Connection;

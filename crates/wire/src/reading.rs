@@ -25,6 +25,8 @@ pub(crate) enum Mode {
     Usual,
     /// A block: everything until its end is this message.
     Block(MessageId),
+    /// A frame without a tag.
+    Untagged,
 }
 
 impl Reading<'_> {
@@ -65,17 +67,20 @@ impl Readings {
             let mut modes = [None, None];
             for sender in Sender::BOTH {
                 let action = if codec.is_process(sender) { Action::Send } else { Action::Receive };
+                let mut set = |id: MessageId| {
+                    let word = (position * 2 + sender.index()) * words + id.index() / 64;
+                    if let Some(word) = readings.bits.get_mut(word) {
+                        *word |= 1 << (id.index() % 64);
+                    }
+                };
+                // What the monitor is not asked about may come anywhere.
+                codec.asides(sender).for_each(&mut set);
                 let mut merged: Option<Option<Mode>> = None;
                 for &state in states {
                     let labels = machine.transitions(state).iter().filter(|t| t.action == action);
                     let ids: Vec<MessageId> =
                         labels.filter_map(|t| codec.find(sender, vocabulary.label_of(t.message))).collect();
-                    for id in &ids {
-                        let word = (position * 2 + sender.index()) * words + id.index() / 64;
-                        if let Some(word) = readings.bits.get_mut(word) {
-                            *word |= 1 << (id.index() % 64);
-                        }
-                    }
+                    ids.iter().copied().for_each(&mut set);
                     let mode = match codec.mode(&ids) {
                         Ok(mode) => Some(mode),
                         Err(error) => {

@@ -4,6 +4,7 @@
 //! mistake is told with its place and not as “did not match any variant”.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor, value::MapAccessDeserializer};
 
@@ -31,6 +32,24 @@ pub struct Table {
     pub multiline: Option<Sides>,
     /// `text`: what ends a line. Default: LF, with or without CR.
     pub line_end: Option<LineEnd>,
+    /// `json`: where a document ends. Default: with its line.
+    pub framing: Option<Framing>,
+    /// `json`, `websocket`: the JSON pointer to the label. Default: `/type`.
+    pub label: Option<String>,
+    /// `json`, `websocket`: whether this is JSON-RPC 2.0.
+    pub rpc: Option<bool>,
+    /// `http`: what tells which session a message belongs to, `cookie:sid`. Default: its connection.
+    pub session: Option<String>,
+    /// `frames`: where the tag is.
+    pub tag: Option<TagTable>,
+    /// `frames`: where the length is.
+    pub length: Option<LengthTable>,
+    /// `frames`: where the length of a frame without a tag is.
+    pub untagged_length: Option<LengthTable>,
+    /// `frames`: the order of bytes in numbers. Default: big.
+    pub endian: Option<Endian>,
+    /// `websocket`: what its messages are. Default: JSON.
+    pub carries: Option<Carries>,
 }
 
 /// The kinds of codec.
@@ -40,12 +59,28 @@ pub struct Table {
 pub enum Kind {
     /// Lines of text.
     Text,
+    /// JSON documents.
+    Json,
+    /// HTTP/1.1.
+    Http,
+    /// Binary frames with a tag and a length.
+    Frames,
+    /// RESP2 and RESP3, what Redis speaks.
+    Resp,
+    /// WebSocket, after its handshake.
+    #[serde(rename = "websocket")]
+    WebSocket,
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Text => "text",
+            Self::Json => "json",
+            Self::Http => "http",
+            Self::Frames => "frames",
+            Self::Resp => "resp",
+            Self::WebSocket => "websocket",
         })
     }
 }
@@ -111,11 +146,131 @@ pub enum LineEnd {
     Crlf,
 }
 
+/// Where a JSON document ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// With its line.
+    #[default]
+    Lines,
+    /// Where its outermost bracket closes.
+    Stream,
+    /// After as many bytes as a number before it says, in network order.
+    Length(Width),
+    /// After as many bytes as the header `Content-Length` before it says.
+    Headers,
+}
+
+impl<'de> Deserialize<'de> for Framing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)?.as_str() {
+            "lines" => Self::Lines,
+            "stream" => Self::Stream,
+            "headers" => Self::Headers,
+            "length-8" => Self::Length(Width::One),
+            "length-16" => Self::Length(Width::Two),
+            "length-32" => Self::Length(Width::Four),
+            "length-64" => Self::Length(Width::Eight),
+            other => {
+                return Err(D::Error::custom(format_args!(
+                    "`{other}` is no framing: there is `lines`, `stream`, `headers`, `length-8`, `length-16`, \
+                     `length-32`, `length-64`"
+                )));
+            }
+        })
+    }
+}
+
+/// How many bytes a number has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 8 bits.
+    One,
+    /// 16 bits.
+    Two,
+    /// 32 bits.
+    Four,
+    /// 64 bits.
+    Eight,
+}
+
+impl Width {
+    /// As a number.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Width {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u8::deserialize(deserializer)? {
+            1 => Ok(Self::One),
+            2 => Ok(Self::Two),
+            4 => Ok(Self::Four),
+            8 => Ok(Self::Eight),
+            other => Err(D::Error::custom(format_args!("a number has 1, 2, 4 or 8 bytes, not {other}"))),
+        }
+    }
+}
+
+/// Where the tag of a frame is.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TagTable {
+    /// How many bytes come before it.
+    #[serde(default)]
+    pub at: u8,
+    /// How many it has.
+    pub bytes: Width,
+}
+
+/// Where the length of a frame is.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LengthTable {
+    /// How many bytes come before it.
+    #[serde(default)]
+    pub at: u8,
+    /// How many it has.
+    pub bytes: Width,
+    /// From which byte of the frame on it counts. Default: the first after the tag and the length.
+    pub counts_from: Option<u8>,
+}
+
+/// The order of bytes in a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endian {
+    /// The first byte counts most.
+    #[default]
+    Big,
+    /// The first byte counts least.
+    Little,
+}
+
+/// What the messages of a WebSocket are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carries {
+    /// JSON documents.
+    #[default]
+    Json,
+    /// Text with patterns.
+    Text,
+}
+
 /// One message of a table. In TOML a text alone stands for its `pattern`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(remote = "Self", default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct MessageTable {
-    /// `text`: literal text with captures, `MAIL FROM:<{addr}>`.
+    /// `text`: literal text with captures, `MAIL FROM:<{addr}>`. `http`: `GET /items/{id}` or `2xx`. `json`: its label.
+    /// `frames`: its tag. `resp`: a command, or how a reply begins.
     pub pattern: Option<String>,
     /// `text`: a regular expression with named groups.
     pub regex: Option<String>,
@@ -125,6 +280,23 @@ pub struct MessageTable {
     pub body: Option<String>,
     /// `text`: the field that is the message as a whole, its line ends included.
     pub whole: Option<String>,
+    /// `json`: the text at the label's place, if it is not the label of the protocol.
+    pub label: Option<String>,
+    /// `json`, `http`, `resp`: where fields are found.
+    #[serde(deserialize_with = "in_order")]
+    pub fields: Vec<(String, String)>,
+    /// JSON-RPC: the request that it answers.
+    pub answers: Option<String>,
+    /// JSON-RPC: whether it answers with an error.
+    pub error: Option<bool>,
+    /// `frames`: its tag as a number.
+    pub tag: Option<u64>,
+    /// `frames`: what comes after the header, one after the other: `name: cstring`, `code: u32 = 3`.
+    pub layout: Vec<String>,
+    /// `frames`: whether it has no tag.
+    pub untagged: bool,
+    /// `frames`: it is exactly these bytes, without tag or length.
+    pub bare: Option<String>,
     /// What comes after it.
     pub then: Option<Then>,
     /// Whether it is passed on without a step of the monitor.
@@ -167,31 +339,54 @@ impl Table {
                 errors.push(TableError::new(path.iter().copied(), message));
             }
         };
-        expect(&["ignore-case"], self.ignore_case.is_some(), &[Kind::Text]);
-        expect(&["trim"], self.trim.is_some(), &[Kind::Text]);
+        const TEXT: &[Kind] = &[Kind::Text, Kind::WebSocket];
+        const JSON: &[Kind] = &[Kind::Json, Kind::WebSocket];
+        const FRAMES: &[Kind] = &[Kind::Frames];
+        expect(&["ignore-case"], self.ignore_case.is_some(), TEXT);
+        expect(&["trim"], self.trim.is_some(), TEXT);
         expect(&["multiline"], self.multiline.is_some(), &[Kind::Text]);
         expect(&["line-end"], self.line_end.is_some(), &[Kind::Text]);
+        expect(&["framing"], self.framing.is_some(), &[Kind::Json]);
+        expect(&["label"], self.label.is_some(), JSON);
+        expect(&["rpc"], self.rpc.is_some(), JSON);
+        expect(&["session"], self.session.is_some(), &[Kind::Http]);
+        expect(&["tag"], self.tag.is_some(), FRAMES);
+        expect(&["length"], self.length.is_some(), FRAMES);
+        expect(&["untagged-length"], self.untagged_length.is_some(), FRAMES);
+        expect(&["endian"], self.endian.is_some(), FRAMES);
+        expect(&["carries"], self.carries.is_some(), &[Kind::WebSocket]);
         for (name, message) in &self.messages {
             let mut expect = |key, is_set, kinds| expect(&["messages", name, key], is_set, kinds);
-            expect("pattern", message.pattern.is_some(), &[Kind::Text]);
-            expect("regex", message.regex.is_some(), &[Kind::Text]);
+            expect("regex", message.regex.is_some(), TEXT);
             expect("block", message.block.is_some(), &[Kind::Text]);
             expect("body", message.body.is_some(), &[Kind::Text]);
-            expect("whole", message.whole.is_some(), &[Kind::Text]);
+            expect("whole", message.whole.is_some(), TEXT);
+            expect("then", message.then.is_some(), &[Kind::Text, Kind::Frames]);
+            expect("label", message.label.is_some(), JSON);
+            expect("answers", message.answers.is_some(), JSON);
+            expect("error", message.error.is_some(), JSON);
+            let sources = &[Kind::Json, Kind::Http, Kind::Resp, Kind::WebSocket];
+            expect("fields", !message.fields.is_empty(), sources);
+            expect("tag", message.tag.is_some(), FRAMES);
+            expect("layout", !message.layout.is_empty(), FRAMES);
+            expect("untagged", message.untagged, FRAMES);
+            expect("bare", message.bare.is_some(), FRAMES);
         }
         errors
     }
 }
 
 /// The entries of a table in the order in which they are written: of two patterns that match, the first wins.
-fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, MessageTable)>, D::Error> {
-    struct InOrder;
+fn in_order<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, T)>, D::Error> {
+    struct InOrder<T>(PhantomData<T>);
 
-    impl<'de> Visitor<'de> for InOrder {
-        type Value = Vec<(String, MessageTable)>;
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+        type Value = Vec<(String, T)>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a table of messages")
+            f.write_str("a table")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -206,45 +401,30 @@ fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, M
         }
     }
 
-    deserializer.deserialize_map(InOrder)
+    deserializer.deserialize_map(InOrder(PhantomData))
 }
 
 impl<'de> Deserialize<'de> for MessageTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-        struct Written {
-            pattern: Option<String>,
-            regex: Option<String>,
-            block: Option<Block>,
-            body: Option<String>,
-            whole: Option<String>,
-            then: Option<Then>,
-            #[serde(default)]
-            aside: bool,
-            from: Option<Sides>,
-        }
-
-        struct TextOrTable;
-
-        impl<'de> Visitor<'de> for TextOrTable {
-            type Value = MessageTable;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a pattern or a table")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<MessageTable, E> {
-                Ok(MessageTable { pattern: Some(text.to_owned()), ..MessageTable::default() })
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<MessageTable, A::Error> {
-                let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-                let Written { pattern, regex, block, body, whole, then, aside, from } = written;
-                Ok(MessageTable { pattern, regex, block, body, whole, then, aside, from })
-            }
-        }
-
         deserializer.deserialize_any(TextOrTable)
+    }
+}
+
+/// A text alone stands for a pattern.
+struct TextOrTable;
+
+impl<'de> Visitor<'de> for TextOrTable {
+    type Value = MessageTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a pattern or a table")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<MessageTable, E> {
+        Ok(MessageTable { pattern: Some(text.to_owned()), ..MessageTable::default() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<MessageTable, A::Error> {
+        MessageTable::deserialize(MapAccessDeserializer::new(map))
     }
 }

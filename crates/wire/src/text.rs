@@ -4,6 +4,7 @@
 //! pass over the rest of the line (`template`). Regular expressions, where a table has any, are one automaton.
 
 mod regexes;
+mod shape;
 mod template;
 mod trie;
 
@@ -13,13 +14,15 @@ use crate::body::DotPlace;
 use crate::connection::{Body, Connection, Effect, Flow};
 use crate::error::TableError;
 use crate::reading::{Mode, Reading};
-use crate::signature::{Known, MessageId, Sender, Signature};
+use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
-use crate::table::{LineEnd, MessageTable, Table, Then};
-use crate::value::Scalar;
+use crate::table::{LineEnd, Table};
 use regexes::Regexes;
+use shape::Shape;
 use template::Template;
 use trie::Trie;
+
+pub(crate) use template::no_field;
 
 /// The codec.
 #[derive(Debug)]
@@ -40,21 +43,6 @@ struct Lane {
     regexes: Option<Regexes>,
 }
 
-/// What is known of a message besides how to find it.
-#[derive(Clone, Debug)]
-struct Shape {
-    template: Option<Template>,
-    fields: usize,
-    aside: bool,
-    transparent: bool,
-    /// It is a block: with the field it fills, if any.
-    block: Option<Option<(usize, Scalar)>>,
-    /// The field with the number of bytes that follow.
-    body: Option<usize>,
-    /// The field that is the whole message.
-    whole: Option<(usize, Scalar)>,
-}
-
 impl Text {
     pub(crate) fn compile(
         table: &Table,
@@ -67,7 +55,7 @@ impl Text {
         for known in &signature.messages {
             let entry = table.messages.iter().find(|(name, _)| **name == *known.name);
             let shape = match entry {
-                Some((_, message)) => shape(known, message, errors),
+                Some((_, message)) => Shape::compile(known, message, errors),
                 None => {
                     errors.push(
                         TableError::new(
@@ -155,6 +143,19 @@ impl Text {
             Ok((line, bytes)) => self.message(lane, unread, line, bytes, reading, fields),
             Err(step) => step,
         }
+    }
+
+    /// What a line is that came in a frame of its own. The frame's length is the caller's business.
+    pub(crate) fn line<'b>(
+        &self,
+        sender: Sender,
+        line: &'b [u8],
+        reading: Reading<'_>,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        let [client, server] = &self.lanes;
+        let lane = if sender == Sender::Client { client } else { server };
+        self.message(lane, line, line, line.len(), reading, fields)
     }
 
     /// The last line of the message that `unread` begins with, and where the message ends.
@@ -339,92 +340,4 @@ impl Text {
             }
         }
     }
-}
-
-/// Checks one message of the table against the protocol's.
-fn shape(known: &Known, message: &MessageTable, errors: &mut Vec<TableError>) -> Option<Shape> {
-    let before = errors.len();
-    let name = &*known.name;
-    let mut fail = |key: &str, reason: String| errors.push(TableError::new(["messages", name, key], reason));
-    let ways = [message.pattern.is_some(), message.regex.is_some(), message.block.is_some()];
-    if ways.iter().filter(|way| **way).count() != 1 {
-        fail("", "give exactly one of `pattern`, `regex` and `block`".to_owned());
-    }
-    let field = |wanted: &str| known.fields.iter().position(|field| field.name.as_deref() == Some(wanted));
-    let mut shape = Shape {
-        template: None,
-        fields: known.fields.len(),
-        aside: known.aside,
-        transparent: message.then == Some(Then::Transparent),
-        block: None,
-        body: None,
-        whole: None,
-    };
-    let mut filled: Vec<usize> = Vec::new();
-    if let Some(pattern) = &message.pattern {
-        match Template::parse(pattern, &known.fields, known.aside) {
-            Ok(template) => {
-                filled.extend(template.fields());
-                shape.template = Some(template);
-            }
-            Err(reason) => fail("pattern", reason),
-        }
-    }
-    if let Some(regex) = &message.regex {
-        match regexes::groups(regex, &known.fields) {
-            Ok(fields) => filled.extend(fields),
-            Err(reason) => fail("regex", reason),
-        }
-    }
-    if let Some(whole) = &message.whole {
-        match field(whole) {
-            Some(index) => match known.fields.get(index).and_then(|field| Scalar::of(&field.ty)) {
-                Some(scalar @ (Scalar::Text | Scalar::Bytes)) => {
-                    shape.whole = Some((index, scalar));
-                    filled.push(index);
-                }
-                _ => fail("whole", format!("`{whole}` is neither a string nor bytes")),
-            },
-            None => fail("whole", template::no_field(whole, &known.fields)),
-        }
-    }
-    if message.block.is_some() {
-        shape.block = Some(match &*known.fields {
-            [] => None,
-            [only] => match Scalar::of(&only.ty) {
-                Some(scalar @ (Scalar::Text | Scalar::Bytes)) => {
-                    filled.push(0);
-                    Some((0, scalar))
-                }
-                _ => {
-                    fail("block", "the field of a block is a string or bytes".to_owned());
-                    None
-                }
-            },
-            _ => {
-                fail("block", "a block has one field, or none if nobody needs to see it".to_owned());
-                None
-            }
-        });
-    }
-    if let Some(length) = &message.body {
-        match field(length).filter(|index| filled.contains(index)) {
-            Some(index) if known.fields.get(index).and_then(|f| Scalar::of(&f.ty)) == Some(Scalar::Int) => {
-                shape.body = Some(index);
-            }
-            Some(_) => fail("body", format!("`{length}` is not an int")),
-            None => fail("body", template::no_field(length, &known.fields)),
-        }
-    }
-    if errors.len() == before {
-        let missing = (0..known.fields.len()).find(|index| !filled.contains(index));
-        if let Some(missing) = missing {
-            let field = known.fields.get(missing).and_then(|field| field.name.as_deref()).unwrap_or("_");
-            errors.push(TableError::new(
-                ["messages", name],
-                format!("nothing gives the field `{field}` a value"),
-            ));
-        }
-    }
-    (errors.len() == before).then_some(shape)
 }

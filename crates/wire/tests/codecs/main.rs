@@ -2,5 +2,9 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a test may say no")]
 
+mod binary;
+mod http;
+mod json;
 mod support;
 mod text;
+mod websocket;

@@ -46,6 +46,13 @@ impl Proxy {
 
     /// What happens when the pieces arrive one after the other.
     pub(crate) fn run<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
+        let mut said = self.run_with_bytes(pieces);
+        said.retain(|line| !line.starts_with("bytes: "));
+        said
+    }
+
+    /// The same, and how many bytes each message had.
+    fn run_with_bytes<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
         let mut run = Run {
             proxy: self,
             connection: self.codec.connection(Limits { message: 4096 }),
@@ -54,6 +61,7 @@ impl Proxy {
             unread: [Vec::new(), Vec::new()],
             passing: [0, 0],
             done: [false, false],
+            totals: [Vec::new(), Vec::new()],
             said: Vec::new(),
         };
         for (sender, piece) in pieces {
@@ -65,6 +73,7 @@ impl Proxy {
                 }
             }
         }
+        run.said.push(format!("bytes: {:?} {:?}", run.totals[0], run.totals[1]));
         for sender in Sender::BOTH {
             let left = run.unread[sender.index()].len();
             if left > 0 && !run.done[sender.index()] {
@@ -77,18 +86,18 @@ impl Proxy {
     /// Runs `conversation` as it is, cut into two at every place, byte by byte, and cut at random; every time the
     /// same must happen. Returns what.
     pub(crate) fn converse(&self, conversation: &[(Sender, &[u8])]) -> Vec<String> {
-        let expected = self.run(conversation.iter().copied());
+        let expected = self.run_with_bytes(conversation.iter().copied());
         for (index, (sender, bytes)) in conversation.iter().enumerate() {
             for cut in 0..=bytes.len() {
                 let mut pieces = conversation.to_vec();
                 pieces[index] = (*sender, &bytes[..cut]);
                 pieces.insert(index + 1, (*sender, &bytes[cut..]));
-                assert_eq!(self.run(pieces), expected, "cut {index} at {cut}");
+                assert_eq!(self.run_with_bytes(pieces), expected, "cut {index} at {cut}");
             }
         }
         let single =
             conversation.iter().flat_map(|(sender, bytes)| bytes.chunks(1).map(|byte| (*sender, byte)));
-        assert_eq!(self.run(single), expected, "byte by byte");
+        assert_eq!(self.run_with_bytes(single), expected, "byte by byte");
         let mut random = 0x2545_f491_4f6c_dd1d_u64;
         for _ in 0..50 {
             let mut pieces = Vec::new();
@@ -103,9 +112,9 @@ impl Proxy {
                     rest = tail;
                 }
             }
-            assert_eq!(self.run(pieces), expected, "cut at random");
+            assert_eq!(self.run_with_bytes(pieces), expected, "cut at random");
         }
-        expected
+        expected.into_iter().filter(|line| !line.starts_with("bytes: ")).collect()
     }
 }
 
@@ -118,6 +127,8 @@ struct Run<'p> {
     /// How many bytes are part of a body, and still to come.
     passing: [u64; 2],
     done: [bool; 2],
+    /// How many bytes each message had.
+    totals: [Vec<u64>; 2],
     said: Vec<String>,
 }
 
@@ -155,12 +166,14 @@ impl Run<'_> {
             }
             Step::Malformed(malformed) => {
                 self.done[index] = true;
+                // How much of a body had gone on by then depends on how it came.
+                self.totals[index].pop();
                 self.said.push(format!("{sender:?}: malformed: {malformed}"));
             }
             Step::Body { bytes, last } => {
                 self.passing[index] = bytes;
-                if last {
-                    self.said.push(format!("{sender:?}: body ends"));
+                if let Some(total) = self.totals[index].last_mut() {
+                    *total += bytes;
                 }
                 happened = bytes > 0 || last;
             }
@@ -174,8 +187,6 @@ impl Run<'_> {
                 if let Some(session) = message.session {
                     write!(line, " of {}", String::from_utf8_lossy(session)).unwrap();
                 }
-                write!(line, ", {} bytes{}", message.bytes, if message.has_body { " and more" } else { "" })
-                    .unwrap();
                 let verdict = match message.label {
                     _ if message.aside => Verdict::Forward,
                     Label::Known(_) | Label::Unknown(_) => proxy.ahead.judge(
@@ -192,6 +203,7 @@ impl Run<'_> {
                     Verdict::Forward => {
                         happened = true;
                         consumed = message.bytes;
+                        self.totals[index].push(message.bytes as u64);
                         proxy.codec.take(&mut self.connection, sender, message.after, true);
                         self.said.push(line);
                     }

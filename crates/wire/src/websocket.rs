@@ -1,0 +1,211 @@
+//! `websocket`: the messages of a WebSocket (RFC 6455), after its handshake.
+//!
+//! The handshake and control frames are passed on as they are. A message of several fragments is one message, with
+//! whatever control frames come between them; a client's message is unmasked in a copy to be read, and goes on as it
+//! came. Compression is refused: what nobody can read cannot be judged.
+
+use crate::connection::{Connection, Effect, Flow};
+use crate::error::TableError;
+use crate::http::{RequestKind, read_head};
+use crate::json::Documents;
+use crate::reading::Reading;
+use crate::signature::{Sender, Signature};
+use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step, excerpt};
+use crate::table::{Carries, Table};
+use crate::text::Text;
+
+/// The codec.
+#[derive(Debug)]
+pub(crate) enum WebSocket {
+    Json(Documents),
+    Text(Text),
+}
+
+/// A frame's header, read.
+struct Frame {
+    last: bool,
+    opcode: u8,
+    mask: Option<[u8; 4]>,
+    start: usize,
+    end: usize,
+}
+
+impl WebSocket {
+    pub(crate) fn compile(
+        table: &Table,
+        signature: &Signature,
+        errors: &mut Vec<TableError>,
+    ) -> Option<Self> {
+        match table.carries.unwrap_or_default() {
+            Carries::Json => Documents::compile(table, signature, errors).map(Self::Json),
+            Carries::Text => Text::compile(table, signature, errors).map(Self::Text),
+        }
+    }
+
+    pub(crate) fn decode<'b>(
+        &self,
+        connection: &mut Connection,
+        sender: Sender,
+        unread: &'b [u8],
+        reading: Reading<'_>,
+        scratch: &'b Scratch,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        if !connection.upgraded {
+            return handshake(connection, sender, unread);
+        }
+        let (bytes, opcode) = match whole(connection.flow(sender), sender, unread) {
+            Ok(whole) => whole,
+            Err(step) => return step,
+        };
+        if opcode >= 8 {
+            return aside(
+                ["a close", "a ping", "a pong"].get(usize::from(opcode) - 8).unwrap_or(&"control"),
+                bytes,
+            );
+        }
+        let content = content(unread.get(..bytes).unwrap_or_default(), sender, scratch);
+        let step = match self {
+            Self::Json(documents) => documents.message(connection, sender, content, reading, scratch, fields),
+            Self::Text(text) => text.line(sender, content, reading, fields),
+        };
+        match step {
+            Step::Message(message) => Step::Message(Message { bytes, ..message }),
+            step => step,
+        }
+    }
+}
+
+/// A request to become a WebSocket, or the answer.
+fn handshake<'b>(connection: &mut Connection, sender: Sender, unread: &'b [u8]) -> Step<'b> {
+    if sender == Sender::Client && !connection.unanswered.is_open() {
+        return Step::Wait;
+    }
+    let head = match read_head(connection.flow(sender), sender, unread) {
+        Ok(head) => head,
+        Err(step) => return step,
+    };
+    let effect = match (sender, head.line[1]) {
+        (Sender::Client, _)
+            if head.upgrade && !head.chunked && head.length.is_none_or(|length| length == 0) =>
+        {
+            Effect::Request(RequestKind::Upgrade)
+        }
+        (Sender::Client, _) => {
+            return Malformed::new("a request that does not ask for a WebSocket", 0).into();
+        }
+        (Sender::Server, _) if connection.unanswered.is_open() => {
+            return Malformed::new("a response to no request", 0).into();
+        }
+        (Sender::Server, b"101") if head.extensions => {
+            let reason = "an extension that hides messages, such as compression: switch it off at the server";
+            return Malformed::new(reason, 0).into();
+        }
+        (Sender::Server, b"101") => Effect::Switch,
+        // Refused: whatever this is, it is no WebSocket.
+        (Sender::Server, _) => Effect::Transparent,
+    };
+    let label = Label::Unknown(excerpt(if sender == Sender::Client { head.line[0] } else { head.line[1] }));
+    let after = After { effect, ..After::NOTHING };
+    Step::Message(Message { label, bytes: head.bytes, has_body: false, aside: true, session: None, after })
+}
+
+fn aside<'b>(label: &'b str, bytes: usize) -> Step<'b> {
+    let label = Label::Unknown(label);
+    Step::Message(Message {
+        label,
+        bytes,
+        has_body: false,
+        aside: true,
+        session: None,
+        after: After::NOTHING,
+    })
+}
+
+/// The length of the message or control frame that `unread` begins with, and its opcode.
+fn whole<'b>(flow: &mut Flow, sender: Sender, unread: &[u8]) -> Result<(usize, u8), Step<'b>> {
+    loop {
+        let at = flow.anchor;
+        let frame = frame(unread, at, sender)?;
+        // The message that frames before this one have begun.
+        let begun = (at > 0).then(|| unread.first().copied().unwrap_or(0) & 15);
+        match (frame.opcode, begun) {
+            (8.., None) => return Ok((frame.end, frame.opcode)),
+            (8.., Some(_)) => {}
+            (0, None) => return Err(Malformed::new("a continuation of nothing", at).into()),
+            (1 | 2, Some(_)) => return Err(Malformed::new("a message within another", at).into()),
+            (opcode, begun) if frame.last => {
+                // To be found again if it is not taken yet: this frame is the last.
+                return Ok((frame.end, begun.unwrap_or(opcode)));
+            }
+            _ => {}
+        }
+        flow.anchor = frame.end;
+    }
+}
+
+/// The frame at `at`, if it is whole and in order.
+fn frame<'b>(unread: &[u8], at: usize, sender: Sender) -> Result<Frame, Step<'b>> {
+    let wrong = |reason: &'static str| Err(Malformed::new(reason, at).into());
+    let rest = unread.get(at..).unwrap_or_default();
+    let &[first, second, ref rest @ ..] = rest else { return Err(Step::More { at_least: at + 2 }) };
+    let (last, opcode, masked, short) = (first & 0x80 != 0, first & 15, second & 0x80 != 0, second & 0x7f);
+    if first & 0x70 != 0 {
+        return wrong("a frame with reserved bits, perhaps compressed");
+    }
+    if !matches!(opcode, 0..=2 | 8..=10) {
+        return wrong("a frame of an unknown kind");
+    }
+    if opcode >= 8 && (!last || short > 125) {
+        return wrong("a control frame that is fragmented or too long");
+    }
+    if masked != (sender == Sender::Client) {
+        return wrong("a client masks its frames, and a server does not");
+    }
+    let wide = match short {
+        126 => 2,
+        127 => 8,
+        _ => 0,
+    };
+    let header = at + 2 + wide + if masked { 4 } else { 0 };
+    let Some(extended) = rest.get(..wide) else { return Err(Step::More { at_least: header }) };
+    let length = match wide {
+        0 => u64::from(short),
+        _ => extended.iter().fold(0, |length, byte| length << 8 | u64::from(*byte)),
+    };
+    if (wide == 2 && length < 126) || (wide == 8 && length < 1 << 16) {
+        return wrong("a length that is written longer than it has to be");
+    }
+    let mask = match (masked, unread.get(header.saturating_sub(4)..header)) {
+        (false, _) => None,
+        (true, Some(&[a, b, c, d])) => Some([a, b, c, d]),
+        (true, _) => return Err(Step::More { at_least: header }),
+    };
+    let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(header);
+    if end > unread.len() {
+        return Err(Step::More { at_least: end });
+    }
+    Ok(Frame { last, opcode, mask, start: header, end })
+}
+
+/// What the frames of `message` carry, put together.
+fn content<'b>(message: &'b [u8], sender: Sender, scratch: &'b Scratch) -> &'b [u8] {
+    let mut at = 0;
+    let mut whole = bumpalo::collections::Vec::new_in(&scratch.bump);
+    while let Ok(frame) = frame(message, at, sender) {
+        let payload = message.get(frame.start..frame.end).unwrap_or_default();
+        match frame.mask {
+            None if at == 0 && frame.end == message.len() => return payload,
+            _ if frame.opcode >= 8 => {}
+            None => whole.extend_from_slice(payload),
+            Some(mask) => {
+                whole.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask))
+            }
+        }
+        at = frame.end;
+        if at == message.len() {
+            break;
+        }
+    }
+    whole.into_bump_slice()
+}

@@ -1,0 +1,148 @@
+//! JSON documents in every framing, and JSON-RPC.
+
+use referee_wire::Sender::{Client, Server};
+
+use crate::support::{Proxy, compile};
+
+const SHOP: &str = "
+protocol Shop(role client, role server) {
+  rec LOOP {
+    choice at client {
+      Order(item: string, count: int, tags: list<string>) from client to server where count > 0;
+      Placed(id: int) from server to client;
+      continue LOOP;
+    } or {
+      Bye() from client to server;
+    }
+  }
+}";
+
+#[test]
+fn every_split_of_every_framing() {
+    let documents: [(bool, &str); 4] = [
+        (
+            true,
+            r#"{"type":"Order","item":"caf\u00e9 \"x\" \ud83d\ude00","count":2,"tags":["a","b"],"more":{"count":[1,{}]}}"#,
+        ),
+        (false, r#"{"id":7,"type":"Placed"}"#),
+        (true, r#" {"tags":[],"count":1,"item":"é","type":"Order"}"#),
+        (false, r#"{"type":"Placed","id":-8}"#),
+    ];
+    let bye = r#"{"type":"Bye"}"#;
+    type Frame = fn(&str) -> Vec<u8>;
+    let framings: [(&str, Frame); 5] = [
+        ("lines", |text| format!("{text}\r\n").into_bytes()),
+        ("stream", |text| text.as_bytes().to_vec()),
+        ("length-16", |text| [&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()),
+        ("length-64", |text| [&(text.len() as u64).to_be_bytes()[..], text.as_bytes()].concat()),
+        ("headers", |text| format!("Content-Length: {}\r\nX: y\r\n\r\n{text}", text.len()).into_bytes()),
+    ];
+    for (framing, frame) in framings {
+        let proxy = Proxy::new(SHOP, &format!("kind = 'json'\nframing = '{framing}'"));
+        let mut talk: Vec<_> = documents
+            .iter()
+            .map(|(client, text)| (if *client { Client } else { Server }, frame(text)))
+            .collect();
+        talk.push((Client, frame(bye)));
+        let borrowed: Vec<_> = talk.iter().map(|(sender, bytes)| (*sender, &**bytes)).collect();
+        let said = proxy.converse(&borrowed);
+        let said: Vec<&str> = said.iter().map(|line| &**line).collect();
+        assert_eq!(
+            said,
+            [
+                "Client: Order(\"café \\\"x\\\" 😀\", 2, [\"a\", \"b\"])",
+                "Server: Placed(7)",
+                "Client: Order(\"é\", 1, [])",
+                "Server: Placed(-8)",
+                "Client: Bye",
+            ],
+            "{framing}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let proxy = Proxy::new(SHOP, "kind = 'json'");
+    let told = |text: &str| proxy.converse(&[(Client, format!("{text}\n").as_bytes())]).remove(0);
+    for (text, expected) in [
+        ("{\"type\":\"Order\",\"item\":\"x\",\"count\":0,\"tags\":[]}", "Assertion"),
+        ("{\"type\":\"Order\",\"item\":\"x\",\"count\":1.5,\"tags\":[]}", "Type"),
+        ("{\"type\":\"Order\",\"item\":\"x\",\"tags\":[]}", "Malformed"),
+        ("{\"type\":\"Order\",\"item\":\"\\ud800\",\"count\":1,\"tags\":[]}", "Malformed"),
+        ("{\"type\":\"Nope\"}", "Label"),
+        ("{\"type\":\"Placed\",\"id\":1}", "Order"),
+    ] {
+        assert!(told(text).ends_with(expected), "{text}: {}", told(text));
+    }
+    for (text, expected) in [
+        ("{}", "the label is missing"),
+        ("{\"type\":\"Bye\",\"type\":\"Order\"}", "not JSON: a member that is there twice"),
+        ("{\"type\":\"Bye\",\"t\\u0079pe\":\"Order\"}", "not JSON: a member that is there twice"),
+        ("{\"type\":\"Bye\"} x", "not JSON: something after the document"),
+        ("{\"type\":01}", "not JSON: a malformed number"),
+        ("[1,", "not JSON: no JSON value"),
+        ("{\"a\":\"\u{1}\"}", "not JSON: a control character in a string"),
+    ] {
+        assert_eq!(told(text), format!("Client: malformed: {expected}"), "{text}");
+    }
+    let deep = "[".repeat(1000);
+    assert_eq!(told(&deep), "Client: malformed: not JSON: nested deeper than 128 levels");
+    let said = proxy.converse(&[(Client, b"\xff\n")]);
+    assert_eq!(said, ["Client: malformed: not UTF-8"]);
+    let stream = Proxy::new(SHOP, "kind = 'json'\nframing = 'stream'");
+    assert_eq!(stream.converse(&[(Client, b"  7")]), ["Client: malformed: neither an object nor an array"]);
+    let long = Proxy::new(SHOP, "kind = 'json'\nframing = 'length-32'");
+    assert_eq!(
+        long.converse(&[(Client, b"\xff\xff\xff\xff{")]),
+        ["Client: malformed: a message of more than 4096 bytes"]
+    );
+}
+
+const RPC: &str = "
+protocol Calc(role client, role server) {
+  rec LOOP {
+    choice at client {
+      Add(a: int, b: int) from client to server;
+      choice at server { Sum(result: int) from server to client; continue LOOP; }
+      or { NoSum(code: int) from server to client; continue LOOP; }
+    } or {
+      Log(0: string) from client to server;
+      continue LOOP;
+    }
+  }
+}";
+
+#[test]
+fn json_rpc_labels_answers_by_their_requests() {
+    let protocol = RPC.replace("0: string", "string");
+    let table = "kind = 'json'\nrpc = true\n[messages]\nAdd = 'add'\nLog = 'log'\nSum = { answers = 'Add' }\nNoSum = { answers = 'Add', error = true }";
+    let proxy = Proxy::new(&protocol, table);
+    let said = proxy.converse(&[
+        (Client, b"{\"jsonrpc\":\"2.0\",\"method\":\"add\",\"params\":{\"a\":1,\"b\":2},\"id\":\"x\"}\n"),
+        (Server, b"{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":\"x\"}\n"),
+        (Client, b"{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":[\"hi\"]}\n"),
+        (Client, b"{\"jsonrpc\":\"2.0\",\"method\":\"add\",\"params\":{\"a\":1,\"b\":2},\"id\":1}\n"),
+        (Server, b"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"no\"},\"id\":1}\n"),
+        (Client, b"{\"method\":\"add\",\"params\":{\"a\":1,\"b\":2},\"id\":2}\n"),
+        (Server, b"{\"result\":3,\"id\":1}\n"),
+    ]);
+    let said: Vec<&str> = said.iter().map(|line| line.split(", ").next().unwrap()).collect();
+    assert_eq!(said[1..3], ["Server: Sum(3)", "Client: Log(\"hi\")"]);
+    assert_eq!(said[4], "Server: NoSum(-32601)");
+    // The answer to something that was answered before.
+    assert_eq!(said[6], "Server: an answer to no request: Label");
+}
+
+#[test]
+fn mistakes_in_a_table() {
+    let errors = compile(SHOP, "kind = 'json'\nlabel = 'type'").unwrap_err();
+    assert_eq!(errors[0].to_string(), "`label`: `type` is no JSON pointer: it has to begin with `/`");
+    let errors = compile(SHOP, "kind = 'json'\nmessages.Order = { fields = { x = '/x' } }").unwrap_err();
+    assert!(
+        errors[0].to_string().starts_with("`messages.Order.fields.x`: no field is called `x`"),
+        "{errors:?}"
+    );
+    let errors = compile(SHOP, "kind = 'json'\nmultiline = 'server'").unwrap_err();
+    assert_eq!(errors[0].to_string(), "`multiline`: this key is not for codecs of kind `json`");
+}
