@@ -1,6 +1,6 @@
 //! What every target asserts of a text, whatever language it is read as.
 
-use referee_syntax::{Analysis, Content, Language, Lines, parse, print, scr};
+use referee_syntax::{Analysis, Content, Language, Lines, hml, parse, print, scr};
 
 /// No panic, no hang; every place lies inside the text; what can be printed is read back without errors.
 pub fn read(data: &[u8], language: Language) {
@@ -31,12 +31,16 @@ pub fn read(data: &[u8], language: Language) {
             (_, Some(_)) => print::kmc(&local.sessions).ok(),
             _ => None,
         },
+        Content::Properties(file) => Some(hml::print(&file.properties)),
     };
     if let Some(printed) = printed {
         let again = parse(&printed, language);
         assert!(again.is_usable(), "printed as\n{printed}\n{:?}", again.diagnostics);
         if language == Language::Scr {
             assert_eq!(scr::format(&printed).ok().as_deref(), Some(printed.as_str()), "not idempotent");
+        }
+        if let Content::Properties(file) = &again.content {
+            assert_eq!(hml::print(&file.properties), printed, "not idempotent");
         }
     }
 }

@@ -93,6 +93,9 @@ impl Protocol {
                 let machines = system.machines().iter().cloned().map(Some).collect();
                 ("system".to_owned(), Arc::clone(&local.vocabulary), machines, Vec::new(), false)
             }
+            Content::Properties(_) => {
+                return other("protocol", format!("`{file}` holds properties, not a protocol"));
+            }
         };
         let names: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
         let [first, second] = names.as_slice() else {

@@ -208,6 +208,17 @@ codes! {
     rf0714_duplicate_key
     rf0715_no_branches
     rf0716_unknown_party
+    rf0801_unguarded_formula
+    rf0802_no_verdict
+    rf0803_idle_part
+    rf0804_may_grow
+    rf0805_hidden_variable
+    rf0806_unbound_variable
+    rf0807_guard_without_value
+    rf0808_duplicate_property
+    rf0809_bad_key
+    rf0810_not_a_term
+    rf0811_different_field_counts
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

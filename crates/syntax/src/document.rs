@@ -8,6 +8,7 @@ use referee_theory::session::SessionType;
 use referee_theory::{Global, GlobalType, Origin, Role, System, Type, Vocabulary};
 
 use crate::diagnostics::Diagnostic;
+use crate::hml::PropertyFile;
 use crate::language::Language;
 use crate::source::{Origins, Span};
 
@@ -33,6 +34,8 @@ pub enum Content {
     Binary(BinaryProtocol),
     /// One machine per role.
     System(LocalSystem),
+    /// Properties of events.
+    Properties(PropertyFile),
 }
 
 /// A global protocol.
@@ -154,13 +157,14 @@ impl Document {
         self.origins.span(origin)
     }
 
-    /// `global`, `binary` or `system`: the `kind` of the JSON output.
+    /// `global`, `binary`, `system` or `property`: the `kind` of the JSON output.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.content {
             Content::Global(_) => "global",
             Content::Binary(_) => "binary",
             Content::System(_) => "system",
+            Content::Properties(_) => "property",
         }
     }
 }

@@ -17,11 +17,13 @@ pub enum Language {
     Kmc,
     /// KMC's communicating automata: `.fsm`.
     Fsm,
+    /// Properties: Referee's syntax, the plain form, and detectEr's: `.hml`.
+    Hml,
 }
 
 impl Language {
     /// All languages, in the order of the documentation.
-    pub const ALL: [Self; 6] = [Self::Scr, Self::St, Self::Gt, Self::GtJson, Self::Kmc, Self::Fsm];
+    pub const ALL: [Self; 7] = [Self::Scr, Self::St, Self::Gt, Self::GtJson, Self::Kmc, Self::Fsm, Self::Hml];
 
     /// The name used by `--language` and in JSON output.
     #[must_use]
@@ -33,6 +35,7 @@ impl Language {
             Self::GtJson => "gt.json",
             Self::Kmc => "kmc",
             Self::Fsm => "fsm",
+            Self::Hml => "hml",
         }
     }
 
@@ -57,6 +60,7 @@ impl Language {
             "json" => Some(Self::GtJson),
             "kmc" => Some(Self::Kmc),
             "fsm" => Some(Self::Fsm),
+            "hml" => Some(Self::Hml),
             _ => Self::sniff(text),
         }
     }
@@ -85,6 +89,7 @@ impl Language {
             _ if rest.starts_with('=') => Some(Self::St),
             _ if rest.starts_with("->") => Some(Self::Gt),
             "mu" => Some(Self::Gt),
+            "property" | "with" | "max" | "min" => Some(Self::Hml),
             _ => None,
         }
     }

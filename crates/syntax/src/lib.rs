@@ -12,6 +12,7 @@ pub mod document;
 pub mod expr;
 pub mod fsm;
 pub mod gt;
+pub mod hml;
 pub mod ill_formed;
 pub mod kmc;
 pub mod language;
@@ -39,5 +40,6 @@ pub fn parse(text: &str, language: Language) -> Document {
         Language::GtJson => gt::parse_json(text),
         Language::Kmc => kmc::parse(text),
         Language::Fsm => fsm::parse(text),
+        Language::Hml => hml::parse(text),
     }
 }

@@ -41,6 +41,11 @@ impl<'a, N: Copy> Scope<'a, N> {
         self.by_name.get(name).and_then(|nodes| nodes.last().copied())
     }
 
+    /// Which of the definitions in force `name` means, counted from the outside.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.order.iter().rposition(|known| *known == name)
+    }
+
     /// The nearest names, for suggestions.
     pub(crate) fn nearest(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.order.iter().rev().take(MOST_SUGGESTIONS).copied()

@@ -20,10 +20,11 @@
 //!   so that an engine needs to know one kind only.
 //!
 //! Reading order: [`term`] and [`event`] (what is observed), [`pattern`] and [`guard`] (what is asked of it),
-//! [`build`], [`verdict`], [`live`].
+//! [`build`], [`verdict`], [`live`], [`growth`].
 
 pub mod build;
 pub mod event;
+pub mod growth;
 pub mod guard;
 pub mod live;
 pub mod pattern;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub use build::{PropertyBuilder, PropertyError};
 pub use event::{EventKind, EventView, Key};
+pub use growth::Growth;
 pub use guard::Guard;
 pub use live::LiveSlots;
 pub use pattern::{EventPattern, Pattern};

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use referee::syntax::{GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
-use referee::{Content, Language, Severity};
+use referee::{Content, Language, Severity, view};
 
 mod compatibility;
 
@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::input::{self, Input, Read};
 use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
 
-/// Check protocols before anything runs.
+/// Check protocols and properties before anything runs.
 ///
 /// Reports everything that is wrong with each file, with its place and what to do about it. For what is well
 /// formed: are the components that follow it free of deadlocks, orphan messages and unexpected receptions when
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Files or folders; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
+    /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     /// Text for people, or one JSON document for programs.
@@ -178,6 +178,12 @@ fn report(read: &Read, answers: &Answers, renderer: &Renderer) -> String {
         Content::System(system) => {
             text += &format!("{} {name}: system ({})\n", mark(None), roles(&system.vocabulary));
             text += &answers.text(None);
+        }
+        Content::Properties(file) => {
+            for property in &file.properties {
+                text += &format!("{} {name}: property {}\n", mark(None), property.name());
+                text += &format!("  {}\n", styled(SOFT, view::property::summary(property)));
+            }
         }
     }
     text

@@ -5,7 +5,7 @@ use referee::syntax::{Lines, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::theory::expr::Value as Datum;
 use referee::watch::Report;
-use referee::{Content, Diagnostic};
+use referee::{Content, Diagnostic, view};
 use serde_json::{Value, json};
 
 use crate::command::check::Answers;
@@ -40,6 +40,10 @@ pub(crate) fn checked(read: &Read, answers: &Answers) -> Value {
             .collect();
         value["protocols"] = protocols.into();
     }
+    if let Content::Properties(file) = &document.content {
+        value["properties"] =
+            file.properties.iter().map(|property| view::property::to_json(property)).collect();
+    }
     value
 }
 
@@ -51,7 +55,7 @@ fn defined(yes: bool) -> &'static str {
 fn main_protocol(content: &Content) -> Option<&str> {
     match content {
         Content::Global(protocols) => protocols.iter().find(|p| !p.auxiliary)?.name.as_deref(),
-        Content::Binary(_) | Content::System(_) => None,
+        Content::Binary(_) | Content::System(_) | Content::Properties(_) => None,
     }
 }
 
@@ -64,6 +68,7 @@ fn roles(content: &Content) -> Vec<&str> {
         }
         Content::Binary(binary) => role_names(&binary.vocabulary),
         Content::System(system) => role_names(&system.vocabulary),
+        Content::Properties(_) => Vec::new(),
     }
 }
 

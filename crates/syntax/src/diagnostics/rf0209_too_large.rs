@@ -136,3 +136,10 @@ pub fn projection_too_large(span: Span, role: &str) -> Diagnostic {
     CODE.at(span, format!("the machine of `{role}` would have more than a million states"))
         .help(format!("tell `{role}` the outcome of choices earlier"))
 }
+
+/// The property with the variable at `span` has more than `limit` of them.
+#[must_use]
+pub fn too_many_variables(span: Span, limit: usize) -> Diagnostic {
+    CODE.at(span, format!("this property has more than {limit} data variables"))
+        .help("split it into several properties")
+}

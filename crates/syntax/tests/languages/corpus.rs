@@ -20,6 +20,7 @@ fn accept_all(folder: &str, extension: &str, language: Option<Language>, except:
             Content::Global(protocols) => protocols.iter().all(|protocol| protocol.global.is_some()),
             Content::Binary(protocol) => protocol.session.is_some(),
             Content::System(system) => system.system.is_some(),
+            Content::Properties(file) => !file.properties.is_empty(),
         };
         assert!(complete, "{}", path.display());
         accepted += 1;

@@ -11,7 +11,7 @@
 //! | order | `<` …: two numbers, two strings, two bools; else no value | `<` …: Erlang's order of all terms |
 //! | connectives | `&&` <code>&#124;&#124;</code>: an operand that decides does, whatever the others are | `andalso` `orelse`: left to right; `and` `or`: both; `,` and `;` as in Erlang |
 //! | arithmetic | ints and floats mix; `/` of ints is integral | ints and floats mix; `/` is a float; `div`, `rem`; `band`, `bor`, `bxor`, `bsl`, `bsr` are not known |
-//! | atoms | `'ok'` | `ok`, `'ok'` |
+//! | atoms | equal the strings that spell them: `x == "ok"` | `ok`, `'ok'` |
 //! | tuples | none | `{A, B}` |
 //!
 //! Integers are computed with 128 bits; what needs more has no value.

@@ -129,6 +129,7 @@ pub(crate) fn of_file(read: &Read, arguments: &CompatibilityArguments) -> Result
                 ask_about(None, system)?;
             }
         }
+        Content::Properties(_) => {}
     }
     Ok(Answers { all })
 }

@@ -80,6 +80,9 @@ impl Subject {
                     document,
                 })
             }
+            Content::Properties(_) => {
+                bail!("`{}` holds properties, not a protocol; use --view property", read.input.name)
+            }
         })
     }
 

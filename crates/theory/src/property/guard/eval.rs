@@ -168,7 +168,9 @@ impl<'e> Evaluator<'e> {
     fn order(&self, left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
         match (self.dialect, left, right) {
             (Dialect::Erlang, ..) => Some(erlang_order(left, right)),
-            (_, Term::Text(left), Term::Text(right)) => Some(left.cmp(right)),
+            (_, Term::Text(left) | Term::Atom(left), Term::Text(right) | Term::Atom(right)) => {
+                Some(left.cmp(right))
+            }
             (_, Term::Bool(left), Term::Bool(right)) => Some(left.cmp(&right)),
             _ => number_order(left, right),
         }

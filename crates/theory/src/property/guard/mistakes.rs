@@ -155,7 +155,7 @@ impl Checker {
             }
             Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
                 if self.dialect == Dialect::Native {
-                    let ordered = NUMBER.or(TEXT).or(BOOL);
+                    let ordered = NUMBER.or(TEXT).or(ATOM).or(BOOL);
                     let left = self.expect(left, ordered, symbol, "numbers, strings or bools");
                     let same = if left.and(NUMBER).is_empty() { left } else { left.or(NUMBER) };
                     let same = if left.is_empty() { ordered } else { same };

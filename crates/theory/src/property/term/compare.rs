@@ -77,8 +77,8 @@ impl Hash for Term<'_> {
     }
 }
 
-/// Erlang's `==` and the native language's: like equality, but numbers are compared by value, `1` to `1.0` too,
-/// also inside tuples, lists and records.
+/// Erlang's `==` and the native language's: like equality, but numbers are compared by value, `1` to `1.0` too, and an
+/// atom equals the string that spells it, also inside tuples, lists and records.
 #[must_use]
 pub fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
     match (left, right) {
@@ -89,6 +89,7 @@ pub fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
             left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| loosely_equal(l, r))
         }
         (Term::Record(left), Term::Record(right)) => same_members(left, right, loosely_equal),
+        (Term::Atom(left), Term::Text(right)) | (Term::Text(left), Term::Atom(right)) => left == right,
         _ => left == right,
     }
 }

@@ -1,0 +1,65 @@
+//! What there is to say about properties that could be read.
+
+use std::sync::Arc;
+
+use referee_theory::property::{Formula, FormulaId, Growth, Property, Scope};
+
+use crate::diagnostics::Diagnostic;
+use crate::diagnostics::rf0802_no_verdict::no_verdict;
+use crate::diagnostics::rf0803_idle_part::idle_part;
+use crate::diagnostics::rf0804_may_grow::may_grow;
+use crate::diagnostics::rf0807_guard_without_value::guard_without_value;
+use crate::diagnostics::rf0811_different_field_counts::different_field_counts;
+use crate::source::{Origins, Span};
+
+/// Guards that cannot be right, verdicts that cannot be given, parts that do nothing, residuals that may grow.
+pub(super) fn property(property: &Property, origins: &Origins, diagnostics: &mut Vec<Diagnostic>) {
+    let start = match property.scope() {
+        Scope::PerProcess(process) => Some(&process.start),
+        _ => None,
+    };
+    for pattern in property.patterns().iter().chain(start) {
+        let mistakes = pattern.guard.iter().flat_map(|guard| guard.mistakes());
+        diagnostics.extend(mistakes.map(|mistake| guard_without_value(&mistake)));
+    }
+    let Some(polarity) = property.polarity() else {
+        let whole = origins.span(property.node_origin(property.root()));
+        diagnostics.push(no_verdict(whole, property.name()));
+        return;
+    };
+    for node in idle_parts(property) {
+        diagnostics.push(idle_part(origins.span(property.node_origin(node)), polarity));
+    }
+    if let Some(growth) = Growth::of(property) {
+        let kept = origins.span(property.node_origin(growth.kept));
+        let variable = &property.slots()[growth.slot.index()];
+        diagnostics.push(may_grow(kept, origins.span(variable.origin), &variable.name));
+    }
+}
+
+/// The outermost parts that never lead to the verdict of the whole, constants apart.
+fn idle_parts(property: &Property) -> Vec<FormulaId> {
+    let Some(polarity) = property.polarity() else { return Vec::new() };
+    let mut idle = Vec::new();
+    let mut pending = vec![property.root()];
+    while let Some(node) = pending.pop() {
+        let formula = property.node(node);
+        if property.can(node, polarity) {
+            pending.extend(formula.children());
+        } else if !matches!(formula, Formula::True | Formula::False) {
+            idle.push(node);
+        }
+    }
+    idle
+}
+
+/// Labels whose fields are counted differently in different places: one of the counts never matches.
+pub(super) fn field_counts(fields: &mut [(Arc<str>, usize, Span)], diagnostics: &mut Vec<Diagnostic>) {
+    fields.sort_by(|left, right| (&left.0, left.2).cmp(&(&right.0, right.2)));
+    for pair in fields.windows(2) {
+        let [(first_label, first, first_span), (label, count, span)] = pair else { continue };
+        if first_label == label && first != count {
+            diagnostics.push(different_field_counts(*span, *first_span, label, *count, *first));
+        }
+    }
+}

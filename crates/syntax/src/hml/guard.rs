@@ -1,0 +1,433 @@
+//! Guards: the assertion language with the variables of the property, and Erlang's guards.
+
+use std::sync::Arc;
+
+use referee_theory::expr::{Expr, Function, Literal, Node, Operator, TooDeep, UnaryOperator};
+use referee_theory::property::guard::{
+    CompiledPattern, Condition, ConditionNode, Dialect, GuardFunction, GuardOperator,
+};
+use referee_theory::property::{Guard, OwnedTerm, Slot};
+
+use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
+use super::parser::Parser;
+use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
+use crate::diagnostics::rf0303_unknown_function;
+use crate::diagnostics::rf0304_wrong_number_of_arguments::wrong_number_of_arguments;
+use crate::diagnostics::rf0306_bad_pattern::bad_pattern;
+use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
+use crate::diagnostics::rf0806_unbound_variable::unbound_variable;
+use crate::expr::{self, SyntaxError};
+use crate::source::{Span, narrow};
+
+/// `first` and `second`, both of one dialect.
+pub(super) fn both(first: Option<Guard>, second: Guard, cursor: &mut Cursor<'_>) -> Parsed<Option<Guard>> {
+    let Some(first) = first else { return Ok(Some(second)) };
+    let span = Span::from(second.condition.place());
+    let parts = [first.condition, second.condition];
+    let condition = build(ConditionNode::All(parts.into()), span, cursor)?;
+    Ok(Some(Guard { dialect: second.dialect, condition }))
+}
+
+fn build(node: ConditionNode, span: Span, cursor: &mut Cursor<'_>) -> Parsed<Condition> {
+    Condition::new(node, span.into()).map_err(|TooDeep| cursor.report(nested_too_deep(span, MAX_NESTING)))
+}
+
+/// The expression `expr` as a guard; `find` knows the variables, `names` are suggested for others.
+pub(super) fn native(
+    expr: &Expr,
+    find: &dyn Fn(&str) -> Option<Slot>,
+    names: &[&str],
+    cursor: &mut Cursor<'_>,
+) -> Parsed<Guard> {
+    let condition = Lowering { find, names, cursor }.condition(expr)?;
+    Ok(Guard { dialect: Dialect::Native, condition })
+}
+
+struct Lowering<'l, 'a> {
+    find: &'l dyn Fn(&str) -> Option<Slot>,
+    names: &'l [&'l str],
+    cursor: &'l mut Cursor<'a>,
+}
+
+impl Lowering<'_, '_> {
+    fn condition(&mut self, expr: &Expr) -> Parsed<Condition> {
+        let span = Span::from(expr.place());
+        let node = match expr.node() {
+            Node::Literal(literal) => ConditionNode::Constant(match literal {
+                Literal::Bool(value) => OwnedTerm::Bool(*value),
+                Literal::Int(value) => OwnedTerm::Int(*value),
+                Literal::Float(value) => OwnedTerm::Float(value.get()),
+                Literal::String(text) => OwnedTerm::Text(Arc::clone(text)),
+                Literal::Bytes(_) => {
+                    let error =
+                        rf0303_unknown_function::CODE.at(span, "events carry no bytes to compare with");
+                    return Err(self.cursor.report(error.help("write a string instead")));
+                }
+            }),
+            Node::Variable(name) if &**name == "null" => ConditionNode::Constant(OwnedTerm::Null),
+            Node::Variable(name) => match (self.find)(name) {
+                Some(slot) => ConditionNode::Slot(slot),
+                None => return Err(self.cursor.report(unbound_variable(span, name, self.names))),
+            },
+            Node::List(parts) => ConditionNode::List(self.all(parts)?),
+            Node::Unary(UnaryOperator::Not, operand) => {
+                ConditionNode::Not(Box::new(self.condition(operand)?))
+            }
+            Node::Unary(UnaryOperator::Negate, operand) => {
+                ConditionNode::Negate(Box::new(self.condition(operand)?))
+            }
+            Node::Binary(operator, operands) => {
+                let [left, right] = &**operands;
+                let operands = [self.condition(left)?, self.condition(right)?];
+                ConditionNode::Binary(operator_of(*operator), Box::new(operands))
+            }
+            Node::And(parts) => ConditionNode::All(self.all(parts)?),
+            Node::Or(parts) => ConditionNode::Any(self.all(parts)?),
+            Node::Conditional(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                let parts = [self.condition(condition)?, self.condition(then)?, self.condition(otherwise)?];
+                ConditionNode::Conditional(Box::new(parts))
+            }
+            Node::Member(record, field) => {
+                ConditionNode::Member(Box::new(self.condition(record)?), Arc::clone(field))
+            }
+            Node::Index(parts) => {
+                let [container, index] = &**parts;
+                ConditionNode::Index(Box::new([self.condition(container)?, self.condition(index)?]))
+            }
+            Node::Call(Function::Matches, args) => return self.matches(args, span),
+            Node::Call(function, args) => {
+                if !function.arity().admits(args.len()) {
+                    let what = format!("`{}` takes {}", function.name(), function.arity());
+                    return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
+                }
+                ConditionNode::Call(function_of(*function), self.all(args)?)
+            }
+            Node::External { name, args } => match kind_test(name) {
+                Some(function) if args.len() == 1 => ConditionNode::Call(function, self.all(args)?),
+                Some(_) => {
+                    let what = format!("`{name}` takes 1 argument");
+                    return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
+                }
+                None => return Err(no_function(span, name, self.cursor)),
+            },
+        };
+        build(node, span, self.cursor)
+    }
+
+    fn all(&mut self, parts: &[Expr]) -> Parsed<Box<[Condition]>> {
+        parts.iter().map(|part| self.condition(part)).collect()
+    }
+
+    fn matches(&mut self, args: &[Expr], span: Span) -> Parsed<Condition> {
+        let [text, pattern] = args else {
+            return Err(self
+                .cursor
+                .report(wrong_number_of_arguments(span, "`matches` takes a pattern".into())));
+        };
+        let place = Span::from(pattern.place());
+        let Node::Literal(Literal::String(source)) = pattern.node() else {
+            return Err(self.cursor.report(bad_pattern(place, "the pattern is no constant".into())));
+        };
+        let compiled = CompiledPattern::new(source)
+            .map_err(|error| self.cursor.report(bad_pattern(place, error.reason().to_owned())))?;
+        let text = Box::new(self.condition(text)?);
+        build(ConditionNode::Matches(text, compiled), span, self.cursor)
+    }
+}
+
+fn no_function(span: Span, name: &str, cursor: &mut Cursor<'_>) -> Reported {
+    let error = rf0303_unknown_function::CODE.at(span, format!("there is no function `{name}` in guards"));
+    cursor.report(error.help("the guards of properties know built-in functions only"))
+}
+
+fn operator_of(operator: Operator) -> GuardOperator {
+    match operator {
+        Operator::Equal => GuardOperator::Equal,
+        Operator::NotEqual => GuardOperator::NotEqual,
+        Operator::Less => GuardOperator::Less,
+        Operator::LessEqual => GuardOperator::LessEqual,
+        Operator::Greater => GuardOperator::Greater,
+        Operator::GreaterEqual => GuardOperator::GreaterEqual,
+        Operator::In => GuardOperator::In,
+        Operator::Add => GuardOperator::Add,
+        Operator::Subtract => GuardOperator::Subtract,
+        Operator::Multiply => GuardOperator::Multiply,
+        Operator::Divide => GuardOperator::Divide,
+        Operator::Remainder => GuardOperator::Remainder,
+    }
+}
+
+fn function_of(function: Function) -> GuardFunction {
+    match function {
+        // `matches` is compiled, and never comes here.
+        Function::Size | Function::Matches => GuardFunction::Size,
+        Function::StartsWith => GuardFunction::StartsWith,
+        Function::EndsWith => GuardFunction::EndsWith,
+        Function::Contains => GuardFunction::Contains,
+        Function::Int => GuardFunction::Int,
+        Function::Float => GuardFunction::Float,
+        Function::String => GuardFunction::String,
+        Function::Abs => GuardFunction::Abs,
+        Function::Min => GuardFunction::Min,
+        Function::Max => GuardFunction::Max,
+    }
+}
+
+/// The tests of kinds, which both dialects have.
+fn kind_test(name: &str) -> Option<GuardFunction> {
+    Some(match name {
+        "is_atom" => GuardFunction::IsAtom,
+        "is_boolean" => GuardFunction::IsBoolean,
+        "is_integer" => GuardFunction::IsInteger,
+        "is_float" => GuardFunction::IsFloat,
+        "is_number" => GuardFunction::IsNumber,
+        "is_list" => GuardFunction::IsList,
+        "is_tuple" => GuardFunction::IsTuple,
+        "is_pid" => GuardFunction::IsPid,
+        "is_reference" => GuardFunction::IsReference,
+        _ => return None,
+    })
+}
+
+/// Erlang's functions in guards, and how many arguments each takes.
+fn erlang_function(name: &str) -> Option<(GuardFunction, usize)> {
+    Some(match name {
+        "abs" => (GuardFunction::Abs, 1),
+        "length" => (GuardFunction::Length, 1),
+        "tuple_size" => (GuardFunction::TupleSize, 1),
+        "size" => (GuardFunction::Size, 1),
+        "hd" => (GuardFunction::Head, 1),
+        "tl" => (GuardFunction::Tail, 1),
+        "element" => (GuardFunction::Element, 2),
+        "trunc" => (GuardFunction::Int, 1),
+        "round" => (GuardFunction::Round, 1),
+        "float" => (GuardFunction::Float, 1),
+        "min" => (GuardFunction::Min, 2),
+        "max" => (GuardFunction::Max, 2),
+        _ => (kind_test(name)?, 1),
+    })
+}
+
+impl Parser<'_> {
+    pub(super) fn guard_syntax(&mut self, error: &SyntaxError) -> Reported {
+        self.cursor.report(assertion_syntax(error))
+    }
+
+    /// A guard in the assertion language; in parentheses unless it is `open`.
+    pub(super) fn native_guard(&mut self, open: bool) -> Parsed<Guard> {
+        if !open {
+            self.cursor.expect(Token::OpenParen, "`(`, as `>` ends the modality,")?;
+        }
+        let start = self.cursor.span().start as usize;
+        let source = self.cursor.text.get(start..).unwrap_or_default();
+        let (expr, length) = expr::parse_prefix(source, narrow(start), expr::Dialect::Cel)
+            .map_err(|error| self.guard_syntax(&error))?;
+        self.cursor.seek(start + length);
+        if !open {
+            self.cursor.expect(Token::CloseParen, "`)`")?;
+        }
+        let names = self.data_names();
+        let known: Vec<(Arc<str>, Slot)> = expr
+            .free_variables()
+            .into_iter()
+            .filter_map(|name| self.data_slot(&name).map(|slot| (name, slot)))
+            .collect();
+        let find = |name: &str| known.iter().find(|(known, _)| **known == *name).map(|(_, slot)| *slot);
+        native(&expr, &find, &names, &mut self.cursor)
+    }
+
+    /// Erlang's guard: alternatives separated by `;`, each of tests separated by `,`.
+    pub(super) fn erlang_guard(&mut self) -> Parsed<Guard> {
+        let start = self.cursor.span();
+        let mut alternatives = Vec::new();
+        loop {
+            let first = self.cursor.span();
+            let mut tests = vec![self.erlang_expression()?];
+            while self.cursor.eat(Token::Comma) {
+                tests.push(self.erlang_expression()?);
+            }
+            let span = first.to(self.cursor.previous);
+            alternatives.push(build(ConditionNode::All(tests.into()), span, &mut self.cursor)?);
+            if !self.cursor.eat(Token::Semicolon) {
+                break;
+            }
+        }
+        let span = start.to(self.cursor.previous);
+        let condition = build(ConditionNode::Any(alternatives.into()), span, &mut self.cursor)?;
+        Ok(Guard { dialect: Dialect::Erlang, condition })
+    }
+
+    fn erlang_expression(&mut self) -> Parsed<Condition> {
+        self.cursor.enter()?;
+        let expression = self.shortcut("orelse", ConditionNode::OrElse, |parser| {
+            parser.shortcut("andalso", ConditionNode::AndAlso, |parser| parser.operators(0))
+        });
+        self.cursor.leave();
+        expression
+    }
+
+    /// Operands with `word` between them.
+    fn shortcut(
+        &mut self,
+        word: &str,
+        join: fn(Box<[Condition]>) -> ConditionNode,
+        operand: impl Fn(&mut Self) -> Parsed<Condition>,
+    ) -> Parsed<Condition> {
+        let start = self.cursor.span();
+        let mut parts = vec![operand(self)?];
+        while self.cursor.eat_word(word) {
+            parts.push(operand(self)?);
+        }
+        let span = start.to(self.cursor.previous);
+        build(join(parts.into()), span, &mut self.cursor)
+    }
+
+    /// Operators from `level` on: comparisons (0, which do not chain), `++` (1, to the right), sums (2), products (3).
+    fn operators(&mut self, level: u8) -> Parsed<Condition> {
+        if level == 4 {
+            return self.erlang_unary();
+        }
+        let start = self.cursor.span();
+        let mut left = self.operators(level + 1)?;
+        while let Some(operator) = self.infix(level) {
+            self.cursor.bump();
+            let right = if level == 1 {
+                self.cursor.enter()?;
+                let right = self.operators(1);
+                self.cursor.leave();
+                right?
+            } else {
+                self.operators(level + 1)?
+            };
+            let span = start.to(self.cursor.previous);
+            left = build(ConditionNode::Binary(operator, Box::new([left, right])), span, &mut self.cursor)?;
+            if level == 0 {
+                break;
+            }
+        }
+        Ok(left)
+    }
+
+    fn infix(&self, level: u8) -> Option<GuardOperator> {
+        use GuardOperator as Op;
+        let text = match self.cursor.peek() {
+            Token::Operator | Token::Name | Token::Less | Token::Greater => self.cursor.text(),
+            _ => return None,
+        };
+        Some(match (level, text) {
+            (0, "=:=") => Op::Identical,
+            (0, "=/=") => Op::NotIdentical,
+            (0, "==") => Op::Equal,
+            (0, "/=") => Op::NotEqual,
+            (0, "<") => Op::Less,
+            (0, "=<") => Op::LessEqual,
+            (0, ">") => Op::Greater,
+            (0, ">=") => Op::GreaterEqual,
+            (1, "++") => Op::Append,
+            (2, "+") => Op::Add,
+            (2, "-") => Op::Subtract,
+            (2, "or") => Op::StrictOr,
+            (2, "xor") => Op::StrictXor,
+            (3, "*") => Op::Multiply,
+            (3, "/") => Op::FloatDivide,
+            (3, "div") => Op::IntDivide,
+            (3, "rem") => Op::Remainder,
+            (3, "and") => Op::StrictAnd,
+            _ => return None,
+        })
+    }
+
+    fn erlang_unary(&mut self) -> Parsed<Condition> {
+        let start = self.cursor.span();
+        let text = self.cursor.text();
+        let minus = text == "-" && self.cursor.is_at(Token::Operator);
+        if minus || (text == "not" && self.cursor.is_at(Token::Name)) {
+            // A negative number is a constant, so that what is printed is read back.
+            let rest = self.cursor.text.get(start.end as usize..).unwrap_or_default().trim_start();
+            if minus && rest.starts_with(|c: char| c.is_ascii_digit()) {
+                let term = self.erlang_constant()?;
+                let span = start.to(self.cursor.previous);
+                return build(ConditionNode::Constant(term), span, &mut self.cursor);
+            }
+            self.cursor.bump();
+            self.cursor.enter()?;
+            let operand = self.erlang_unary();
+            self.cursor.leave();
+            let operand = Box::new(operand?);
+            let span = start.to(self.cursor.previous);
+            let node = if minus { ConditionNode::Negate(operand) } else { ConditionNode::Not(operand) };
+            return build(node, span, &mut self.cursor);
+        }
+        self.erlang_primary()
+    }
+
+    fn erlang_primary(&mut self) -> Parsed<Condition> {
+        let (text, span) = (self.cursor.text(), self.cursor.span());
+        let node = match self.cursor.peek() {
+            Token::OpenParen => {
+                self.cursor.bump();
+                let inner = self.erlang_expression()?;
+                self.cursor.expect(Token::CloseParen, "`)`")?;
+                return Ok(inner);
+            }
+            Token::OpenBrace => {
+                self.cursor.bump();
+                let parts = self.erlang_expressions(Token::CloseBrace)?;
+                self.cursor.expect(Token::CloseBrace, "`,` or `}`")?;
+                ConditionNode::Tuple(parts)
+            }
+            Token::OpenBracket => {
+                self.cursor.bump();
+                let parts = self.erlang_expressions(Token::CloseBracket)?;
+                self.cursor.expect(Token::CloseBracket, "`,` or `]`")?;
+                ConditionNode::List(parts)
+            }
+            Token::Name => {
+                self.cursor.bump();
+                if self.cursor.eat(Token::OpenParen) {
+                    return self.erlang_call(text, span);
+                }
+                if text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') {
+                    match self.data_slot(text) {
+                        Some(slot) => ConditionNode::Slot(slot),
+                        None => {
+                            let names = self.data_names();
+                            return Err(self.cursor.report(unbound_variable(span, text, &names)));
+                        }
+                    }
+                } else {
+                    ConditionNode::Constant(OwnedTerm::atom(text))
+                }
+            }
+            _ if self.at_erlang_constant() => ConditionNode::Constant(self.erlang_constant()?),
+            _ => return Err(self.cursor.unexpected(&["an expression"])),
+        };
+        build(node, span.to(self.cursor.previous), &mut self.cursor)
+    }
+
+    fn erlang_call(&mut self, name: &str, start: Span) -> Parsed<Condition> {
+        let args = self.erlang_expressions(Token::CloseParen)?;
+        let end = self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+        let span = start.to(end);
+        let Some((function, count)) = erlang_function(name) else {
+            return Err(no_function(start, name, &mut self.cursor));
+        };
+        if args.len() != count {
+            let what = format!("`{name}` takes {count} argument{}", if count == 1 { "" } else { "s" });
+            return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
+        }
+        build(ConditionNode::Call(function, args), span, &mut self.cursor)
+    }
+
+    fn erlang_expressions(&mut self, close: Token) -> Parsed<Box<[Condition]>> {
+        let mut parts = Vec::new();
+        while !self.cursor.is_at(close) {
+            parts.push(self.erlang_expression()?);
+            if !self.cursor.eat(Token::Comma) {
+                break;
+            }
+        }
+        Ok(parts.into())
+    }
+}

@@ -1,0 +1,96 @@
+//! What is wrong, where, and said once.
+
+use referee_syntax::{Language, parse};
+
+/// Each text with the codes it gets, in order.
+const DIAGNOSED: &[(&str, &[&str])] = &[
+    ("", &["RF0004"]),
+    ("[a?b]", &["RF0004"]),
+    ("[a?b]ff ff", &["RF0004"]),
+    ("max X.(X)", &["RF0801"]),
+    ("max X.(max Y.(X and [a?b]Y))", &["RF0801"]),
+    ("[a?b]Y", &["RF0105"]),
+    ("max X.([p!b](X and X))", &["RF0802"]),
+    ("[a?b]<a?c>tt", &["RF0802"]),
+    ("[a?b]ff and <a?c>tt", &["RF0803"]),
+    ("<a?b>tt or [a?c]ff", &["RF0803"]),
+    ("[a?b]ff and tt", &[]),
+    ("[a?V][b!V when V > 1]ff", &[]),
+    ("[a?V][b!V when W > 1]ff", &["RF0806"]),
+    ("[a?V when V > ]ff", &["RF0315"]),
+    ("[a?V when V && 1]ff", &["RF0807"]),
+    ("[a?V when abs(V, V) > 1]ff", &["RF0304"]),
+    ("[a?V when nothing(V)]ff", &["RF0303"]),
+    ("[a?V when V.matches(\"[\")]ff", &["RF0306"]),
+    ("<a?V when V > 1>tt", &["RF0004"]),
+    ("[a?1.0e999]ff", &["RF0810"]),
+    ("[a?'\\q']ff", &["RF0810"]),
+    ("[a?'open]ff", &["RF0003", "RF0004"]),
+    ("property p { [a?b]ff } property p { [a?b]ff }", &["RF0808"]),
+    ("property p { [a?b] } property q { [a?b } property r { [a?b]ff }", &["RF0004", "RF0004"]),
+    ("property p for each \"/~\" { ff }", &["RF0809"]),
+    ("property p { [a -> b : C(x: _, x: _)]ff }", &["RF0313"]),
+    ("property p { [a -> b : C(_)][a -> b : C(_, _)]ff }", &["RF0811"]),
+    ("property p { [a -> b : C(_)][a -> b : C(_, ...)]ff }", &[]),
+    ("max X.([p?V](max Y.([q!V]ff and [p?_]Y)) and [p?_]X)", &["RF0804"]),
+    ("max X.([p?V](max Y.([q!V]ff and [r?_]Y)) and [p?_]X)", &[]),
+    ("max X.([p?V][q!V]X and [p?V][r!V]ff)", &[]),
+    ("with m:f(_) check [{_ ? {C, a}}][{_ : C ! b}]ff.", &["RF0805"]),
+    ("with m:f(_) check [{_ ? {C, C}}][{_ : D ! b when D =:= C}]ff.", &[]),
+    ("with m:f(_) check [{_ ? a}]ff", &["RF0004"]),
+    ("with m:f(A) check [{_ ? a when B =:= A}]ff.", &["RF0806"]),
+    ("with m:f(A) check [{_ ? a when length(A, A) =:= 1}]ff.", &["RF0304"]),
+    ("with m:f(A) check [{_ ? a when self() =:= A}]ff.", &["RF0303"]),
+    ("with m:f(A) check [{_ ? a when length({A}) =:= 1}]ff.", &["RF0807"]),
+];
+
+#[test]
+fn each_mistake_has_its_code_once() {
+    let mut wrong = Vec::new();
+    for (text, expected) in DIAGNOSED {
+        let diagnostics = parse(text, Language::Hml).diagnostics;
+        let found: Vec<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code.id).collect();
+        if found != *expected {
+            let messages: Vec<&str> = diagnostics.iter().map(|diagnostic| &*diagnostic.message).collect();
+            wrong.push(format!("{text}\n  expected {expected:?}, found {found:?}: {messages:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_unguarded_path_is_shown() {
+    let text = "max X.([a?b]ff and (ff or X))";
+    let document = parse(text, Language::Hml);
+    let [diagnostic] = &document.diagnostics[..] else { panic!("{:?}", document.diagnostics) };
+    assert_eq!(&text[diagnostic.span.range()], "X");
+    let places: Vec<&str> = diagnostic.related.iter().map(|(span, _)| &text[span.range()]).collect();
+    assert_eq!(places, ["max X", "[a?b]ff and (ff or X)", "ff or X"]);
+}
+
+#[test]
+fn deep_nesting_is_an_answer() {
+    for opening in ["(", "max X.(", "[a?{", "[a?[", "[a -> b : C((", "[a?V when ((", "[{x: {y: "] {
+        let deep = opening.repeat(100_000);
+        let text = format!("property p {{ {deep} }}");
+        let document = parse(&text, Language::Hml);
+        assert!(!document.is_usable(), "{opening}");
+    }
+    let deep = format!("with m:f(A) when {} 1 check ff.", "(".repeat(100_000));
+    assert!(!parse(&deep, Language::Hml).is_usable());
+    let deep = format!("with m:f(A) when {} A check ff.", "not ".repeat(100_000));
+    assert!(!parse(&deep, Language::Hml).is_usable());
+    let deep = format!("with m:f(A) when {} A check ff.", "A ++ ".repeat(100_000));
+    assert!(!parse(&deep, Language::Hml).is_usable());
+}
+
+#[test]
+fn every_beginning_of_a_text_is_an_answer() {
+    for text in crate::round_trip::ACCEPTED {
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            for diagnostic in parse(&text[..end], Language::Hml).diagnostics {
+                assert!(text.get(diagnostic.span.range()).is_some(), "{}", &text[..end]);
+            }
+        }
+    }
+}
