@@ -1,4 +1,8 @@
-//! What every target asserts of a text, whatever language it is read as.
+//! What the targets share: what every language asserts of a text, and monitors with bytes to drive them.
+
+mod monitors;
+
+pub use monitors::{Bytes, PROTOCOLS, is_compressed, monitors};
 
 use referee_syntax::{Analysis, Content, Language, Lines, hml, parse, print, scr};
 

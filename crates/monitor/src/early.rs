@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 use crate::event::{Channel, Event};
 use crate::monitor::Monitor;
-use crate::policy::{Handling, Policy, Report, Ruling};
+use crate::policy::{Handling, Policy, Ruling};
 use crate::session::Session;
-use crate::verdict::{Fault, FaultKind, NO_EDGE};
+use crate::verdict::{Fault, FaultKind, NO_EDGE, Verdict};
 
 /// The early messages of one session, in the form `T` in which their owner keeps them: bytes, a line, a
 /// decoded value. Empty, it has allocated nothing.
@@ -20,6 +20,10 @@ use crate::verdict::{Fault, FaultKind, NO_EDGE};
 pub struct Early<T> {
     kept: VecDeque<(Channel, T)>,
     limit: usize,
+    /// What those that are kept weigh, and may weigh.
+    weight: usize,
+    weight_limit: usize,
+    weigh: fn(&T) -> usize,
 }
 
 impl<T> Early<T> {
@@ -27,7 +31,28 @@ impl<T> Early<T> {
     /// must not fill the memory.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { kept: VecDeque::new(), limit }
+        Self { kept: VecDeque::new(), limit, weight: 0, weight_limit: usize::MAX, weigh: |_| 0 }
+    }
+
+    /// And never more than `limit` bytes, as `weigh` counts them.
+    #[must_use]
+    pub fn within(self, limit: usize, weigh: fn(&T) -> usize) -> Self {
+        Self { weight_limit: limit, weigh, ..self }
+    }
+
+    fn has_room_for(&self, message: &T) -> bool {
+        self.kept.len() < self.limit && self.weight.saturating_add((self.weigh)(message)) <= self.weight_limit
+    }
+
+    fn push(&mut self, channel: Channel, message: T) {
+        self.weight = self.weight.saturating_add((self.weigh)(&message));
+        self.kept.push_back((channel, message));
+    }
+
+    fn remove(&mut self, at: usize) -> Option<T> {
+        let (_, message) = self.kept.remove(at)?;
+        self.weight = self.weight.saturating_sub((self.weigh)(&message));
+        Some(message)
     }
 
     /// How many there are.
@@ -81,11 +106,13 @@ impl Monitor {
                 ruled(session, message, ruling);
                 self.offer_again(policy, session, early, lend, ruled);
             }
-            _ if early.kept.len() < early.limit => early.kept.push_back((channel, message)),
+            _ if early.has_room_for(&message) => early.push(channel, message),
             _ => {
                 let fault = Fault { kind: FaultKind::TooManyEarly, state: session.state, edge: NO_EDGE };
-                let ruling = policy.rule(session, crate::verdict::Verdict::Fault(fault));
-                ruled(session, message, Ruling { report: Some(Report::Fault(fault)), ..ruling });
+                let ruling = policy.rule(session, Verdict::Fault(fault));
+                // Nothing is judged any more: those that waited go on, or are closed, before this one.
+                self.offer_again(policy, session, early, lend, ruled);
+                ruled(session, message, ruling);
             }
         }
     }
@@ -108,7 +135,7 @@ impl Monitor {
             }
             match ruling {
                 Some(ruling) if ruling.handling != Handling::Keep => {
-                    if let Some((_, message)) = early.kept.remove(at) {
+                    if let Some(message) = early.remove(at) {
                         ruled(session, message, ruling);
                     }
                     at = 0;

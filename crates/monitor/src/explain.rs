@@ -222,6 +222,31 @@ impl Monitor {
     }
 }
 
+/// One sentence: `validName(uname)` has no value: …
+impl fmt::Display for FaultExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            FaultKind::TooManyEarly => f.write_str("too many messages came before their turn"),
+            FaultKind::UnnamedPeer => f.write_str("the message does not say for which peer it is"),
+            FaultKind::Predicate => match &self.assertion {
+                Some(AssertionFailure { failing, error: Some(error), values, .. }) => {
+                    write!(f, "`{failing}` has no value: {error}")?;
+                    write_values(f, values, "; ")
+                }
+                // Asked again, it answered.
+                _ => f.write_str("an external predicate gave no answer"),
+            },
+        }
+    }
+}
+
+fn write_values(f: &mut fmt::Formatter<'_>, values: &[(Arc<str>, Value)], first: &str) -> fmt::Result {
+    for (i, (name, value)) in values.iter().enumerate() {
+        write!(f, "{}`{name}` is {value}", if i == 0 { first } else { ", " })?;
+    }
+    Ok(())
+}
+
 fn count(fields: usize) -> String {
     format!("{fields} field{}", if fields == 1 { "" } else { "s" })
 }
@@ -275,9 +300,6 @@ impl AssertionFailure {
             Some(error) => write!(f, ", for which `{}` has no value: {error}", self.failing)?,
             None => write!(f, ", for which `{}` does not hold", self.failing)?,
         }
-        for (i, (name, value)) in self.values.iter().enumerate() {
-            write!(f, "{}`{name}` is {value}", if i == 0 { ": " } else { ", " })?;
-        }
-        Ok(())
+        write_values(f, &self.values, ": ")
     }
 }

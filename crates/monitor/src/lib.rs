@@ -49,6 +49,7 @@ pub mod explain;
 mod labels;
 mod layout;
 pub mod monitor;
+pub mod multiparty;
 mod outlook;
 pub mod policy;
 pub mod registry;

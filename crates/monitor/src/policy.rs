@@ -10,8 +10,10 @@
 //! stands for itself. Under *observe* the sides may have gone on from the wrong message while the monitor has
 //! not, so from the second violation on the first may be the cause of all; they are counted and flagged.
 //!
-//! A fault is treated like a violation as far as the message is concerned, but blames nobody, does not taint
-//! and is not counted. An early message ([`Verdict::Early`]) is to be kept and offered again.
+//! A fault blames nobody and is not counted. But from then on the monitor does not know where the sides are, and
+//! to judge what follows would blame the innocent: *halt* and *drop* close the session, *observe* forwards the
+//! message and all that follow without judging them; the session is *lost*. An early message
+//! ([`Verdict::Early`]) is to be kept and offered again.
 
 use crate::event::{Event, Party};
 use crate::monitor::Monitor;
@@ -71,8 +73,8 @@ impl Monitor {
     /// Steps over `event` and applies `policy` to the verdict.
     #[inline]
     pub fn supervise(&self, policy: Policy, session: &mut Session, event: &Event<'_>) -> Ruling {
-        if session.is_halted() {
-            return Ruling { handling: Handling::Close, report: None };
+        if let Some(ruling) = settled(session) {
+            return ruling;
         }
         let verdict = self.step(session, event);
         policy.rule(session, verdict)
@@ -80,11 +82,21 @@ impl Monitor {
 
     /// Takes note of the end of `who` and applies `policy` to the verdict.
     pub fn supervise_end(&self, policy: Policy, session: &mut Session, who: Party) -> Ruling {
-        if session.is_halted() {
-            return Ruling { handling: Handling::Close, report: None };
+        if let Some(ruling) = settled(session) {
+            return ruling;
         }
         let verdict = self.end(session, who);
         policy.rule(session, verdict)
+    }
+}
+
+/// What to do with whatever comes in a session that is no longer judged.
+#[inline]
+fn settled(session: &Session) -> Option<Ruling> {
+    match session.mark {
+        Mark::Clean | Mark::Tainted => None,
+        Mark::Halted => Some(Ruling { handling: Handling::Close, report: None }),
+        Mark::Lost => Some(Ruling { handling: Handling::Forward, report: None }),
     }
 }
 
@@ -96,7 +108,7 @@ impl Policy {
             Verdict::Forward => Ruling { handling: Handling::Forward, report: None },
             Verdict::Early => Ruling { handling: Handling::Keep, report: None },
             Verdict::Violation(violation) => self.rule_on(session, violation),
-            Verdict::Fault(fault) => Ruling { handling: self.handling(), report: Some(Report::Fault(fault)) },
+            Verdict::Fault(fault) => self.rule_on_fault(session, fault),
         }
     }
 
@@ -111,6 +123,16 @@ impl Policy {
         }
         let report = Some(Report::Violation { violation, consequence });
         Ruling { handling: self.handling(), report }
+    }
+
+    #[cold]
+    fn rule_on_fault(self, session: &mut Session, fault: Fault) -> Ruling {
+        let (mark, handling) = match self {
+            Self::Halt | Self::Drop => (Mark::Halted, Handling::Close),
+            Self::Observe => (Mark::Lost, Handling::Forward),
+        };
+        session.mark = mark;
+        Ruling { handling, report: Some(Report::Fault(fault)) }
     }
 
     fn handling(self) -> Handling {

@@ -61,8 +61,10 @@ pub(crate) enum Mark {
     Clean,
     /// A violation was let through: the session may no longer be where the sides are.
     Tainted,
-    /// A violation ended it.
+    /// A violation or a fault ended it.
     Halted,
+    /// A fault was let through: nothing can be said about it any more.
+    Lost,
 }
 
 /// What does not fit into the session itself.
@@ -130,10 +132,16 @@ impl Session {
         self.mark == Mark::Tainted
     }
 
-    /// Whether a violation ended it ([`Policy::Halt`](crate::Policy)).
+    /// Whether a violation ([`Policy::Halt`](crate::Policy)) or a fault ended it.
     #[must_use]
     pub fn is_halted(&self) -> bool {
         self.mark == Mark::Halted
+    }
+
+    /// Whether a fault was let through ([`Policy::Observe`](crate::Policy)), so that it is no longer judged.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.mark == Mark::Lost
     }
 
     /// The bytes it has allocated.

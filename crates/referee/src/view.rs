@@ -4,6 +4,7 @@ pub mod global;
 pub mod local;
 pub mod machine;
 pub mod monitor;
+pub mod multiparty;
 pub mod property;
 pub mod relative;
 pub mod sequence;

@@ -223,3 +223,49 @@ fn an_assertion_that_one_side_cannot_check_does_not_separate_the_sides() {
     assert_eq!(status(&output), 0, "{}", stdout(&output));
     assert_eq!(json(&output)["compatibility"]["verdict"], "safe");
 }
+
+const AUTHORISATION: &str =
+    "mu X . s -> c (login . c -> a (pwd . c -> a <str> . a -> s (succ . a -> s <bool> . X)), quit . end)";
+
+/// RV'23, Example 11: no classic projection, but monitors, whose network is safe.
+#[test]
+fn the_authorisation_protocol_is_run_by_monitors() {
+    let output = referee(&["check", "-", "--language", "gt", "--format", "json"], AUTHORISATION);
+    assert_eq!(status(&output), 0);
+    let answer = json(&output);
+    assert!(answer["compatibility"].is_null());
+    assert_eq!(answer["monitors"]["verdict"], "safe");
+    assert_eq!(answer["monitors"]["follows"], serde_json::json!([]));
+    let output =
+        referee(&["show", "-", "--language", "gt", "--view", "monitor", "--role", "c"], AUTHORISATION);
+    let expected =
+        "c = mu X.c?s{login<>.c!{a}(login).c!a{pwd<string>.c!{}(pwd).X}, quit<>.c!{a}(quit).end}\n";
+    assert_eq!(stdout(&output), expected);
+    for format in ["json", "dot", "mermaid", "svg"] {
+        let call = ["show", "-", "--language", "gt", "--view", "monitor", "--role", "a", "--format", format];
+        let output = referee(&call, AUTHORISATION);
+        assert_eq!(status(&output), 0, "{format}");
+        assert!(stdout(&output).contains("login"), "{format}");
+    }
+    let call = ["show", "-", "--language", "gt", "--view", "monitor", "--monitor", "session", "--role", "c"];
+    assert!(stdout(&referee(&call, AUTHORISATION)).contains("noE"), "the session monitor of c");
+}
+
+/// Every pair does the same in both branches, so `t` learns of nothing; only one order works.
+#[test]
+fn a_network_that_would_deadlock_is_repaired_or_refused() {
+    let four = "s -> r (1 . r -> p (a . p -> t (c . t -> r (b . end))), 2 . t -> r (b . r -> p (a . p -> t (c . end))))";
+    let output = referee(&["check", "-", "--language", "gt", "--format", "json"], four);
+    assert_eq!(status(&output), 0);
+    let followed = &json(&output)["monitors"]["follows"];
+    assert_eq!(*followed, serde_json::json!([{"role": "t", "label": "2", "line": 1}]));
+    let five =
+        "s -> r (1 . r -> p (a . p -> t (c . t -> r (b . t -> r (d . r -> u (f . u -> t (e . end)))))),
+        2 . t -> r (b . r -> p (a . p -> t (c . r -> u (f . u -> t (e . t -> r (d . end)))))))";
+    let output = referee(&["check", "-", "--language", "gt", "--format", "json"], five);
+    assert_eq!(status(&output), 1);
+    let answer = json(&output);
+    assert_eq!(answer["monitors"]["verdict"], "unsafe");
+    assert_eq!(answer["monitors"]["witness"]["property"], "progress");
+    assert_eq!(answer["well_formed"], true);
+}

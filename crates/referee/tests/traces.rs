@@ -23,7 +23,7 @@ fn traces() -> Vec<PathBuf> {
 #[test]
 fn traces_are_judged_as_recorded_beside_them() {
     let traces = traces();
-    assert!(traces.len() >= 17, "only {} traces", traces.len());
+    assert!(traces.len() >= 33, "only {} traces", traces.len());
     for trace in traces {
         let recorded = trace.with_extension("txt");
         let text =

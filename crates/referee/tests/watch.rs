@@ -192,6 +192,58 @@ fn external_predicates_are_named() {
         text.contains("`validName(string): bool`") && text.contains("`validToken(string, string): bool`"),
         "{text}"
     );
+    assert!(text.contains("--functions"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_functions_is_the_configurations_fault() {
+    const ASSERTED: &str = "../../examples/auth/auth.scr";
+    const WASM: &str = "../../examples/auth/auth.wasm";
+    let watch = |arguments: &[&str], input: &str| {
+        let output = referee(&[&["--protocol", ASSERTED, "--format", "json"], arguments].concat(), input);
+        (status(&output), stdout(&output), stderr(&output))
+    };
+    let session = |key: &str| {
+        event(key, "client", "server", "Auth", &json!({"uname": "bob", "pwd": "x"}))
+            + &event(key, "server", "client", "Succ", &json!({"tok": "bob-1"}))
+    };
+    assert_eq!(watch(&["--functions", WASM], &session("1")), (0, String::new(), String::new()));
+    // Before anything is read.
+    let other = protocol("other.wasm", "\0asm\u{1}\0\0\0");
+    let text = protocol("text.wat", "(module)");
+    for (arguments, why) in [
+        (&["--functions", "/no/such.wasm"][..], "/no/such.wasm"),
+        (&["--functions", text.to_str().unwrap()], "is not a WebAssembly module"),
+        (&["--functions", other.to_str().unwrap()], "external functions that nobody defines"),
+        (&["--functions", WASM, "--functions", WASM], "is also defined by"),
+        (&["--functions", WASM, "--functions-memory", "1000"], "it does not start"),
+    ] {
+        let (status, out, err) = watch(arguments, &session("1"));
+        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(why), "{arguments:?}: {err}");
+    }
+    // While it is read: nobody is blamed, not even for what follows; another session is judged.
+    let late = event("2", "client", "server", "Rvk", &json!({"rvkTok": "x"}));
+    let wrong = event("3", "client", "server", "Put", &json!({}));
+    let (status, out, err) =
+        watch(&["--functions", WASM, "--functions-fuel", "20"], &(session("2") + &late + &wrong));
+    assert_eq!(status, 2, "{err}");
+    assert!(out.contains(r#""session":"3""#) && !out.contains(r#""session":"2""#), "{out}");
+    assert!(err.contains("-:1: not judged, session 2, event 0: `validName(uname)` has no value"), "{err}");
+    assert!(err.contains("within 20 units of fuel") && err.contains("--functions-fuel"), "{err}");
+    for file in [other, text] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn what_is_compressed_is_not_followed() {
+    let file = protocol("events.jsonl.gz", "\u{1f}");
+    std::fs::write(&file, [0x1f, 0x8b, 8, 0]).unwrap();
+    let output = referee(&["--protocol", AUTH, "--follow", file.to_str().unwrap()], "");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("a compressed file cannot be followed"), "{}", stderr(&output));
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

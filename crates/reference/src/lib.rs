@@ -12,6 +12,7 @@ pub mod automaton;
 pub mod global;
 pub mod kmc;
 pub mod local;
+pub mod relamon;
 pub mod relative;
 pub mod session;
 pub mod stmonitor;

@@ -89,6 +89,8 @@ pub struct RelativeType {
     /// What the text calls the variables of definitions.
     names: FxHashMap<RelativeId, Arc<str>>,
     locations: Vec<SmallVec<[NodeId; 2]>>,
+    /// The projection of each node of the global type.
+    projected: Vec<RelativeId>,
     root: RelativeId,
 }
 
@@ -127,6 +129,13 @@ impl RelativeType {
     #[must_use]
     pub fn locations(&self, node: RelativeId) -> &[NodeId] {
         &self.locations[node.index()]
+    }
+
+    /// The projection of `node` of the global type: comparing two is comparing what the pair does there, as
+    /// Definition 8 asks.
+    #[must_use]
+    pub fn of(&self, node: NodeId) -> RelativeId {
+        self.projected[node.index()]
     }
 
     /// Whether the pair has nothing to do with each other.

@@ -10,6 +10,8 @@ use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
 const MOST_EARLY: usize = 1024;
+/// And how many bytes of lines.
+const MOST_EARLY_BYTES: usize = 1 << 20;
 
 /// What few sessions have.
 pub(crate) struct Extra {
@@ -20,7 +22,8 @@ pub(crate) struct Extra {
 
 impl Default for Extra {
     fn default() -> Self {
-        Self { early: Early::new(MOST_EARLY), history: VecDeque::new() }
+        let early = Early::new(MOST_EARLY).within(MOST_EARLY_BYTES, |kept: &Kept| kept.text.len());
+        Self { early, history: VecDeque::new() }
     }
 }
 

@@ -33,6 +33,6 @@ pub mod shape;
 pub use error::WatchError;
 pub use input::Input;
 pub use options::{EventsFormat, Options};
-pub use report::{Counts, Notice, Observer, Place, Progress, Ranking, Report, Step, Summary};
+pub use report::{Counts, Notice, Observer, Place, Progress, Ranking, Report, Step, Summary, Unanswered};
 pub use run::watch;
 pub use shape::{BadPointer, Pointer, Shape};

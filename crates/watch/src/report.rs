@@ -45,6 +45,22 @@ pub struct Report {
     pub before: u64,
 }
 
+/// A message that could not be judged, because an external predicate gave no answer. Nobody is blamed, and
+/// nothing more is said about its session.
+#[derive(Clone, Debug)]
+pub struct Unanswered {
+    /// The key of the session; `None` if its events have none.
+    pub session: Option<String>,
+    /// Which event of the session it is, counted from 0.
+    pub event: u64,
+    /// Which predicate, called with what, and why there is no answer.
+    pub sentence: String,
+    /// The place of the message in the protocol's text.
+    pub origin: Origin,
+    /// Where the event was read.
+    pub place: Place,
+}
+
 /// A line of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -72,6 +88,8 @@ pub enum Notice {
     Violation(Box<Report>),
     /// A line that is no event, and why.
     Malformed(Place, String),
+    /// The monitor's configuration is wrong.
+    Unanswered(Box<Unanswered>),
 }
 
 /// Who is told, in the order of the input.
@@ -105,7 +123,7 @@ pub struct Counts {
     pub events: u64,
     /// Events among them that do not concern the role under scrutiny.
     pub ignored: u64,
-    /// Events among them that nothing could be said about, because their session had been evicted.
+    /// Events among them that nothing could be said about, because their session had been evicted or set aside.
     pub unjudged: u64,
     /// Sessions that were started.
     pub sessions: u64,
@@ -113,6 +131,8 @@ pub struct Counts {
     pub ended: u64,
     /// Sessions that were evicted.
     pub evicted: u64,
+    /// Sessions that were set aside, because an external predicate gave no answer.
+    pub unanswered: u64,
     /// Sessions with a violation.
     pub violated: u64,
     /// Violations after the first of a session.
@@ -135,6 +155,7 @@ impl Counts {
         self.sessions += other.sessions;
         self.ended += other.ended;
         self.evicted += other.evicted;
+        self.unanswered += other.unanswered;
         self.violated += other.violated;
         self.consequences += other.consequences;
         self.malformed += other.malformed;
@@ -176,6 +197,8 @@ impl Summary {
 
 /// How many different names are counted: events can name anything, and memory is bounded.
 const MOST: usize = 1024;
+/// And how many characters of each are kept.
+const LONGEST: usize = 128;
 
 /// How often something was named.
 #[derive(Clone, Debug, Default)]
@@ -186,6 +209,8 @@ pub struct Ranking {
 
 impl Ranking {
     fn count(&mut self, name: &str) {
+        let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(at, _)| at);
+        let name = name.get(..end).unwrap_or(name);
         if let Some(count) = self.counts.get_mut(name) {
             *count += 1;
         } else if self.counts.len() < MOST {

@@ -23,6 +23,7 @@ const SYNTAX: &str = "referee-syntax";
 const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
+const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const WIRE: &str = "referee-wire";
 const GUARD: &str = "referee-guard";
@@ -38,14 +39,15 @@ const RULES: &[Rule] = &[
     Rule { name: DRAW, pure: true, uses: &[], tests_use: &[] },
     Rule { name: SYNTAX, pure: true, uses: &[THEORY, DRAW], tests_use: &[] },
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
-    Rule { name: MONITOR, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
+    Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: GUARD, pure: false, uses: &[THEORY, SYNTAX, MONITOR, WIRE], tests_use: &[] },
     Rule {
         name: "referee",
         pure: false,
-        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, WATCH, WIRE, GUARD],
+        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, FUNCTIONS, WATCH, WIRE, GUARD],
         tests_use: &[],
     },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },

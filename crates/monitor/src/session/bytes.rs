@@ -53,6 +53,7 @@ impl Monitor {
             Mark::Clean => 0,
             Mark::Tainted => 1,
             Mark::Halted => 2,
+            Mark::Lost => 3,
         });
         bytes.extend(session.violations.to_le_bytes());
         bytes.extend(session.events.to_le_bytes());
@@ -144,6 +145,7 @@ impl<'a> Reader<'a> {
             0 => Mark::Clean,
             1 => Mark::Tainted,
             2 => Mark::Halted,
+            3 => Mark::Lost,
             _ => return None,
         };
         session.violations = self.array().map(u16::from_le_bytes)?;

@@ -1,6 +1,6 @@
 //! One role of a protocol with several peers: channels are independent, and nobody is blamed for that.
 
-use referee_monitor::{FaultKind, Kind, Party, Side, Verdict};
+use referee_monitor::{FaultKind, Handling, Kind, Party, Policy, Ruling, Side, Verdict};
 
 use crate::support::{event, kind, monitor};
 
@@ -149,12 +149,11 @@ fn every_interleaving_of_the_channels_is_put_in_order() {
         // The process acts when it has heard what comes before: here, at the end.
         messages.push(("a", "Go"));
         for message in messages {
-            let policy = referee_monitor::Policy::Halt;
-            let mut ruled =
-                |_: &_, message: (&'static str, &'static str), ruling: referee_monitor::Ruling| {
-                    assert_eq!(ruling.report, None, "{message:?}");
-                    forwarded.push(message.1);
-                };
+            let policy = Policy::Halt;
+            let mut ruled = |_: &_, message: (&'static str, &'static str), ruling: Ruling| {
+                assert_eq!(ruling.report, None, "{message:?}");
+                forwarded.push(message.1);
+            };
             monitor.supervise_in_order(policy, &mut session, &mut early, message, &lend, &mut ruled);
         }
         assert_eq!(forwarded, ["B1", "C1", "D1", "B2", "C2", "Go", "D2"]);
@@ -167,18 +166,28 @@ fn every_interleaving_of_the_channels_is_put_in_order() {
 fn no_more_than_the_limit_is_kept() {
     let text = "protocol Flood(role a, role b, role c) { rec X { One() from b to a; Two() from c to a; continue X; } }";
     let monitor = monitor(text, "a");
-    let mut session = monitor.session();
-    let mut early = referee_monitor::Early::new(3);
-    let lend = |(): &(), look: &mut dyn FnMut(&referee_monitor::Event<'_>)| {
+    let lend = |_: &usize, look: &mut dyn FnMut(&referee_monitor::Event<'_>)| {
         look(&event(&monitor, ("c", "a"), "Two", &[]));
     };
-    let mut faults = 0;
-    for _ in 0..10 {
-        let policy = referee_monitor::Policy::Drop;
-        monitor.supervise_in_order(policy, &mut session, &mut early, (), &lend, &mut |_, (), ruling| {
-            assert!(matches!(ruling.report, Some(referee_monitor::Report::Fault(_))));
-            faults += 1;
-        });
+    let by_number = || referee_monitor::Early::new(3);
+    let by_weight = || referee_monitor::Early::new(100).within(6, |weight: &usize| *weight);
+    for (policy, handling) in [(Policy::Drop, Handling::Close), (Policy::Observe, Handling::Forward)] {
+        // 1 + 2 + 3 weigh 6: the fourth is too much for either.
+        for mut early in [by_number(), by_weight()] {
+            let mut session = monitor.session();
+            let mut seen = Vec::new();
+            for message in 1..=5 {
+                let before = early.len();
+                let mut ruled = |_: &_, message: usize, ruling: Ruling| {
+                    assert_eq!(ruling.handling, handling);
+                    seen.push((message, ruling.report.is_some()));
+                };
+                monitor.supervise_in_order(policy, &mut session, &mut early, message, &lend, &mut ruled);
+                assert_eq!(early.len(), if message <= 3 { before + 1 } else { 0 });
+            }
+            // Those that waited go first, and what comes later is not judged.
+            assert_eq!(seen, [(1, false), (2, false), (3, false), (4, true), (5, false)], "{policy:?}");
+            assert_eq!(session.violations(), 0);
+        }
     }
-    assert_eq!((early.len(), faults, session.violations()), (3, 7, 0));
 }

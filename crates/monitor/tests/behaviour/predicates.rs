@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use referee_monitor::{
-    Argument, Event, FaultKind, FieldValue, Kind, Monitor, Party, Payload, Registry, SynthesisProblem,
-    Verdict,
+    Argument, Event, FaultKind, FieldValue, Handling, Kind, Monitor, Party, Payload, Policy, Registry,
+    Report, Ruling, SynthesisProblem, Verdict,
 };
 use referee_theory::expr::{Signature, Value};
 use referee_theory::{Machine, Type, Vocabulary};
@@ -60,6 +60,11 @@ fn predicates_decide_and_fail() {
         let Verdict::Fault(fault) = monitor.step(&mut session, &event) else { panic!() };
         assert_eq!(fault.kind, FaultKind::Predicate);
         let explanation = monitor.explain_fault(&session, &fault, &event);
+        let sentence = explanation.to_string();
+        assert!(
+            sentence.starts_with(&format!("`util.validateUname(uname)` has no value: {reason}; ")),
+            "{sentence}"
+        );
         assert_eq!(explanation.assertion.unwrap().error.as_deref(), Some(reason));
     }
     assert_eq!(monitor.step(&mut session, &auth(&good)), Verdict::Forward);
@@ -69,6 +74,34 @@ fn predicates_decide_and_fail() {
     let right = [s("for bob")];
     let succ = Event::new(e, p, "Succ", Payload::Positional(&right));
     assert_eq!(monitor.step(&mut session, &succ), Verdict::Forward);
+}
+
+/// The sides have gone on from a message that could not be judged: whoever follows the protocol after it would be
+/// blamed by a monitor that stayed behind.
+#[test]
+fn after_a_fault_nobody_is_judged() {
+    let (machine, vocabulary) = machine();
+    let monitor = Monitor::synthesise(&machine, &vocabulary, &registry()).unwrap();
+    let (p, e) = (Party::Process, Party::Environment);
+    let (down, token) = ([s("broken"), s("")], [s("for broken")]);
+    let auth = Event::new(p, e, "Auth", Payload::Positional(&down));
+    let succ = Event::new(e, p, "Succ", Payload::Positional(&token));
+    for (policy, handling) in [
+        (Policy::Halt, Handling::Close),
+        (Policy::Drop, Handling::Close),
+        (Policy::Observe, Handling::Forward),
+    ] {
+        let mut session = monitor.session();
+        let ruling = monitor.supervise(policy, &mut session, &auth);
+        assert_eq!(ruling.handling, handling);
+        assert!(matches!(ruling.report, Some(Report::Fault(_))), "{policy:?}");
+        assert_eq!((session.is_lost(), session.is_tainted()), (policy == Policy::Observe, false));
+        session = monitor.restore(&monitor.save(&session)).unwrap();
+        let nothing = Ruling { handling, report: None };
+        assert_eq!(monitor.supervise(policy, &mut session, &succ), nothing);
+        assert_eq!(monitor.supervise_end(policy, &mut session, p), nothing);
+        assert_eq!(session.violations(), 0);
+    }
 }
 
 #[test]

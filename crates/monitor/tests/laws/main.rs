@@ -1,4 +1,4 @@
-//! The theorems of ECOOP'21, and that compiled monitors are its monitors. Rows in `docs/theory.md`.
+//! The theorems of ECOOP'21 and RV'23, and that compiled monitors are their monitors. Rows in `docs/theory.md`.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test may say no")]
 
@@ -8,10 +8,13 @@ mod calculus;
 mod compiled_assertions;
 mod completeness;
 mod impossibility;
+mod multiparty_synthesis;
 mod soundness;
 
 #[path = "support/expressions.rs"]
 mod expressions;
+#[path = "support/networks.rs"]
+mod networks;
 #[path = "support/random.rs"]
 mod random;
 #[path = "support/terms.rs"]

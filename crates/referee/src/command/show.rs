@@ -18,6 +18,7 @@ use crate::Outcome;
 use crate::input::{self, Input};
 use crate::output;
 
+mod multiparty;
 pub(crate) mod subject;
 
 use subject::Subject;
@@ -39,6 +40,10 @@ pub(crate) struct Arguments {
     /// Which protocol, where the file has several. Without it: the first.
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
+    /// Which monitor, for the monitor view. Without it: the multiparty monitor where a global protocol has more
+    /// than two roles or is a `.gt` file, as far as it has relative types; the session monitor otherwise.
+    #[arg(long, value_enum)]
+    monitor: Option<MonitorName>,
     /// In which form.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -61,6 +66,14 @@ enum View {
     Monitor,
     /// The protocol as a message sequence chart.
     Sequence,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum MonitorName {
+    /// Of the messages between a role and everyone else.
+    Session,
+    /// Of one role in a network of monitors that tell each other what was chosen.
+    Multiparty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -87,6 +100,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         View::Global => global(&subject, arguments.format)?,
         View::Sequence => sequence(&subject, arguments.format)?,
         View::Relative => relative(&subject, arguments)?,
+        View::Monitor if multiparty::is_meant(&subject, arguments.monitor) => {
+            multiparty::show(&subject, arguments)?
+        }
         View::Machine | View::Local | View::Monitor => roles(&subject, arguments)?,
     };
     output::print(&text)?;

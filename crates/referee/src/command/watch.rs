@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::Language;
+use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_LINE};
 use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch};
 
@@ -50,6 +51,15 @@ pub(crate) struct Arguments {
     /// What events call the roles, where that is not their names: --role-name process=client,environment=server.
     #[arg(long, value_name = "ROLE=NAME", value_delimiter = ',')]
     role_name: Vec<String>,
+    /// A WebAssembly module with the external functions that the protocol's assertions call; may be repeated.
+    #[arg(long, value_name = "WASM")]
+    functions: Vec<PathBuf>,
+    /// How many units of fuel, about one for each instruction, a call of a function may take.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().fuel)]
+    functions_fuel: u64,
+    /// How many bytes of memory a module of functions may use.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().memory as u32)]
+    functions_memory: u32,
     /// Files with events, one after the other; `-` is standard input.
     #[arg(value_name = "EVENTS", default_value = "-")]
     events: Vec<PathBuf>,
@@ -153,6 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let summary = reporter.finish(summary)?;
     Ok(match summary.counts {
         counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
+        counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
         _ if stop.load(Ordering::Relaxed) && !arguments.follow => {
             output::remark("stopped: the rest of the input was not read");
@@ -206,6 +217,17 @@ impl Arguments {
             (path.as_os_str() != "-").then_some(metadata.len())
         };
         self.events.iter().map(size).sum()
+    }
+
+    /// The modules of functions.
+    fn modules(&self) -> Result<Vec<Functions>> {
+        let limits = Limits { fuel: self.functions_fuel, memory: self.functions_memory as usize };
+        let load = |path: &PathBuf| {
+            let name = path.display().to_string();
+            let wasm = std::fs::read(path).with_context(|| format!("cannot read `{name}`"))?;
+            Ok(Functions::load(&name, &wasm, limits)?)
+        };
+        self.functions.iter().map(load).collect()
     }
 
     fn wants_progress(&self) -> bool {

@@ -25,6 +25,7 @@ pub(crate) fn checked(read: &Read, answers: &Answers) -> Value {
         "well_formed": analysis.is_well_formed(),
         "projection": null,
         "compatibility": answers.json(main_protocol(&document.content)),
+        "monitors": answers.monitors_json(main_protocol(&document.content)),
     });
     if let Content::Global(protocols) = &document.content {
         value["projection"] = json!({
@@ -101,6 +102,7 @@ fn global_protocol(
             "relative": defined(projected.relative.is_ok()),
         })),
         "compatibility": answers.json(protocol.name.as_deref()),
+        "monitors": answers.monitors_json(protocol.name.as_deref()),
         "assertions": assertions,
         "externals": protocol.externals.iter().map(|external| external.name.to_string()).collect::<Vec<_>>(),
     })

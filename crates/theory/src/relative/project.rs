@@ -90,6 +90,7 @@ impl<'a> Projection<'a> {
             nodes: Vec::new(),
             names: FxHashMap::default(),
             locations: Vec::new(),
+            projected: Vec::new(),
             root: RelativeId(0),
         };
         Self {
@@ -127,6 +128,7 @@ impl<'a> Projection<'a> {
         }
         self.relative.root = projected[self.global.root().index()];
         self.forget_pruned_locations(&projected);
+        self.relative.projected = projected;
         Ok(self.relative)
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn open(mut reader: Box<dyn Read + Send>) -> io::Result<(Box<dyn Read
             Err(error) => return Err(error),
         }
     }
-    let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD) || is_skippable(&head));
+    let (gzip, zstd) = (head.starts_with(&GZIP), is_zstd(&head));
     let whole = Cursor::new(head).chain(reader);
     Ok(if gzip {
         (Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER, whole))), true)
@@ -42,9 +42,14 @@ pub(crate) fn open(mut reader: Box<dyn Read + Send>) -> io::Result<(Box<dyn Read
     })
 }
 
-/// Whether these are the first bytes of a zstd frame that holds no data.
-fn is_skippable(head: &[u8]) -> bool {
-    matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+/// Whether what begins with `head` is compressed.
+pub(crate) fn is_compressed(head: &[u8]) -> bool {
+    head.starts_with(&GZIP) || is_zstd(head)
+}
+
+/// Whether these are the first bytes of a zstd frame, be it one that holds no data.
+fn is_zstd(head: &[u8]) -> bool {
+    head.starts_with(&ZSTD) || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// All frames of a zstd stream.

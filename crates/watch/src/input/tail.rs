@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::compression;
+
 /// A file that may grow. Reading gives 0 when there is nothing new for now.
 pub(crate) struct Tail {
     path: PathBuf,
@@ -18,8 +20,16 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn open(path: PathBuf, count: Arc<AtomicU64>) -> io::Result<Self> {
-        let file = Some(File::open(&path)?);
-        Ok(Self { path, file, position: 0, complete: true, count })
+        let mut file = File::open(&path)?;
+        let mut head = Vec::new();
+        (&mut file).take(4).read_to_end(&mut head)?;
+        if compression::is_compressed(&head) {
+            let why = "it is compressed, and a compressed file cannot be followed: watch it without --follow, or \
+                       decompress it into a pipe";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Self { path, file: Some(file), position: 0, complete: true, count })
     }
 
     /// There is nothing more in the file: it may have been truncated, or another may have taken its name.

@@ -128,6 +128,9 @@ pub(super) fn settle(
         let about =
             explain::About { session: &entry.session, key: &entry.key, events: entry.events, history };
         tell(position.plan, line, about, report, payload, outcome);
+        if entry.session.is_lost() {
+            sessions.retire(index, Status::Evicted);
+        }
     }
 }
 
@@ -151,8 +154,12 @@ fn tell(
                 outcome.notices.push((line.row, Notice::Violation(Box::new(report))));
             }
         }
+        Ruled::Fault(fault) if fault.kind == FaultKind::Predicate => {
+            outcome.counts.unanswered += 1;
+            let unanswered = explain::unanswered(plan, line, about, &fault, payload);
+            outcome.notices.push((line.row, Notice::Unanswered(Box::new(unanswered))));
+        }
         Ruled::Fault(_) => {
-            // Predicates are resolved before watching starts, so a peer must be missing.
             outcome.counts.malformed += 1;
             let why = "it does not say whom the message is for (`to`), and several roles could be meant";
             outcome.notices.push((line.row, Notice::Malformed(line.place.clone(), why.to_owned())));
@@ -191,9 +198,12 @@ fn in_order(
         None => {}
     };
     plan.monitor.supervise_in_order(Policy::Observe, &mut entry.session, early, kept, &lend, &mut ruled);
+    let is_lost = entry.session.is_lost();
     if overflow {
         outcome.counts.unjudged += 1;
         sessions.evicted += 1;
+    }
+    if is_lost {
         sessions.retire(index, Status::Evicted);
     }
     finish(position, sessions, index, outcome);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bumpalo::Bump;
-use referee_monitor::{Event, EventLabel, FieldValue, Kind, Party, Payload, Session, Violation};
+use referee_monitor::{Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Session, Violation};
 
 use super::careful::Line;
 use super::json_payload;
@@ -13,11 +13,13 @@ use crate::decode::fields::Scanner;
 use crate::held::Kept;
 use crate::payload::INLINE;
 use crate::plan::Plan;
-use crate::report::{Report, Step};
+use crate::report::{Report, Step, Unanswered};
 use crate::shape::Part;
 
 /// How many characters of a message are shown.
 const SHOWN: usize = 60;
+/// And of a name.
+const NAME_SHOWN: usize = 256;
 
 /// The names in a line, as it writes them.
 #[derive(Default)]
@@ -58,7 +60,7 @@ fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
 pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
     let names = names(plan, line.text, line.columns.map(|columns| &**columns));
     if names.label.is_empty() {
-        return Step { from: names.end, to: String::new(), message: String::new() };
+        return Step { from: shortened(names.end, NAME_SHOWN), to: String::new(), message: String::new() };
     }
     let payload = if plan.tree.flat { "" } else { names.payload.as_str() };
     let mut message = names.label;
@@ -66,10 +68,16 @@ pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
         message.push(' ');
         message.push_str(payload);
     }
-    if message.chars().count() > SHOWN {
-        message = message.chars().take(SHOWN - 1).chain(['…']).collect();
+    Step {
+        from: shortened(names.from, NAME_SHOWN),
+        to: shortened(names.to, NAME_SHOWN),
+        message: shortened(message, SHOWN),
     }
-    Step { from: names.from, to: names.to, message }
+}
+
+/// `text`, or its beginning.
+fn shortened(text: String, most: usize) -> String {
+    if text.chars().nth(most).is_none() { text } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
 /// A session, to be told about.
@@ -80,6 +88,12 @@ pub(super) struct About<'a> {
     /// How many events it has had.
     pub(super) events: u64,
     pub(super) history: &'a VecDeque<Step>,
+}
+
+impl About<'_> {
+    fn key(&self) -> Option<String> {
+        (!self.key.is_empty()).then(|| String::from_utf8_lossy(self.key).into_owned())
+    }
 }
 
 /// Shows the message `kept` as an event.
@@ -100,6 +114,27 @@ pub(super) fn lend(plan: &Plan, kept: &Kept, look: &mut dyn FnMut(&Event<'_>)) {
 
 fn receiver(plan: &Plan, from: Party, written: &str) -> Party {
     if written.is_empty() { plan.monitor.opposite(from) } else { plan.names.party_called(written) }
+}
+
+/// That `line` could not be judged.
+pub(super) fn unanswered(
+    plan: &Plan,
+    line: &Line<'_>,
+    about: About<'_>,
+    fault: &Fault,
+    payload: Payload<'_>,
+) -> Unanswered {
+    let names = names(plan, line.text, line.columns.map(|columns| &**columns));
+    let to = receiver(plan, line.from, &names.to);
+    let event = Event { from: line.from, to, label: EventLabel::Text(&names.label), payload };
+    let explanation = plan.monitor.explain_fault(about.session, fault, &event);
+    Unanswered {
+        session: about.key(),
+        event: line.number,
+        sentence: explanation.to_string(),
+        origin: explanation.origin,
+        place: line.place.clone(),
+    }
 }
 
 /// The violation that `line` was found to be in a session, which has not moved.
@@ -130,13 +165,12 @@ pub(super) fn report(
         }
     };
     let history: Vec<Step> = about.history.iter().cloned().collect();
-    let key = String::from_utf8_lossy(about.key).into_owned();
     let (assertion, values) = match explanation.assertion {
         Some(failure) => (Some(failure.assertion), failure.values),
         None => (None, Vec::new()),
     };
     Report {
-        session: Some(key).filter(|key| !key.is_empty()),
+        session: about.key(),
         kind: explanation.kind,
         blame,
         rejection: explanation.rejection,

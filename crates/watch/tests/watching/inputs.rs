@@ -213,6 +213,19 @@ impl Observer for Stopping {
 }
 
 #[test]
+fn what_is_compressed_is_not_followed() {
+    let path = std::env::temp_dir().join(format!("referee-watch-compressed-{}", std::process::id()));
+    for head in [&[0x1f, 0x8b, 8, 0][..], &[0x28, 0xb5, 0x2f, 0xfd, 0]] {
+        std::fs::write(&path, head).unwrap();
+        let options = Options { follow: true, ..Options::default() };
+        let error = run(&monitor(AUTH, "client"), vec![Input::file(&path)], options).unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.contains("a compressed file cannot be followed"), "{why}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn following_goes_on_after_growth_truncation_and_rotation() {
     let monitor = monitor(AUTH, "client");
     let folder = std::env::temp_dir().join(format!("referee-watch-{}", std::process::id()));

@@ -1,8 +1,11 @@
 //! Sessions: ends, tombstones, eviction, messages before their turn, roles that are not concerned.
 
+use referee_monitor::{Argument, Registry};
+use referee_theory::Type;
+use referee_theory::expr::{Signature, Value};
 use referee_watch::Options;
 
-use crate::support::{AUTH, TWO_PEERS, monitor, text};
+use crate::support::{AUTH, TWO_PEERS, monitor, monitor_with, text};
 
 const QUICK: &str = "protocol P(role a, role b) { Hi() from a to b; Bye() from b to a; }";
 
@@ -124,6 +127,41 @@ fn messages_of_different_peers_may_overtake_each_other() {
     let (told, sums) = text(&monitor, &log, Options::default());
     assert_eq!((told.len(), sums.counts.evicted), (0, 1));
     assert!(sums.counts.unjudged > 900, "{sums:?}");
+    // Few, but long: a mebibyte of lines may wait.
+    let long = |n: usize| line("s", "c", "a", "Two", &format!("{{\"n\":{}1}}", " ".repeat(n)));
+    for (length, evicted) in [(90_000, 0), (110_000, 1)] {
+        let log: String = (0..10).map(|_| long(length)).chain((0..10).map(one)).collect();
+        let (told, sums) = text(&monitor, &log, Options::default());
+        assert_eq!((told.len(), sums.counts.evicted), (0, evicted), "{length}");
+        assert_eq!(sums.counts.unjudged > 0, evicted > 0, "{sums:?}");
+    }
+}
+
+/// What a session goes on with after a message that could not be judged is not held against anybody.
+#[test]
+fn a_session_without_an_answer_is_set_aside() {
+    let protocol = "external fn known(string) -> bool;
+        protocol P(role a, role b) { rec X { Hi(name: string) from a to b where known(name); Bye() from b to a; continue X; } }";
+    let mut registry = Registry::new();
+    let signature = Signature { parameters: [Type::String].into(), result: Type::Bool };
+    registry.register("known", signature, |args| match args {
+        [Argument::Str("trap")] => Err("it gave up".to_owned()),
+        [Argument::Str(name)] => Ok(Value::Bool(*name != "stranger")),
+        _ => Err("not called as declared".to_owned()),
+    });
+    let monitor = monitor_with(protocol, "a", &registry);
+    let hi = |session: &str, name: &str| line(session, "a", "b", "Hi", &format!("{{\"name\":\"{name}\"}}"));
+    let log = [hi("1", "bob"), hi("2", "trap"), bye("2"), bye("2"), bye("1"), hi("1", "stranger")].concat();
+    for threads in 1..=2 {
+        let (told, sums) = text(&monitor, &log, Options { threads, chunk: 64, ..Options::default() });
+        let expected = [
+            "log:2 event 0 unanswered: `known(name)` has no value: `known` failed: it gave up; `name` is \"trap\"",
+            "log:6 session 1 event 2 assertion by a: a sent `Hi`, for which `known(name)` does not hold: `name` is \"stranger\"",
+        ];
+        assert_eq!(told, expected);
+        let counts = sums.counts;
+        assert_eq!((counts.unanswered, counts.unjudged, counts.violated, sums.open), (1, 2, 1, 1));
+    }
 }
 
 #[test]

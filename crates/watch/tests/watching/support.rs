@@ -16,12 +16,17 @@ pub(crate) const TWO_PEERS: &str = "protocol P(role a, role b, role c) {
 
 /// The monitor of `role`.
 pub(crate) fn monitor(text: &str, role: &str) -> Arc<Monitor> {
+    monitor_with(text, role, &Registry::new())
+}
+
+/// The monitor of `role`, whose predicates are in `registry`.
+pub(crate) fn monitor_with(text: &str, role: &str, registry: &Registry) -> Arc<Monitor> {
     let analysis = Analysis::of(parse(text, Language::Scr));
     assert!(analysis.is_well_formed(), "{:?}", analysis.diagnostics);
     let global = &analysis.protocols[0].global;
     let role = global.vocabulary().find_role(role).unwrap();
     let machine = global.project(role).unwrap();
-    Arc::new(Monitor::synthesise(&machine, global.vocabulary(), &Registry::new()).unwrap())
+    Arc::new(Monitor::synthesise(&machine, global.vocabulary(), registry).unwrap())
 }
 
 #[derive(Default)]
@@ -41,6 +46,9 @@ impl Observer for Told {
                 if report.consequence { " (consequence)" } else { "" },
                 report.sentence
             ),
+            Notice::Unanswered(it) => {
+                format!("{}:{} event {} unanswered: {}", it.place.file, it.place.line, it.event, it.sentence)
+            }
             Notice::Malformed(place, why) => format!("{}:{} malformed: {why}", place.file, place.line),
         });
         Ok(())

@@ -1,17 +1,15 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::HumanCount;
 use referee::check::{
-    self, BoundReport, InputGround, Model, Observer, Options, OutputGround, Premises, Progress, Reduction,
-    Report, Semantics, Verdict,
+    self, BoundReport, InputGround, Model, Options, OutputGround, Premises, Reduction, Report, Semantics,
+    Verdict,
 };
 use referee::draw::Charset;
 use referee::theory::System;
@@ -21,6 +19,12 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::input::Read;
 use crate::output::{BAD, GOOD, SOFT, WARN, styled};
+
+mod network;
+mod progress;
+
+use network::NetworkAnswer;
+use progress::ProgressLine;
 
 /// How far to go, and what else to answer.
 #[derive(Args)]
@@ -65,76 +69,107 @@ enum ReductionName {
     None,
 }
 
-/// The answers about all systems of a file.
+/// The answers about all protocols or systems of a file.
+#[derive(Default)]
 pub(crate) struct Answers {
-    /// By the name of the protocol, where it has one.
-    all: Vec<(Option<String>, Answer)>,
+    all: Vec<About>,
+}
+
+/// The answers about one protocol or system.
+struct About {
+    /// Its name, where it has one.
+    name: Option<String>,
+    /// About its projections, or the machines it consists of.
+    local: Option<Answer>,
+    /// About the network of its multiparty monitors.
+    monitors: Option<NetworkAnswer>,
+}
+
+impl About {
+    fn outcome(&self) -> Outcome {
+        let monitors = self.monitors.as_ref().map(NetworkAnswer::outcome);
+        match (self.local.as_ref().map(Answer::outcome), monitors) {
+            (Some(local), Some(Outcome::Violated)) => local.and(Outcome::Violated),
+            // The protocol is safe by its projections; no answer about another way to run it takes that back.
+            (Some(local), _) => local,
+            (None, monitors) => monitors.unwrap_or(Outcome::Holds),
+        }
+    }
 }
 
 impl Answers {
     /// What all answers come to.
     pub(crate) fn outcome(&self) -> Outcome {
-        self.all.iter().fold(Outcome::Holds, |outcome, (_, answer)| outcome.and(answer.outcome()))
+        self.all.iter().fold(Outcome::Holds, |outcome, about| outcome.and(about.outcome()))
     }
 
-    fn about(&self, name: Option<&str>) -> Option<&Answer> {
-        self.all.iter().find(|(known, _)| known.as_deref() == name).map(|(_, answer)| answer)
+    fn about(&self, name: Option<&str>) -> Option<&About> {
+        self.all.iter().find(|about| about.name.as_deref() == name)
     }
 
-    /// What the answer about the protocol called `name` comes to.
+    /// What the answers about the protocol called `name` come to.
     pub(crate) fn outcome_of(&self, name: Option<&str>) -> Outcome {
-        self.about(name).map_or(Outcome::Holds, Answer::outcome)
+        self.about(name).map_or(Outcome::Holds, About::outcome)
     }
 
     /// What people read about the protocol called `name`.
     pub(crate) fn text(&self, name: Option<&str>) -> String {
-        self.about(name).map(Answer::to_text).unwrap_or_default()
+        let Some(about) = self.about(name) else { return String::new() };
+        let local = about.local.as_ref().map(Answer::to_text).unwrap_or_default();
+        local + &about.monitors.as_ref().map(NetworkAnswer::to_text).unwrap_or_default()
     }
 
     /// The `compatibility` object for the protocol called `name`; null where nothing was asked.
     pub(crate) fn json(&self, name: Option<&str>) -> Value {
-        self.about(name).map_or(Value::Null, Answer::to_json)
+        self.about(name).and_then(|about| about.local.as_ref()).map_or(Value::Null, Answer::to_json)
+    }
+
+    /// The `monitors` object for the protocol called `name`: the same, of the network of its monitors.
+    pub(crate) fn monitors_json(&self, name: Option<&str>) -> Value {
+        let monitors = self.about(name).and_then(|about| about.monitors.as_ref());
+        monitors.map_or(Value::Null, NetworkAnswer::to_json)
     }
 }
 
-/// Asks about every system that `read` describes: its projections, its session type beside its dual, or
-/// its machines.
+/// Asks about every system that `read` describes: its projections and the monitors of its global protocols, its
+/// session type beside its dual, or its machines.
 pub(crate) fn of_file(read: &Read, arguments: &CompatibilityArguments) -> Result<Answers> {
-    let mut all = Vec::new();
+    let mut answers = Answers::default();
     let analysis = &read.analysis;
     if !analysis.is_well_formed() {
-        return Ok(Answers { all });
+        return Ok(answers);
     }
-    let mut ask_about = |name: Option<&str>, system: &System| -> Result<()> {
-        let label = name.unwrap_or(&read.input.name);
-        all.push((name.map(str::to_owned), ask(system, label, arguments)?));
-        Ok(())
-    };
+    let ask_about =
+        |name: Option<&str>, system: &System| ask(system, name.unwrap_or(&read.input.name), arguments);
     match &analysis.document.content {
         Content::Global(_) => {
             for protocol in &analysis.protocols {
-                if let Ok(system) = &protocol.local {
-                    ask_about(protocol.name.as_deref(), system)?;
-                }
+                let name = protocol.name.as_deref();
+                let local = protocol.local.as_ref().ok().map(|system| ask_about(name, system)).transpose()?;
+                let monitors = NetworkAnswer::about(protocol, local.as_ref(), read, arguments)?;
+                answers.all.push(About { name: name.map(str::to_owned), local, monitors });
             }
         }
         Content::Binary(binary) => {
             if let Some(session) = &binary.session {
                 let machines = [session.machine(), session.dual(binary.environment).machine()];
-                ask_about(None, &System::new(binary.vocabulary.clone(), machines))?;
+                let local = ask_about(None, &System::new(binary.vocabulary.clone(), machines))?;
+                answers.all.push(About { name: None, local: Some(local), monitors: None });
             }
         }
-        Content::System(local) => {
-            if let Some(system) = &local.system {
-                ask_about(None, system)?;
+        Content::System(system) => {
+            if let Some(system) = &system.system {
+                let local = ask_about(None, system)?;
+                answers.all.push(About { name: None, local: Some(local), monitors: None });
             }
         }
         Content::Properties(_) => {}
     }
-    Ok(Answers { all })
+    Ok(answers)
 }
 
 /// What was asked and answered about one system.
+#[derive(Clone)]
 struct Answer {
     system: System,
     report: Report,
@@ -156,41 +191,52 @@ pub(super) fn handle_ctrl_c() {
     let _ = ctrlc::set_handler(handler);
 }
 
+impl CompatibilityArguments {
+    fn options(&self) -> Options {
+        let reduction = match self.reduction {
+            _ if self.stable => Reduction::None,
+            ReductionName::Sound => Reduction::Sound,
+            ReductionName::Paper => Reduction::Paper,
+            ReductionName::None => Reduction::None,
+        };
+        Options {
+            min_k: self.k.unwrap_or(1),
+            max_k: self.k.unwrap_or(self.max_k),
+            reduction,
+            semantics: if self.mailbox { Semantics::Mailbox } else { Semantics::PeerToPeer },
+            max_states: self.max_states.unwrap_or(usize::MAX),
+            max_memory: self.max_memory.saturating_mul(1 << 20),
+            threads: self.threads.into(),
+            stable: self.stable,
+            ..Options::default()
+        }
+    }
+
+    /// Writes the counterexample of `answer`, if it has one and that was asked for.
+    fn write_witness(&self, answer: &Answer) -> Result<()> {
+        if let (Some(file), Some(witness)) = (&self.witness_svg, answer.report.verdict.witness()) {
+            let svg = view::witness::chart(witness, &answer.system).to_svg()?;
+            std::fs::write(file, svg).with_context(|| format!("cannot write `{}`", file.display()))?;
+        }
+        Ok(())
+    }
+}
+
 /// Checks `system`; `label` names it in the progress line.
 fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Result<Answer> {
-    let semantics = if arguments.mailbox { Semantics::Mailbox } else { Semantics::PeerToPeer };
-    let reduction = match arguments.reduction {
-        _ if arguments.stable => Reduction::None,
-        ReductionName::Sound => Reduction::Sound,
-        ReductionName::Paper => Reduction::Paper,
-        ReductionName::None => Reduction::None,
-    };
-    let options = Options {
-        min_k: arguments.k.unwrap_or(1),
-        max_k: arguments.k.unwrap_or(arguments.max_k),
-        reduction,
-        semantics,
-        max_states: arguments.max_states.unwrap_or(usize::MAX),
-        max_memory: arguments.max_memory.saturating_mul(1 << 20),
-        threads: arguments.threads.into(),
-        stable: arguments.stable,
-        ..Options::default()
-    };
+    let options = arguments.options();
     let mut observer = ProgressLine::new(label);
     let report = check::check(system, &options, Some(&CANCELLED), &mut observer);
     observer.finish();
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
-            let model = Model::new(system, semantics);
+            let model = Model::new(system, options.semantics);
             check::bound_agnosticity(&model, bound.k, options.max_states).ok().map(|found| found.holds())
         }
         _ => None,
     };
     let answer = Answer { system: system.clone(), report, agnostic, stable: arguments.stable };
-    if let (Some(file), Some(witness)) = (&arguments.witness_svg, answer.report.verdict.witness()) {
-        let svg = view::witness::chart(witness, system).to_svg()?;
-        std::fs::write(file, svg).with_context(|| format!("cannot write `{}`", file.display()))?;
-    }
+    arguments.write_witness(&answer)?;
     Ok(answer)
 }
 
@@ -338,51 +384,4 @@ fn bound_text(bound: &BoundReport) -> String {
         }
     }
     text
-}
-
-/// A line on the terminal once the check takes longer than a second.
-struct ProgressLine {
-    bar: Option<ProgressBar>,
-    label: String,
-    started: Instant,
-}
-
-impl ProgressLine {
-    fn new(label: &str) -> Self {
-        Self { bar: None, label: label.to_owned(), started: Instant::now() }
-    }
-
-    fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-impl Observer for ProgressLine {
-    fn progress(&mut self, progress: Progress) {
-        let elapsed = self.started.elapsed();
-        if elapsed < Duration::from_secs(1) || !std::io::stderr().is_terminal() {
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{spinner} {msg}").ok();
-            let bar = ProgressBar::new_spinner();
-            if let Some(style) = style {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        let rate = progress.states as f64 / elapsed.as_secs_f64();
-        bar.set_message(format!(
-            "{}: k = {}, {} configurations, {} transitions, {}/s, {}",
-            self.label,
-            progress.bound,
-            HumanCount(progress.states as u64),
-            HumanCount(progress.transitions as u64),
-            HumanCount(rate as u64),
-            HumanBytes(progress.memory as u64),
-        ));
-    }
 }

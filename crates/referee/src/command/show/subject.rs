@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use referee::Content;
 use referee::syntax::diagnostics::suggest;
+use referee::syntax::document::Demands;
 use referee::syntax::{Document, External, ill_formed};
 use referee::theory::relative::RelativeError;
 use referee::theory::{GlobalType, Machine, Role, Vocabulary};
@@ -20,6 +21,8 @@ pub(crate) struct Subject {
     pub(crate) machines: Vec<Result<Machine, String>>,
     /// The role whose session type it is, if it is one's.
     pub(crate) process: Option<Role>,
+    /// Whether it is meant to be run through relative types.
+    pub(crate) relative_first: bool,
     pub(crate) document: Document,
 }
 
@@ -51,8 +54,16 @@ impl Subject {
                 let name = found.name.as_deref().unwrap_or("Protocol").to_owned();
                 let vocabulary = Arc::clone(&found.vocabulary);
                 let externals = found.externals.clone();
-                let process = None;
-                Some(Self { name, vocabulary, global: Some(global), externals, machines, process, document })
+                Some(Self {
+                    name,
+                    vocabulary,
+                    global: Some(global),
+                    externals,
+                    machines,
+                    process: None,
+                    relative_first: found.demands == Demands::Relative,
+                    document,
+                })
             }
             Content::Binary(binary) => {
                 let Some(session) = &binary.session else { return Ok(None) };
@@ -65,6 +76,7 @@ impl Subject {
                     externals: binary.externals.clone(),
                     machines: machines.into_iter().map(Ok).collect(),
                     process: Some(binary.process),
+                    relative_first: false,
                     document,
                 })
             }
@@ -77,6 +89,7 @@ impl Subject {
                     externals: Vec::new(),
                     machines: system.machines().iter().cloned().map(Ok).collect(),
                     process: None,
+                    relative_first: false,
                     document,
                 })
             }

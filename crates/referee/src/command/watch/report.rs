@@ -7,7 +7,7 @@ use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use referee::draw::Charset;
 use referee::view;
-use referee::watch::{Notice, Observer, Progress, Report, Summary, WatchError};
+use referee::watch::{Notice, Observer, Progress, Report, Summary, Unanswered, WatchError};
 
 use super::scrutiny::Scrutiny;
 use super::{Arguments, Format, summary};
@@ -23,6 +23,7 @@ pub(super) struct Reporter<'a> {
     out: io::BufWriter<Box<dyn Write + Send>>,
     written: bool,
     malformed: u64,
+    unanswered: u64,
     bar: Option<ProgressBar>,
     started: Instant,
 }
@@ -39,6 +40,7 @@ impl<'a> Reporter<'a> {
             out: io::BufWriter::with_capacity(1 << 16, out),
             written: false,
             malformed: 0,
+            unanswered: 0,
             bar: arguments.wants_progress().then(|| progress_bar(arguments.size())),
             started: Instant::now(),
         }
@@ -60,6 +62,14 @@ impl<'a> Reporter<'a> {
                 return Err(error.into());
             }
         };
+        if summary.counts.unanswered > 0 {
+            let sessions = HumanCount(summary.counts.unanswered);
+            output::remark(&format!(
+                "{}: in {sessions} of the sessions a function gave no answer, so they were not judged from there on; \
+                 correct the function, or give it more with --functions-fuel or --functions-memory",
+                styled(BAD, "error")
+            ));
+        }
         for warning in summary::warnings(&summary, self.arguments.idle_sessions) {
             output::remark(&format!("{}: {warning}", styled(WARN, "warning")));
         }
@@ -83,11 +93,28 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// A remark on standard error, beside the bar.
+    fn remark(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::remark(text)),
+            None => output::remark(text),
+        }
+    }
+
+    fn unanswered_text(&self, unanswered: &Unanswered) -> String {
+        format!(
+            "{}:{}: {}, {}: {}{}",
+            unanswered.place.file,
+            unanswered.place.line,
+            styled(BAD, "not judged"),
+            event_of(unanswered.session.as_deref(), unanswered.event),
+            unanswered.sentence,
+            self.scrutiny.place(unanswered.origin).map(|place| format!(" ({place})")).unwrap_or_default()
+        )
+    }
+
     fn text(&self, report: &Report) -> String {
-        let session = match &report.session {
-            Some(session) => format!("session {}, event {}", session.escape_debug(), report.event),
-            None => format!("event {}", report.event),
-        };
+        let session = event_of(report.session.as_deref(), report.event);
         let place = format!("{}:{}", report.place.file, report.place.line);
         let mut text = format!(
             "{}: {} {}, {}{}\n  {}\n",
@@ -127,12 +154,19 @@ impl Observer for Reporter<'_> {
             Notice::Malformed(place, why) => {
                 self.malformed += 1;
                 if self.malformed <= MALFORMED_SHOWN {
-                    let text =
-                        format!("{}:{}: {}: {why}", place.file, place.line, styled(WARN, "not an event"));
-                    match &self.bar {
-                        Some(bar) => bar.suspend(|| output::remark(&text)),
-                        None => output::remark(&text),
-                    }
+                    self.remark(&format!(
+                        "{}:{}: {}: {why}",
+                        place.file,
+                        place.line,
+                        styled(WARN, "not an event")
+                    ));
+                }
+                Ok(())
+            }
+            Notice::Unanswered(unanswered) => {
+                self.unanswered += 1;
+                if self.unanswered <= MALFORMED_SHOWN {
+                    self.remark(&self.unanswered_text(&unanswered));
                 }
                 Ok(())
             }
@@ -159,6 +193,14 @@ impl Observer for Reporter<'_> {
             ));
         }
         Ok(())
+    }
+}
+
+/// `session 42, event 7`.
+fn event_of(session: Option<&str>, event: u64) -> String {
+    match session {
+        Some(session) => format!("session {}, event {event}", session.escape_debug()),
+        None => format!("event {event}"),
     }
 }
 

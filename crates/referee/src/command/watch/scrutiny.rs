@@ -1,8 +1,10 @@
 //! Who is watched: the protocol, the role under scrutiny, its monitor, and what events call the roles.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use referee::functions::{self, NoMonitor};
 use referee::monitor::{Monitor, Registry, SynthesisError, SynthesisProblem};
 use referee::syntax::Lines;
 use referee::theory::expr::Signature;
@@ -45,9 +47,11 @@ impl Scrutiny {
             let parameters = external.parameters.clone().into();
             registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
         }
-        let monitor = match Monitor::synthesise(machine, &subject.vocabulary, &registry) {
+        let modules = arguments.modules()?;
+        let monitor = match functions::synthesise(machine, &subject.vocabulary, &registry, &modules) {
             Ok(monitor) => Arc::new(monitor),
-            Err(error) => return Err(unmonitorable(&error)),
+            Err(NoMonitor::Functions(error)) => return Err(error.into()),
+            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
         };
         let aliases = aliases(&subject, &arguments.role_name)?;
         let (file, text) = (read.input.name, read.input.text);
@@ -111,7 +115,7 @@ fn aliases(subject: &Subject, written: &[String]) -> Result<Vec<(String, Role)>>
 }
 
 /// Why there is no monitor, in the user's words.
-fn unmonitorable(error: &SynthesisError) -> anyhow::Error {
+fn unmonitorable(error: &SynthesisError, modules: &[PathBuf]) -> anyhow::Error {
     let missing: Vec<String> = error
         .problems()
         .iter()
@@ -124,9 +128,16 @@ fn unmonitorable(error: &SynthesisError) -> anyhow::Error {
         })
         .collect();
     if missing.len() == error.problems().len() && !missing.is_empty() {
+        let advice = match modules {
+            [] => "give a WebAssembly module that exports them, with --functions".to_owned(),
+            modules => {
+                let names: Vec<_> = modules.iter().map(|path| format!("`{}`", path.display())).collect();
+                format!("export them from {}", names.join(" or "))
+            }
+        };
         return anyhow::anyhow!(
-            "the protocol's assertions call external predicates that nobody defines here: {}; \
-             leave them out of the protocol to watch the rest of it",
+            "the protocol's assertions call external functions that nobody defines: {}; {advice}, or leave \
+             them out of the protocol to watch the rest of it",
             missing.join(", ")
         );
     }

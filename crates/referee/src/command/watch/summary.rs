@@ -26,6 +26,9 @@ pub(super) fn text(summary: &Summary) -> String {
     if counts.evicted > 0 {
         states.push(format!("{} dropped", HumanCount(counts.evicted)));
     }
+    if counts.unanswered > 0 {
+        states.push(format!("{} not judged", HumanCount(counts.unanswered)));
+    }
     row(&mut text, "sessions", &states.join(", "));
     if counts.ignored > 0 {
         row(&mut text, "ignored", &format!("{} between other roles", number(counts.ignored, "event")));

@@ -1,0 +1,93 @@
+//! The network of a protocol's multiparty monitors, as `referee check` asks for it and tells of it.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use referee::monitor::multiparty::{Network, RoleMonitor};
+use referee::syntax::{Lines, ProjectedProtocol};
+use serde_json::{Value, json};
+
+use super::{Answer, CANCELLED, CompatibilityArguments, ProgressLine};
+use crate::Outcome;
+use crate::input::Read;
+use crate::output::{SOFT, WARN, styled};
+
+/// What was asked and answered about the monitors of one protocol.
+pub(super) struct NetworkAnswer {
+    answer: Answer,
+    /// Where monitors follow a branch without knowing which was chosen.
+    followed: Vec<Followed>,
+}
+
+struct Followed {
+    role: String,
+    label: String,
+    line: usize,
+}
+
+impl NetworkAnswer {
+    /// Asks about the monitors of `protocol`, if it has relative types. `local` is the answer about its
+    /// projections: of two roles these are the monitors.
+    pub(super) fn about(
+        protocol: &ProjectedProtocol,
+        local: Option<&Answer>,
+        read: &Read,
+        arguments: &CompatibilityArguments,
+    ) -> Result<Option<Self>> {
+        let Ok(relative) = &protocol.relative else { return Ok(None) };
+        if let Some(local) = local
+            && protocol.global.participants().len() <= 2
+        {
+            return Ok(Some(Self { answer: local.clone(), followed: Vec::new() }));
+        }
+        let mut observer = ProgressLine::new(protocol.name.as_deref().unwrap_or(&read.input.name));
+        let options = arguments.options();
+        let network =
+            Network::synthesise(&protocol.global, relative, &options, Some(&CANCELLED), &mut observer);
+        observer.finish();
+        let lines = Lines::new(&read.input.text);
+        let origins = &read.analysis.document.origins;
+        let of_monitor = |monitor: &RoleMonitor| {
+            let vocabulary = monitor.vocabulary();
+            let followed = monitor.followed().iter().map(|followed| Followed {
+                role: vocabulary.role_name(monitor.role()).to_owned(),
+                label: vocabulary.label_of(followed.message).to_owned(),
+                line: lines.position(origins.span(followed.origin).start).line,
+            });
+            followed.collect::<Vec<_>>()
+        };
+        let followed = network.monitors().iter().flat_map(of_monitor).collect();
+        let (system, report) = (network.system().clone(), network.report().clone());
+        let answer = Answer { system, report, agnostic: None, stable: arguments.stable };
+        arguments.write_witness(&answer)?;
+        Ok(Some(Self { answer, followed }))
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        self.answer.outcome()
+    }
+
+    /// As `compatibility`, and the branches that are followed.
+    pub(super) fn to_json(&self) -> Value {
+        let mut value = self.answer.to_json();
+        let followed = |followed: &Followed| json!({"role": followed.role, "label": followed.label, "line": followed.line});
+        value["follows"] = self.followed.iter().map(followed).collect();
+        value
+    }
+
+    /// What people read.
+    pub(super) fn to_text(&self) -> String {
+        let mut text =
+            format!("  {}\n", styled(SOFT, "the network of its monitors, dependency messages included:"));
+        for line in self.answer.to_text().lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        for Followed { role, label, line } in &self.followed {
+            let what = format!(
+                "{role} does not learn what is chosen on line {line}: its monitor keeps to the order of branch `{label}`"
+            );
+            let _ = writeln!(text, "    {}", styled(WARN, what));
+        }
+        text
+    }
+}

@@ -1,0 +1,3 @@
+//! Multiparty monitors and their networks: the definitions, figures and algorithms of RV'23.
+
+pub mod monitor;
