@@ -52,6 +52,7 @@ pub mod monitor;
 pub mod multiparty;
 mod outlook;
 pub mod policy;
+pub mod property;
 pub mod registry;
 pub mod session;
 mod synthesis;

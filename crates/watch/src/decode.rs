@@ -36,19 +36,32 @@ pub(crate) struct Record {
     pub(crate) place: Span,
 }
 
-/// A chunk, decoded.
-#[derive(Debug, Default)]
-pub(crate) struct Decoded {
+/// A chunk, decoded into records of some kind.
+#[derive(Debug)]
+pub(crate) struct Decoded<R = Record> {
     pub(crate) chunk: Chunk,
     // INVARIANT: the chunk's text, which is empty meanwhile.
     pub(crate) text: String,
     /// Session keys that were written with escapes.
     pub(crate) keys: String,
     /// The records of each lane, in order.
-    pub(crate) lanes: Vec<Vec<Record>>,
+    pub(crate) lanes: Vec<Vec<R>>,
     /// How many lines there are.
     pub(crate) lines: u32,
     pub(crate) malformed: Vec<(u32, String)>,
+}
+
+impl<R> Default for Decoded<R> {
+    fn default() -> Self {
+        Self {
+            chunk: Chunk::default(),
+            text: String::new(),
+            keys: String::new(),
+            lanes: Vec::new(),
+            lines: 0,
+            malformed: Vec::new(),
+        }
+    }
 }
 
 impl Decoded {
@@ -59,6 +72,25 @@ impl Decoded {
     /// The line of `record`, without its line end.
     pub(crate) fn line(&self, record: &Record) -> &str {
         record.place.of(&self.text)
+    }
+}
+
+impl<R> Decoded<R> {
+    /// Takes over `chunk`, before its lines are decoded; where they start. The chunk's text is ours now.
+    pub(crate) fn take(&mut self, mut chunk: Chunk, lanes: usize, max_line: usize) -> usize {
+        self.lanes.resize_with(lanes, Vec::new);
+        self.lines = chunk.lines_before;
+        if chunk.oversize {
+            self.malformed.push((self.lines, too_long(max_line)));
+            self.lines += 1;
+        }
+        let body = chunk.body;
+        self.text = match String::from_utf8(std::mem::take(&mut chunk.text)) {
+            Ok(text) => text,
+            Err(error) => blank_out(error.into_bytes(), body),
+        };
+        self.chunk = chunk;
+        body
     }
 
     /// Makes it a place for the next chunk; gives back the chunk's buffer.
@@ -73,27 +105,15 @@ impl Decoded {
 }
 
 /// Decodes `chunk` into `decoded`, which is empty.
-pub(crate) fn decode(plan: &Plan, mut chunk: Chunk, decoded: &mut Decoded) {
-    decoded.lanes.resize_with(plan.lanes, Vec::new);
-    decoded.lines = chunk.lines_before;
-    if chunk.oversize {
-        decoded.malformed.push((decoded.lines, plan.too_long()));
-        decoded.lines += 1;
-    }
-    let bytes = std::mem::take(&mut chunk.text);
-    let mut body = chunk.body;
-    decoded.text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => blank_out(error.into_bytes(), body),
-    };
+pub(crate) fn decode(plan: &Plan, chunk: Chunk, decoded: &mut Decoded) {
+    let mut body = decoded.take(chunk, plan.lanes, plan.options.max_line);
     let text = std::mem::take(&mut decoded.text);
-    if chunk.columns.is_some() {
-        rows(plan, &chunk, &text, decoded);
+    if let Some(columns) = decoded.chunk.columns.clone() {
+        rows(plan, &columns, &text, body, decoded);
         body = text.len();
     }
     lines(plan, &text, body, decoded);
     decoded.text = text;
-    decoded.chunk = chunk;
 }
 
 /// In a line that is not UTF-8 the first byte after blanks becomes this, so that it is still a line, of the
@@ -166,9 +186,8 @@ fn skip_bad_line(
     end + 1
 }
 
-fn rows(plan: &Plan, chunk: &Chunk, text: &str, decoded: &mut Decoded) {
-    let Some(columns) = &chunk.columns else { return };
-    let mut at = chunk.body;
+fn rows(plan: &Plan, columns: &csv::Columns, text: &str, body: usize, decoded: &mut Decoded) {
+    let mut at = body;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let length = line_ends::first(rest.as_bytes(), true);
         let row = rest.get(..length).unwrap_or_default();
@@ -195,7 +214,7 @@ fn rows(plan: &Plan, chunk: &Chunk, text: &str, decoded: &mut Decoded) {
 }
 
 /// Keys are kept for every session, so they may not be as long as lines.
-const MAX_KEY: usize = 4096;
+pub(crate) const MAX_KEY: usize = 4096;
 
 #[inline]
 fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: u32, place: Span) {
@@ -235,12 +254,7 @@ impl Plan {
     /// when depends on it.
     #[inline]
     pub(crate) fn shard(&self, key: &[u8]) -> u16 {
-        if self.shards == 1 {
-            return 0;
-        }
-        let mut hasher = FxHasher::default();
-        hasher.write(key);
-        (hasher.finish() >> 32) as u16 & (self.shards as u16).wrapping_sub(1)
+        shard(self.shards, key)
     }
 
     /// Which lane does the work of `shard`.
@@ -250,6 +264,21 @@ impl Plan {
     }
 
     pub(crate) fn too_long(&self) -> String {
-        format!("longer than {} bytes", self.options.max_line)
+        too_long(self.options.max_line)
     }
+}
+
+/// Which of `shards`, a power of two, the key belongs to.
+#[inline]
+pub(crate) fn shard(shards: usize, key: &[u8]) -> u16 {
+    if shards == 1 {
+        return 0;
+    }
+    let mut hasher = FxHasher::default();
+    hasher.write(key);
+    (hasher.finish() >> 32) as u16 & (shards as u16).wrapping_sub(1)
+}
+
+pub(crate) fn too_long(max_line: usize) -> String {
+    format!("longer than {max_line} bytes")
 }

@@ -4,16 +4,16 @@
 mod careful;
 mod explain;
 
-use std::sync::Arc;
-
 use bumpalo::Bump;
 use referee_monitor::{FieldValue, Payload, Session, Verdict};
 
 use crate::decode::event::What;
-use crate::decode::{Decoded, Record};
+use crate::decode::{Decoded, Record, decode};
+use crate::input::Chunk;
 use crate::payload::{self, INLINE, Inline};
 use crate::plan::Plan;
-use crate::report::{Counts, Notice, Place};
+use crate::report::{Counts, Notice};
+use crate::run::Job;
 use crate::scan::Flaw;
 use crate::sessions::{NOBODY, Sessions, Status};
 
@@ -39,23 +39,31 @@ pub(crate) struct Outcome {
     pub(crate) counts: Counts,
 }
 
-/// A chunk and where it is.
-#[derive(Clone, Copy)]
-pub(crate) struct Position<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) decoded: &'a Decoded,
-    /// How many lines of its input come before it.
-    pub(crate) base: u64,
-    pub(crate) file: &'a Arc<str>,
-}
+/// A chunk of sessions' events and where it is.
+pub(crate) type Position<'a> = crate::run::Position<'a, Plan>;
 
-impl Position<'_> {
-    pub(crate) fn place(&self, line: u32) -> Place {
-        let number = match &self.decoded.chunk.numbers {
-            Some(numbers) => numbers.get(line as usize).copied().unwrap_or_default(),
-            None => self.base + u64::from(line),
-        };
-        Place { file: Arc::clone(self.file), line: number + 1 }
+impl Job for Plan {
+    type Record = Record;
+    type Lane = Lane;
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn lane(&self) -> Lane {
+        Lane::new(self)
+    }
+
+    fn decode(&self, chunk: Chunk, place: &mut Decoded) {
+        decode(self, chunk, place);
+    }
+
+    fn work(lane: &mut Lane, position: Position<'_>, number: usize) -> Outcome {
+        lane.work(position, number)
+    }
+
+    fn open(lane: &Lane) -> u64 {
+        lane.open()
     }
 }
 

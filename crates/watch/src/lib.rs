@@ -24,6 +24,7 @@ mod names;
 pub mod options;
 mod payload;
 mod plan;
+mod property;
 pub mod report;
 mod run;
 mod scan;
@@ -33,6 +34,9 @@ pub mod shape;
 pub use error::WatchError;
 pub use input::Input;
 pub use options::{EventsFormat, Options};
-pub use report::{Counts, Notice, Observer, Place, Progress, Ranking, Report, Step, Summary, Unanswered};
+pub use property::{recheck, watch_properties};
+pub use report::{
+    Counts, Notice, Observer, Place, Progress, PropertyReport, Ranking, Report, Step, Summary, Unanswered,
+};
 pub use run::watch;
 pub use shape::{BadPointer, Pointer, Shape};

@@ -14,6 +14,10 @@ pub enum EventsFormat {
     JsonLines,
     /// Comma-separated values with a header.
     Csv,
+    /// One plain action per line: `a?alpha`, `b!{ok,7}`. For properties only.
+    Actions,
+    /// The log of detectEr: `send(<0.1.0>,<0.2.0>,hello)`. For properties only.
+    Detecter,
 }
 
 /// How to watch. The verdicts, and the order in which they come, do not depend on `threads` or `chunk`.
@@ -42,6 +46,10 @@ pub struct Options {
     pub follow: bool,
     /// Set it to end early, as if the input had ended.
     pub stop: Arc<AtomicBool>,
+    /// Whether events are messages of a protocol, with a sender and a label. Properties take any event.
+    pub messages: bool,
+    /// How many submonitors and keys of properties are kept.
+    pub max_instances: usize,
     /// How much is read at a time.
     pub chunk: usize,
 }
@@ -52,6 +60,9 @@ pub const MAX_LINE: usize = 16 << 20;
 pub const LONGEST_LINE: usize = 1 << 30;
 /// By default this many sessions are remembered after their end.
 pub const ENDED_SESSIONS: usize = 1 << 20;
+
+/// By default this many submonitors and keys of properties are kept.
+pub const MAX_INSTANCES: usize = 1 << 24;
 
 impl Default for Options {
     fn default() -> Self {
@@ -67,6 +78,8 @@ impl Default for Options {
             max_line: MAX_LINE,
             follow: false,
             stop: Arc::default(),
+            messages: true,
+            max_instances: MAX_INSTANCES,
             chunk: 256 * 1024,
         }
     }

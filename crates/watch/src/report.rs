@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
+use referee_monitor::property::{Derivation, PropertyVerdict};
 use referee_monitor::{Expected, Kind, Rejection};
 use referee_theory::Origin;
 use referee_theory::expr::Value;
+use referee_theory::property::Property;
 use rustc_hash::FxHashMap;
 
 /// A violation.
@@ -61,6 +63,31 @@ pub struct Unanswered {
     pub place: Place,
 }
 
+/// What a property's monitor says about one instance.
+#[derive(Clone, Debug)]
+pub struct PropertyReport {
+    /// The property.
+    pub property: Arc<Property>,
+    /// What is said.
+    pub verdict: PropertyVerdict,
+    /// The session, if the instance is that of one.
+    pub session: Option<String>,
+    /// The key of the instance, if the property has keys of its own.
+    pub key: Option<String>,
+    /// Which event of the instance it is, counted from 0; −1: decided before any event.
+    pub event: i64,
+    /// What happened, in short.
+    pub got: Option<String>,
+    /// Where the event was read.
+    pub place: Option<Place>,
+    /// The lines of the instance's events up to this one, if they were kept.
+    pub history: Vec<Box<str>>,
+    /// Why the verdict was given, if that was asked for.
+    pub derivation: Option<Derivation>,
+    /// Why there is no derivation, if there should be one.
+    pub unexplained: Option<&'static str>,
+}
+
 /// A line of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -86,6 +113,8 @@ pub struct Step {
 pub enum Notice {
     /// Somebody broke the protocol.
     Violation(Box<Report>),
+    /// A property's monitor has something to say.
+    Property(Box<PropertyReport>),
     /// A line that is no event, and why.
     Malformed(Place, String),
     /// The monitor's configuration is wrong.
@@ -139,6 +168,10 @@ pub struct Counts {
     pub consequences: u64,
     /// Lines that are no events.
     pub malformed: u64,
+    /// Instances of properties that were satisfied.
+    pub satisfied: u64,
+    /// Instances of properties that were given up for lack of room.
+    pub limited: u64,
 }
 
 impl Counts {
@@ -159,6 +192,8 @@ impl Counts {
         self.violated += other.violated;
         self.consequences += other.consequences;
         self.malformed += other.malformed;
+        self.satisfied += other.satisfied;
+        self.limited += other.limited;
     }
 }
 
@@ -181,6 +216,8 @@ pub struct Summary {
     pub labels: Ranking,
     /// First violations by state.
     pub states: Ranking,
+    /// Violations by property.
+    pub properties: Ranking,
 }
 
 impl Summary {
@@ -192,6 +229,24 @@ impl Summary {
         self.blamed.count(&report.blame);
         self.labels.count(report.got.as_deref().unwrap_or("(end)"));
         self.states.count(&report.state);
+    }
+}
+
+impl Summary {
+    pub(crate) fn note_property(&mut self, report: &PropertyReport) {
+        if report.verdict == PropertyVerdict::Violation {
+            self.properties.count(report.property.name());
+        }
+    }
+
+    /// Counts what was decided before any event.
+    pub(crate) fn note_at_start(&mut self, report: &PropertyReport) {
+        self.note_property(report);
+        match report.verdict {
+            PropertyVerdict::Violation => self.counts.violated += 1,
+            PropertyVerdict::Satisfaction => self.counts.satisfied += 1,
+            PropertyVerdict::ResourceLimit => self.counts.limited += 1,
+        }
     }
 }
 

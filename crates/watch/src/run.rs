@@ -14,15 +14,16 @@ use referee_monitor::Monitor;
 use referee_theory::Role;
 
 use self::board::{Board, Task};
-use crate::decode::{Decoded, decode};
+use crate::decode::Decoded;
 use crate::error::WatchError;
 use crate::input::feed::Feed;
 use crate::input::reorder::Reorder;
 use crate::input::{Chunk, Input};
-use crate::lane::{Lane, Outcome, Position};
+use crate::lane::Outcome;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::report::{Notice, Observer, Progress, Summary};
+use crate::report::{Notice, Observer, Place, Progress, Summary};
+use crate::shape::Tree;
 
 /// Watches the events of `inputs` with `monitor` and tells `observer` what it finds.
 ///
@@ -37,22 +38,79 @@ pub fn watch(
     options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
+    let plan = Plan::new(monitor, aliases, options.clone());
+    work(plan, inputs, &options, observer)
+}
+
+/// What is done with chunks: any thread decodes any chunk; a lane is worked on by one thread at a time, in the order
+/// of the input.
+pub(crate) trait Job: Sync + Sized {
+    /// An event, decoded.
+    type Record: Send + Sync;
+    /// Some of the sessions or instances.
+    type Lane: Send;
+
+    /// How many lanes there are.
+    fn lanes(&self) -> usize;
+    /// A new lane.
+    fn lane(&self) -> Self::Lane;
+    /// Decodes `chunk` into `place`, which is empty.
+    fn decode(&self, chunk: Chunk, place: &mut Decoded<Self::Record>);
+    /// Steps over the records of the lane with this number.
+    fn work(lane: &mut Self::Lane, position: Position<'_, Self>, number: usize) -> Outcome;
+    /// How many sessions of the lane are not over.
+    fn open(lane: &Self::Lane) -> u64;
+}
+
+/// A chunk and where it is.
+pub(crate) struct Position<'a, J: Job> {
+    pub(crate) plan: &'a J,
+    pub(crate) decoded: &'a Decoded<J::Record>,
+    /// How many lines of its input come before it.
+    pub(crate) base: u64,
+    pub(crate) file: &'a Arc<str>,
+}
+
+impl<J: Job> Clone for Position<'_, J> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<J: Job> Copy for Position<'_, J> {}
+
+impl<J: Job> Position<'_, J> {
+    pub(crate) fn place(&self, line: u32) -> Place {
+        let number = match &self.decoded.chunk.numbers {
+            Some(numbers) => numbers.get(line as usize).copied().unwrap_or_default(),
+            None => self.base + u64::from(line),
+        };
+        Place { file: Arc::clone(self.file), line: number + 1 }
+    }
+}
+
+/// Does the work of `plan` over `inputs`.
+pub(crate) fn work<J: Job>(
+    plan: J,
+    inputs: Vec<Input>,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Summary, WatchError> {
     let threads = options.threads.max(1);
     let files = inputs.iter().map(|input| Arc::clone(&input.name)).collect::<Vec<_>>();
-    let feed = Feed::new(inputs, &options);
-    let plan = Plan::new(monitor, aliases, options);
-    let lines = match plan.options.reorder {
+    let feed = Feed::new(inputs, options);
+    let lines = match options.reorder {
         None => Lines::AsRead(Box::new(feed)),
         Some(window) => {
-            let (sources, size) = (files.len(), plan.options.chunk);
-            Lines::ByTime(Box::new(Reorder::new(feed, plan.tree.clone(), window, sources, size)))
+            let (sources, size) = (files.len(), options.chunk);
+            Lines::ByTime(Box::new(Reorder::new(feed, Tree::new(&options.shape), window, sources, size)))
         }
     };
     let work = Work {
-        board: Mutex::new(Board::new(plan.lanes, files.len(), 2 * threads + 2)),
+        board: Mutex::new(Board::new(plan.lanes(), files.len(), 2 * threads + 2)),
         changed: Condvar::new(),
         lines: Mutex::new(lines),
-        lanes: (0..plan.lanes).map(|_| Mutex::new(Lane::new(&plan))).collect(),
+        lanes: (0..plan.lanes()).map(|_| Mutex::new(plan.lane())).collect(),
         teller: Mutex::new(Teller { observer, summary: Summary::default() }),
         bytes: Arc::default(),
         files,
@@ -82,15 +140,15 @@ impl Lines {
     }
 }
 
-struct Work<'a> {
-    board: Mutex<Board>,
+struct Work<'a, J: Job> {
+    board: Mutex<Board<J::Record>>,
     changed: Condvar,
     lines: Mutex<Lines>,
-    lanes: Vec<Mutex<Lane>>,
+    lanes: Vec<Mutex<J::Lane>>,
     teller: Mutex<Teller<'a>>,
     bytes: Arc<AtomicU64>,
     files: Vec<Arc<str>>,
-    plan: Plan,
+    plan: J,
 }
 
 struct Teller<'a> {
@@ -104,9 +162,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Ends all threads if this one stops without having said so.
-struct Alarm<'a, 'w>(&'a Work<'w>, bool);
+struct Alarm<'a, 'w, J: Job>(&'a Work<'w, J>, bool);
 
-impl Drop for Alarm<'_, '_> {
+impl<J: Job> Drop for Alarm<'_, '_, J> {
     fn drop(&mut self) {
         if !self.1 {
             self.0.fail(WatchError::Defect);
@@ -114,7 +172,7 @@ impl Drop for Alarm<'_, '_> {
     }
 }
 
-impl Work<'_> {
+impl<J: Job> Work<'_, J> {
     fn run(&self) {
         let mut alarm = Alarm(self, false);
         while let Some(task) = self.next_task() {
@@ -124,7 +182,7 @@ impl Work<'_> {
                     let Some(name) = self.files.get(decoded.chunk.source) else { break };
                     let position = Position { plan: &self.plan, decoded: &decoded, base, file: name };
                     let outcome = match self.lanes.get(lane) {
-                        Some(own) => lock(own).work(position, lane),
+                        Some(own) => J::work(&mut lock(own), position, lane),
                         None => Outcome::default(),
                     };
                     drop(decoded);
@@ -137,7 +195,7 @@ impl Work<'_> {
         alarm.1 = true;
     }
 
-    fn next_task(&self) -> Option<Task> {
+    fn next_task(&self) -> Option<Task<J::Record>> {
         let mut board = lock(&self.board);
         loop {
             if board.is_over() {
@@ -150,7 +208,7 @@ impl Work<'_> {
         }
     }
 
-    fn read(&self, buffer: Vec<u8>, mut place: Decoded) {
+    fn read(&self, buffer: Vec<u8>, mut place: Decoded<J::Record>) {
         let chunk = lock(&self.lines).next(buffer, &self.bytes);
         let chunk = match chunk {
             Ok(Some(chunk)) => chunk,
@@ -160,11 +218,11 @@ impl Work<'_> {
         let seq = lock(&self.board).reserve();
         // Another thread may read on while this one decodes.
         self.changed.notify_all();
-        decode(&self.plan, chunk, &mut place);
+        self.plan.decode(chunk, &mut place);
         lock(&self.board).decoded(seq, place);
     }
 
-    fn tell(&self, decoded: Arc<Decoded>, outcomes: Vec<Outcome>) {
+    fn tell(&self, decoded: Arc<Decoded<J::Record>>, outcomes: Vec<Outcome>) {
         let mut teller = lock(&self.teller);
         let result = teller.tell(self, &decoded, outcomes);
         drop(teller);
@@ -186,7 +244,7 @@ impl Work<'_> {
         }
         let teller = self.teller.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut summary = teller.summary;
-        summary.open = self.lanes.iter().map(|lane| lock(lane).open()).sum();
+        summary.open = self.lanes.iter().map(|lane| J::open(&lock(lane))).sum();
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         if let Lines::ByTime(reorder) = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
             summary.late = reorder.late;
@@ -196,7 +254,12 @@ impl Work<'_> {
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, work: &Work<'_>, decoded: &Decoded, outcomes: Vec<Outcome>) -> std::io::Result<()> {
+    fn tell<J: Job>(
+        &mut self,
+        work: &Work<'_, J>,
+        decoded: &Decoded<J::Record>,
+        outcomes: Vec<Outcome>,
+    ) -> std::io::Result<()> {
         let mut notices: Vec<(u32, Notice)> = Vec::new();
         let base = outcomes.first().map_or(0, |outcome| outcome.base);
         if let (false, Some(file)) = (decoded.malformed.is_empty(), work.files.get(decoded.chunk.source)) {
@@ -213,8 +276,10 @@ impl Teller<'_> {
         // Stable: several notices about one line stay in their order.
         notices.sort_by_key(|(line, _)| *line);
         for (_, notice) in notices {
-            if let Notice::Violation(report) = &notice {
-                self.summary.note(report);
+            match &notice {
+                Notice::Violation(report) => self.summary.note(report),
+                Notice::Property(report) => self.summary.note_property(report),
+                Notice::Malformed(..) | Notice::Unanswered(_) => {}
             }
             self.observer.notice(notice)?;
         }

@@ -4,6 +4,7 @@
 //! forbids it inside strings and JSON lines forbids it elsewhere, so that no line has to be cut out first.
 //! Everything is checked against the grammar of RFC 8259: what is skipped is skipped because it is valid.
 
+pub(crate) mod erlang;
 pub(crate) mod number;
 pub(crate) mod text;
 

@@ -9,6 +9,7 @@ mod compiled_assertions;
 mod completeness;
 mod impossibility;
 mod multiparty_synthesis;
+mod properties;
 mod soundness;
 
 #[path = "support/expressions.rs"]

@@ -13,6 +13,7 @@ use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_LINE};
 use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch};
 
+mod property;
 mod report;
 mod scrutiny;
 mod summary;

@@ -1,10 +1,12 @@
 //! The JSON that scripts rely on. Every key here is part of the contract: add, never change.
 
+use referee::monitor::property::{Derivation, DerivationRule};
 use referee::syntax::document::GlobalProtocol;
 use referee::syntax::{Lines, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::theory::expr::Value as Datum;
-use referee::watch::Report;
+use referee::theory::property::Property;
+use referee::watch::{PropertyReport, Report};
 use referee::{Content, Diagnostic, view};
 use serde_json::{Value, json};
 
@@ -171,4 +173,66 @@ fn data(value: &Datum) -> Value {
         Datum::List(values) | Datum::Tuple(values) => values.iter().map(data).collect(),
         Datum::Record(fields) => fields.iter().map(|(name, value)| (name.to_string(), data(value))).collect(),
     }
+}
+
+/// One line of `watch --property --format json`.
+pub(crate) fn property(report: &PropertyReport) -> Value {
+    let mut value = json!({
+        "session": report.session,
+        "verdict": report.verdict.name(),
+        "kind": "property",
+        "blame": null,
+        "event": report.event,
+        "state": null,
+        "expected": [],
+        "got": report.got,
+        "assertion": null,
+        "values": {},
+        "property": &**report.property.name(),
+        "key": report.key,
+        "file": report.place.as_ref().map(|place| &*place.file),
+        "line": report.place.as_ref().map(|place| place.line),
+    });
+    if let Some(found) = &report.derivation {
+        for (name, shown) in values(&report.property, found) {
+            value["values"][name] = json!(shown);
+        }
+        value["events"] = report.history.iter().map(|line| json!(**line)).collect();
+        value["derivation"] = derivation(found);
+    }
+    if let Some(why) = report.unexplained {
+        value["unexplained"] = json!(why);
+    }
+    value
+}
+
+/// A derivation, each step before its premises.
+fn derivation(derivation: &Derivation) -> Value {
+    let step = |step: &referee::monitor::property::DerivationStep| {
+        let node = step.node.0;
+        match &step.rule {
+            DerivationRule::Verdict => json!({"rule": "verdict", "node": node}),
+            DerivationRule::Part(part) => json!({"rule": "part", "node": node, "part": part}),
+            DerivationRule::All => json!({"rule": "all", "node": node}),
+            DerivationRule::Event { event, bound } => json!({
+                "rule": "event",
+                "node": node,
+                "event": event,
+                "bound": bound.iter().map(|(slot, term)| json!([slot.0, term])).collect::<Vec<_>>(),
+            }),
+        }
+    };
+    derivation.steps.iter().map(step).collect()
+}
+
+/// The variables that a derivation binds, with their last values.
+pub(crate) fn values<'a>(
+    property: &'a Property,
+    derivation: &'a Derivation,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let bound = derivation.steps.iter().flat_map(|step| match &step.rule {
+        DerivationRule::Event { bound, .. } => bound.as_slice(),
+        _ => &[],
+    });
+    bound.filter_map(|(slot, shown)| Some((&*property.slots().get(slot.index())?.name, shown.as_str())))
 }

@@ -31,8 +31,8 @@ enum Column {
 pub(crate) type Parts<'a> = [Option<std::borrow::Cow<'a, str>>; PARTS];
 
 impl Columns {
-    /// Reads the header.
-    pub(crate) fn parse(header: &[u8], shape: &Shape) -> Result<Self, String> {
+    /// Reads the header. Only messages of a protocol must say who sent them, and what they are.
+    pub(crate) fn parse(header: &[u8], shape: &Shape, messages: bool) -> Result<Self, String> {
         let header = std::str::from_utf8(header).map_err(|_| "the header is not UTF-8".to_owned())?;
         let tree = Tree::new(shape);
         let root = tree.nodes.first();
@@ -51,7 +51,7 @@ impl Columns {
                 .iter()
                 .any(|column| matches!(column, Column::Parts(parts) if parts & 1 << part as u8 != 0))
         };
-        if has(Part::From) && has(Part::Label) {
+        if !messages || has(Part::From) && has(Part::Label) {
             return Ok(Self { columns });
         }
         let names: Vec<_> = cells(header).flatten().map(|cell| format!("`{}`", cell.text())).collect();
@@ -78,6 +78,17 @@ impl Columns {
             }
         }
         if count == self.columns.len() { Ok(parts) } else { Err("fewer cells than the header names") }
+    }
+
+    /// The cells of `row` that are not parts of the event, with the names of their columns.
+    pub(crate) fn cells<'a>(
+        &'a self,
+        row: &'a str,
+    ) -> impl Iterator<Item = (&'a str, std::borrow::Cow<'a, str>)> {
+        self.columns.iter().zip(cells(row)).filter_map(|(column, cell)| match (column, cell) {
+            (Column::Field(name), Ok(cell)) if !cell.is_absent() => Some((&**name, cell.text())),
+            _ => None,
+        })
     }
 
     /// The time in `row`.

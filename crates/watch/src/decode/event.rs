@@ -90,7 +90,10 @@ impl Plan {
                 Ok(Key::At(Span { start: span.start + 1, end: span.end - 1 }))
             }
             [b'0'..=b'9' | b'-', ..] => Ok(Key::At(span)),
-            _ => unusual_key(span.of(text)),
+            _ => unusual_key(span.of(text)).map(|key| match key {
+                Some(key) => Key::Text(Cow::Owned(key)),
+                None => Key::At(Span::default()),
+            }),
         }
     }
 
@@ -143,12 +146,12 @@ impl Plan {
     }
 }
 
+/// The key that the JSON value `raw` stands for; `None` for null.
 #[cold]
-fn unusual_key(raw: &str) -> Result<Key<'static>, String> {
+pub(crate) fn unusual_key(raw: &str) -> Result<Option<String>, String> {
     let mut scratch = String::new();
     match scalar(raw, &mut scratch) {
-        Ok(Some(key)) => Ok(Key::Text(Cow::Owned(key.to_owned()))),
-        Ok(None) => Ok(Key::At(Span::default())),
+        Ok(key) => Ok(key.map(str::to_owned)),
         Err(flaw) => Err(wrong("session", flaw.what)),
     }
 }

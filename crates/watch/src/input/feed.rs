@@ -23,6 +23,8 @@ pub(crate) struct Feed {
     size: usize,
     max_line: usize,
     csv: bool,
+    /// Whether events are messages of a protocol.
+    messages: bool,
     shape: crate::shape::Shape,
     follow: bool,
     stop: Arc<AtomicBool>,
@@ -67,6 +69,7 @@ impl Feed {
             size: options.chunk.max(1),
             max_line: options.max_line,
             csv: options.format == EventsFormat::Csv,
+            messages: options.messages,
             shape: options.shape.clone(),
             follow: options.follow,
             stop: Arc::clone(&options.stop),
@@ -171,7 +174,7 @@ impl Feed {
         }
         buffer.truncate(cut);
         let mut chunk = Chunk { source: index, text: buffer, ..Chunk::default() };
-        source.start(&mut chunk, self.csv, &self.shape)?;
+        source.start(&mut chunk, self.csv, &self.shape, self.messages)?;
         Ok(Filled::Chunk(chunk))
     }
 }
@@ -220,14 +223,20 @@ impl Source {
     }
 
     /// Skips what stands before the first event.
-    fn start(&mut self, chunk: &mut Chunk, csv: bool, shape: &crate::shape::Shape) -> io::Result<()> {
+    fn start(
+        &mut self,
+        chunk: &mut Chunk,
+        csv: bool,
+        shape: &crate::shape::Shape,
+        messages: bool,
+    ) -> io::Result<()> {
         if !mem::replace(&mut self.started, true) && chunk.text.starts_with(&BYTE_ORDER_MARK) {
             chunk.body = BYTE_ORDER_MARK.len();
         }
         if csv && self.columns.is_none() {
             let rest = &chunk.text[chunk.body..];
             let end = chunk.body + line_ends::first(rest, true);
-            let columns = Columns::parse(&chunk.text[chunk.body..end], shape)
+            let columns = Columns::parse(&chunk.text[chunk.body..end], shape, messages)
                 .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
             self.columns = Some(Arc::new(columns));
             chunk.body = end;

@@ -8,19 +8,19 @@ use crate::error::WatchError;
 use crate::lane::Outcome;
 
 /// Something to do.
-pub(super) enum Task {
+pub(super) enum Task<R> {
     /// Tell of a chunk that all lanes are done with.
-    Tell { decoded: Arc<Decoded>, outcomes: Vec<Outcome> },
+    Tell { decoded: Arc<Decoded<R>>, outcomes: Vec<Outcome> },
     /// Step a lane over its records of chunk `seq`, before which its input has `base` lines.
-    Step { lane: usize, seq: u64, base: u64, decoded: Arc<Decoded> },
+    Step { lane: usize, seq: u64, base: u64, decoded: Arc<Decoded<R>> },
     /// Read a chunk and decode it.
-    Read { buffer: Vec<u8>, place: Decoded },
+    Read { buffer: Vec<u8>, place: Decoded<R> },
 }
 
 /// The chunks under way.
-pub(super) struct Board {
+pub(super) struct Board<R> {
     /// In the order in which they were read.
-    cells: VecDeque<Cell>,
+    cells: VecDeque<Cell<R>>,
     /// The number of the first of `cells`.
     first: u64,
     lanes: Vec<LaneState>,
@@ -33,13 +33,12 @@ pub(super) struct Board {
     exhausted: bool,
     /// How many chunks may be under way.
     room: usize,
-    spare: Vec<(Vec<u8>, Decoded)>,
+    spare: Vec<(Vec<u8>, Decoded<R>)>,
     failure: Option<WatchError>,
 }
 
-#[derive(Default)]
-struct Cell {
-    decoded: Option<Arc<Decoded>>,
+struct Cell<R> {
+    decoded: Option<Arc<Decoded<R>>>,
     base: u64,
     outcomes: Vec<Outcome>,
 }
@@ -53,7 +52,7 @@ struct LaneState {
 /// A buffer that has grown beyond this is not kept.
 const KEPT: usize = 4 << 20;
 
-impl Board {
+impl<R> Board<R> {
     pub(super) fn new(lanes: usize, sources: usize, room: usize) -> Self {
         Self {
             cells: VecDeque::new(),
@@ -70,7 +69,7 @@ impl Board {
         }
     }
 
-    fn cell(&mut self, seq: u64) -> Option<&mut Cell> {
+    fn cell(&mut self, seq: u64) -> Option<&mut Cell<R>> {
         let index = seq.checked_sub(self.first)?;
         self.cells.get_mut(usize::try_from(index).ok()?)
     }
@@ -81,7 +80,7 @@ impl Board {
     }
 
     /// Takes the task that is furthest along.
-    pub(super) fn take(&mut self) -> Option<Task> {
+    pub(super) fn take(&mut self) -> Option<Task<R>> {
         if !self.telling && self.cells.front().is_some_and(|cell| cell.outcomes.len() == self.lanes.len()) {
             let cell = self.cells.pop_front()?;
             self.first += 1;
@@ -111,7 +110,7 @@ impl Board {
     /// A chunk was read: its number.
     pub(super) fn reserve(&mut self) -> u64 {
         self.reading = false;
-        self.cells.push_back(Cell::default());
+        self.cells.push_back(Cell { decoded: None, base: 0, outcomes: Vec::new() });
         self.first + self.cells.len() as u64 - 1
     }
 
@@ -122,7 +121,7 @@ impl Board {
     }
 
     /// Chunk `seq` was decoded. Where its lines are is known once all chunks before it are decoded.
-    pub(super) fn decoded(&mut self, seq: u64, decoded: Decoded) {
+    pub(super) fn decoded(&mut self, seq: u64, decoded: Decoded<R>) {
         if let Some(cell) = self.cell(seq) {
             cell.decoded = Some(Arc::new(decoded));
         }
@@ -158,7 +157,7 @@ impl Board {
     }
 
     /// A chunk was told of: its buffers can be used again.
-    pub(super) fn told(&mut self, decoded: Arc<Decoded>) {
+    pub(super) fn told(&mut self, decoded: Arc<Decoded<R>>) {
         self.telling = false;
         if let Ok(mut place) = Arc::try_unwrap(decoded) {
             let buffer = place.recycle();

@@ -49,6 +49,15 @@ impl Observer for Told {
             Notice::Unanswered(it) => {
                 format!("{}:{} event {} unanswered: {}", it.place.file, it.place.line, it.event, it.sentence)
             }
+            Notice::Property(report) => format!(
+                "{} {} event {} {} {}{}",
+                report.place.map_or_else(|| "-".to_owned(), |place| format!("{}:{}", place.file, place.line)),
+                report.session.or(report.key).as_deref().unwrap_or("-"),
+                report.event,
+                report.property.name(),
+                report.verdict.name(),
+                if report.derivation.is_some() { " because" } else { "" }
+            ),
             Notice::Malformed(place, why) => format!("{}:{} malformed: {why}", place.file, place.line),
         });
         Ok(())

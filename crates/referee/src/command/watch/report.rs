@@ -7,7 +7,7 @@ use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use referee::draw::Charset;
 use referee::view;
-use referee::watch::{Notice, Observer, Progress, Report, Summary, Unanswered, WatchError};
+use referee::watch::{Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError};
 
 use super::scrutiny::Scrutiny;
 use super::{Arguments, Format, summary};
@@ -113,6 +113,13 @@ impl<'a> Reporter<'a> {
         )
     }
 
+    fn property(&mut self, report: &PropertyReport) -> io::Result<()> {
+        match self.arguments.format {
+            Format::Json => writeln!(self.out, "{}", output::json::property(report)),
+            Format::Text => self.out.write_all(super::property::text(report).as_bytes()),
+        }
+    }
+
     fn text(&self, report: &Report) -> String {
         let session = event_of(report.session.as_deref(), report.event);
         let place = format!("{}:{}", report.place.file, report.place.line);
@@ -150,6 +157,10 @@ impl Observer for Reporter<'_> {
             Notice::Violation(report) => {
                 self.written = true;
                 self.violation(&report)
+            }
+            Notice::Property(report) => {
+                self.written = true;
+                self.property(&report)
             }
             Notice::Malformed(place, why) => {
                 self.malformed += 1;

@@ -1,0 +1,346 @@
+//! Property monitors: Definition 3 of FMSD'15 over a stream of events, with data.
+//!
+//! What is kept of a property along a stream is the set of its residuals that can still give the verdict. A
+//! residual is a modality of the formula and the values of the variables that it or what follows still reads.
+//! An event is consumed by every residual: those whose pattern matches go on with what stands behind it,
+//! unfolded up to the next modalities; all others are dropped, because `[α]φ` says nothing about what is not
+//! an `α`. Equal residuals are one, so memory is bounded by what is still possible, not by the stream.
+//!
+//! Residuals with the same values form one *submonitor*: a control state (`automaton`) and a row of values
+//! (`rows`). Where a set of matches leads from a control state is worked out once. A formula without data has one
+//! submonitor without values: a table. Many submonitors (`index`) are found by the values that the event must
+//! have, and those that nothing tells apart move together. Where `and` meets `or`, residuals are grouped in
+//! `clauses`.
+//!
+//! Satisfaction is the same with the roles of the constants, the connectives and the modalities exchanged, which
+//! [`Judged`](referee_theory::property::Judged) takes care of.
+//!
+//! ```text
+//! Property ──Program::new──▶ Program ──Automaton::new──▶ Automaton (grows as states are met)
+//!                                                          │
+//!                              EventView ──step──▶ Instance ──▶ Verdict
+//! ```
+
+mod automaton;
+mod clauses;
+mod datum;
+mod derivation;
+mod index;
+mod matcher;
+mod program;
+mod rows;
+
+use std::fmt;
+use std::sync::Arc;
+
+use referee_theory::property::{EventView, Polarity, Property, Scope, Slot, Term};
+
+use self::automaton::{Automaton, StateId};
+use self::clauses::Clauses;
+use self::datum::Datum;
+use self::index::Index;
+use self::matcher::{Bound, Matcher};
+use self::program::Program;
+use self::rows::{Row, Submonitor, Submonitors};
+
+pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, DerivationStep};
+pub use self::program::TooLarge;
+
+/// A property that can be monitored.
+#[derive(Clone, Debug)]
+pub struct PropertyMonitor {
+    property: Arc<Property>,
+    program: Program,
+    /// Which processes get an instance, if instances are per process.
+    start: Option<Matcher>,
+    automaton: Automaton,
+    /// With more submonitors than this, they are looked for by their values.
+    few: usize,
+}
+
+/// Why a property has no monitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PropertyProblem {
+    /// No stream leads to a verdict.
+    NoVerdict {
+        /// What the property is called.
+        name: Arc<str>,
+    },
+    /// It has too many combinations.
+    TooLarge(TooLarge),
+}
+
+impl fmt::Display for PropertyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVerdict { name } => write!(f, "property `{name}` can never give a verdict"),
+            Self::TooLarge(problem) => problem.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PropertyProblem {}
+
+/// What a monitor says about an instance. It is final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PropertyVerdict {
+    /// The events so far violate the property, whatever comes.
+    Violation,
+    /// The events so far satisfy the property, whatever comes.
+    Satisfaction,
+    /// More submonitors would be needed than may be kept: nothing more can be said.
+    ResourceLimit,
+}
+
+impl PropertyVerdict {
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Violation => "violation",
+            Self::Satisfaction => "satisfaction",
+            Self::ResourceLimit => "resource-limit",
+        }
+    }
+}
+
+impl From<Polarity> for PropertyVerdict {
+    fn from(polarity: Polarity) -> Self {
+        match polarity {
+            Polarity::Violation => Self::Violation,
+            Polarity::Satisfaction => Self::Satisfaction,
+        }
+    }
+}
+
+/// One property over one stream.
+#[derive(Clone, Debug)]
+pub struct PropertyInstance(State);
+
+#[derive(Clone, Debug)]
+enum State {
+    /// No verdict can be given any more, or one was given.
+    Done,
+    /// A formula without data.
+    Table(StateId),
+    Few(Submonitors),
+    Many(Box<Index>),
+    Mixed(Box<Clauses>),
+}
+
+/// From how many submonitors on looking them up is worth it.
+const FEW: usize = 16;
+
+/// What stepping learns about a property: where sets of matches lead. Each thread has its own.
+#[derive(Clone, Debug)]
+pub struct PropertyMemory(Automaton);
+
+impl PropertyMonitor {
+    /// The monitor of `property`.
+    ///
+    /// # Errors
+    /// If it can never give a verdict, or is too large.
+    pub fn new(property: Arc<Property>) -> Result<Self, PropertyProblem> {
+        let no_verdict = || PropertyProblem::NoVerdict { name: Arc::clone(property.name()) };
+        let judged = property.judged().ok_or_else(no_verdict)?;
+        let program = Program::new(&property, judged).map_err(PropertyProblem::TooLarge)?;
+        let start = match property.scope() {
+            Scope::PerProcess(scope) => Some(Matcher::new(&scope.start, &Arc::default())),
+            Scope::Stream | Scope::PerKey(_) => None,
+        };
+        let given: &[Slot] = start.as_ref().map(|start| &*start.binds).unwrap_or_default();
+        let automaton = match program.plain {
+            true => Automaton::new(&program, given),
+            false => Automaton::default(),
+        };
+        Ok(Self { program, start, automaton, property, few: FEW })
+    }
+
+    /// The same monitor, which looks submonitors up by their values as soon as there are more than `few`. That changes
+    /// costs and no verdict.
+    #[must_use]
+    pub fn indexed_beyond(self, few: usize) -> Self {
+        Self { few, ..self }
+    }
+
+    /// The property.
+    #[must_use]
+    pub fn property(&self) -> &Arc<Property> {
+        &self.property
+    }
+
+    /// The verdict that is given before any event, if the formula is already decided.
+    #[must_use]
+    pub fn verdict_at_start(&self) -> Option<PropertyVerdict> {
+        self.program.is_over_at_start().then(|| self.program.polarity.into())
+    }
+
+    /// What is learned while stepping, before the first step.
+    #[must_use]
+    pub fn memory(&self) -> PropertyMemory {
+        PropertyMemory(self.automaton.clone())
+    }
+
+    /// A new instance, if `event` starts one: any event does, unless instances are per process. The instance has
+    /// not yet seen the event.
+    #[must_use]
+    pub fn begin(&self, event: &EventView<'_>) -> Option<PropertyInstance> {
+        let mut given: Bound<'_> = Bound::new();
+        if let Some(start) = &self.start
+            && !start.matches(event, &[], &mut given)
+        {
+            return None;
+        }
+        Some(self.instance(&given))
+    }
+
+    fn instance(&self, given: &[Term<'_>]) -> PropertyInstance {
+        if self.program.is_over_at_start() {
+            return PropertyInstance(State::Done);
+        }
+        if !self.program.plain {
+            let given: Vec<Datum> = given.iter().map(|term| Datum::of(*term)).collect();
+            let slots = self.start.as_ref().map(|start| &*start.binds).unwrap_or_default();
+            return PropertyInstance(State::Mixed(Box::new(Clauses::new(&self.program, slots, &given))));
+        }
+        let given: Row = given.iter().map(|term| Datum::of(*term)).collect();
+        let of = |template: &automaton::Template| Submonitor {
+            state: template.state,
+            row: rows::build(template, &given, &[]),
+        };
+        match &*self.automaton.start {
+            [only] if !self.program.has_data() => PropertyInstance(State::Table(only.state)),
+            all => PropertyInstance(State::Few(all.iter().map(of).collect())),
+        }
+    }
+
+    /// Steps `instance` over `event`; a verdict if this event decides. At most `limit` submonitors are kept.
+    #[inline]
+    pub fn step(
+        &self,
+        memory: &mut PropertyMemory,
+        instance: &mut PropertyInstance,
+        event: &EventView<'_>,
+        limit: usize,
+    ) -> Option<PropertyVerdict> {
+        let (program, automaton) = (&self.program, &mut memory.0);
+        match &mut instance.0 {
+            State::Done => None,
+            State::Table(state) => {
+                let mut bound = Bound::new();
+                let mask = rows::mask(program, automaton, *state, &[], event, &mut bound);
+                let outcome = automaton.outcome(program, *state, mask);
+                let outcome = automaton.outcomes.get(outcome as usize)?;
+                if let Some(next) = outcome.stays {
+                    *state = next;
+                    return None;
+                }
+                self.leave_table(outcome, instance)
+            }
+            State::Few(submonitors) => {
+                if rows::step(program, automaton, submonitors, event) {
+                    return self.decide(instance);
+                }
+                if submonitors.is_empty() {
+                    instance.0 = State::Done;
+                } else if submonitors.len() > self.few.min(limit) {
+                    return self.outgrow(memory, instance, limit);
+                }
+                None
+            }
+            State::Many(index) => {
+                if index.step(program, automaton, event) {
+                    return self.decide(instance);
+                }
+                match index.len() {
+                    0 => instance.0 = State::Done,
+                    count if count > limit => return give_up(instance),
+                    _ => {}
+                }
+                None
+            }
+            State::Mixed(clauses) => match clauses.step(program, event, limit) {
+                Some(true) => self.decide(instance),
+                Some(false) if clauses.len() == 0 => {
+                    instance.0 = State::Done;
+                    None
+                }
+                Some(false) if clauses.len() <= limit => None,
+                _ => give_up(instance),
+            },
+        }
+    }
+
+    #[cold]
+    fn leave_table(
+        &self,
+        outcome: &automaton::Outcome,
+        instance: &mut PropertyInstance,
+    ) -> Option<PropertyVerdict> {
+        if outcome.over {
+            return self.decide(instance);
+        }
+        // More than one state without data only if one has more patterns than a mask has bits.
+        let row = |template: &automaton::Template| Submonitor { state: template.state, row: Row::new() };
+        instance.0 = match &*outcome.templates {
+            [] => State::Done,
+            all => State::Few(all.iter().map(row).collect()),
+        };
+        None
+    }
+
+    #[cold]
+    fn decide(&self, instance: &mut PropertyInstance) -> Option<PropertyVerdict> {
+        instance.0 = State::Done;
+        Some(self.program.polarity.into())
+    }
+
+    #[cold]
+    fn outgrow(
+        &self,
+        memory: &mut PropertyMemory,
+        instance: &mut PropertyInstance,
+        limit: usize,
+    ) -> Option<PropertyVerdict> {
+        let State::Few(submonitors) = &mut instance.0 else { return None };
+        if submonitors.len() > limit {
+            return give_up(instance);
+        }
+        let submonitors = std::mem::take(submonitors);
+        instance.0 = State::Many(Box::new(Index::new(&self.program, &mut memory.0, submonitors)));
+        None
+    }
+}
+
+#[cold]
+fn give_up(instance: &mut PropertyInstance) -> Option<PropertyVerdict> {
+    instance.0 = State::Done;
+    Some(PropertyVerdict::ResourceLimit)
+}
+
+impl PropertyInstance {
+    /// One that will say nothing.
+    #[must_use]
+    pub fn done() -> Self {
+        Self(State::Done)
+    }
+
+    /// Whether no verdict will be given any more.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self.0, State::Done)
+    }
+
+    /// How many submonitors it keeps.
+    #[must_use]
+    pub fn submonitors(&self) -> usize {
+        match &self.0 {
+            State::Done => 0,
+            State::Table(_) => 1,
+            State::Few(submonitors) => submonitors.len(),
+            State::Many(index) => index.len(),
+            State::Mixed(clauses) => clauses.len(),
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Event patterns, compiled: slots are places in a submonitor's environment or in what the match has bound.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use referee_theory::property::pattern::Environment;
+use referee_theory::property::{
+    EventKind, EventPattern, EventView, Fields, Guard, Items, Key, OwnedTerm, Pattern, Slot, Term,
+};
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+
+use super::datum::Datum;
+
+/// What the patterns that match an event bind, one after the other.
+pub(crate) type Bound<'a> = SmallVec<[Term<'a>; 8]>;
+
+/// An event pattern over environments with given slots.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matcher {
+    kind: Option<EventKind>,
+    parts: Box<[(Part, Node)]>,
+    guard: Option<Guard>,
+    /// What each place of an environment is.
+    slots: Arc<[Slot]>,
+    /// What it binds, in order.
+    pub(crate) binds: Box<[Slot]>,
+    /// Where values must be constants or the environment's, as far as that is easily reached.
+    pub(crate) demands: Box<[(Access, Demand)]>,
+    /// Whether what matches depends on the environment.
+    pub(crate) is_dependent: bool,
+}
+
+/// A part of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    Subject,
+    Object,
+    Label,
+    Payload,
+    /// A member of the line; it must be there.
+    Key(Key),
+}
+
+impl Part {
+    #[inline]
+    pub(crate) fn of<'a>(&self, event: &EventView<'a>) -> Option<Term<'a>> {
+        match self {
+            Self::Subject => Some(event.subject),
+            Self::Object => Some(event.object),
+            Self::Label => Some(event.label),
+            Self::Payload => Some(event.payload),
+            Self::Key(key) => event.key(key),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Any,
+    Int(i64),
+    Atom(Arc<str>),
+    Text(Arc<str>),
+    Literal(OwnedTerm),
+    Bind,
+    /// The value at this place of the environment.
+    Kept(u32),
+    /// What was bound as this one in the same match.
+    Bound(u32),
+    Tuple(Box<[Node]>),
+    List(Box<[Node]>, Option<Box<Node>>),
+    Record(Box<[(Arc<str>, Node)]>),
+    Fields {
+        positions: Box<[Node]>,
+        names: Box<[(Arc<str>, Node)]>,
+        open: bool,
+    },
+}
+
+impl Matcher {
+    /// `pattern` over environments whose places hold `slots`.
+    pub(crate) fn new(pattern: &EventPattern, slots: &Arc<[Slot]>) -> Self {
+        let mut binds = Vec::new();
+        let mut parts = Vec::new();
+        let fixed = [
+            (Part::Subject, &pattern.subject),
+            (Part::Object, &pattern.object),
+            (Part::Label, &pattern.label),
+            (Part::Payload, &pattern.payload),
+        ];
+        for (part, pattern) in fixed {
+            let node = compile(pattern, slots, &mut binds);
+            if node != Node::Any {
+                parts.push((part, node));
+            }
+        }
+        for (key, pattern) in &pattern.keys {
+            parts.push((Part::Key(key.clone()), compile(pattern, slots, &mut binds)));
+        }
+        let mut demands = Vec::new();
+        for (part, node) in &parts {
+            node.demands(&mut Access { part: part.clone(), steps: SmallVec::new() }, &mut demands);
+        }
+        let kept = |node: &Node| node.any(&|node| matches!(node, Node::Kept(_)));
+        let mut read = Vec::new();
+        pattern.guard.iter().for_each(|guard| guard.slots(&mut read));
+        let is_dependent =
+            parts.iter().any(|(_, node)| kept(node)) || read.iter().any(|slot| !binds.contains(slot));
+        Self {
+            kind: pattern.kind,
+            parts: parts.into(),
+            guard: pattern.guard.clone(),
+            slots: Arc::clone(slots),
+            binds: binds.into(),
+            demands: demands.into(),
+            is_dependent,
+        }
+    }
+
+    /// Whether `event` matches under `environment`; appends what it binds to `bound`.
+    #[inline]
+    pub(crate) fn matches<'a>(
+        &self,
+        event: &EventView<'a>,
+        environment: &[Datum],
+        bound: &mut Bound<'a>,
+    ) -> bool {
+        if self.kind.is_some_and(|kind| kind != event.kind) {
+            return false;
+        }
+        let start = bound.len();
+        let matched = self.parts.iter().all(|(part, node)| {
+            part.of(event).is_some_and(|term| node.matches(term, environment, start, bound))
+        });
+        if matched && self.guard.as_ref().is_none_or(|guard| self.holds(guard, environment, &bound[start..]))
+        {
+            return true;
+        }
+        bound.truncate(start);
+        false
+    }
+
+    #[inline(never)]
+    fn holds(&self, guard: &Guard, environment: &[Datum], bound: &[Term<'_>]) -> bool {
+        guard.holds(&Variables { matcher: self, environment, bound })
+    }
+
+    /// Equal matchers have equal fingerprints.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        (self.kind, &self.slots, &self.binds).hash(&mut hasher);
+        for (access, demand) in &self.demands {
+            access.hash(&mut hasher);
+            match demand {
+                Demand::Constant(constant) => constant.hash(&mut hasher),
+                Demand::Kept(place) => place.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
+    }
+
+    /// The kind of event it takes, if only one.
+    pub(crate) fn kind(&self) -> Option<EventKind> {
+        self.kind
+    }
+}
+
+/// What must be at some place of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Demand {
+    Constant(OwnedTerm),
+    /// What this place of the environment holds.
+    Kept(u32),
+}
+
+/// A place in an event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Access {
+    part: Part,
+    steps: SmallVec<[Step; 2]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    /// An element of a tuple or list.
+    Element(usize),
+    Member(Arc<str>),
+    /// A field of a payload by position.
+    Field(usize),
+}
+
+impl Access {
+    /// What `event` has there.
+    #[inline]
+    pub(crate) fn of<'a>(&self, event: &EventView<'a>) -> Option<Term<'a>> {
+        let start = self.part.of(event)?;
+        self.steps.iter().try_fold(start, |term, step| match (step, term) {
+            (Step::Element(index), Term::Tuple(items) | Term::List(items)) => items.get(*index),
+            (Step::Member(name), Term::Record(members)) => members.get(name),
+            (Step::Field(index), term) => PayloadFields::of(term).get(*index),
+            _ => None,
+        })
+    }
+}
+
+struct Variables<'v, 'a> {
+    matcher: &'v Matcher,
+    environment: &'v [Datum],
+    bound: &'v [Term<'a>],
+}
+
+impl Environment for Variables<'_, '_> {
+    fn get(&self, slot: Slot) -> Option<Term<'_>> {
+        if let Some(place) = self.matcher.binds.iter().position(|bound| *bound == slot) {
+            return self.bound.get(place).copied();
+        }
+        let place = self.matcher.slots.iter().position(|kept| *kept == slot)?;
+        self.environment.get(place).map(Datum::view)
+    }
+}
+
+fn compile(pattern: &Pattern, slots: &[Slot], binds: &mut Vec<Slot>) -> Node {
+    let place = |found: Option<usize>| found.map(|place| place as u32);
+    let all = |patterns: &[Pattern], binds: &mut Vec<Slot>| -> Box<[Node]> {
+        patterns.iter().map(|pattern| compile(pattern, slots, binds)).collect()
+    };
+    let named = |patterns: &[(Arc<str>, Pattern)], binds: &mut Vec<Slot>| -> Box<[(Arc<str>, Node)]> {
+        patterns.iter().map(|(name, pattern)| (Arc::clone(name), compile(pattern, slots, binds))).collect()
+    };
+    match pattern {
+        Pattern::Any => Node::Any,
+        Pattern::Literal(OwnedTerm::Int(value)) => Node::Int(*value),
+        Pattern::Literal(OwnedTerm::Atom(name)) => Node::Atom(Arc::clone(name)),
+        Pattern::Literal(OwnedTerm::Text(text)) => Node::Text(Arc::clone(text)),
+        Pattern::Literal(literal) => Node::Literal(literal.clone()),
+        Pattern::Bind(slot) => {
+            binds.push(*slot);
+            Node::Bind
+        }
+        Pattern::Test(slot) => {
+            let bound = place(binds.iter().position(|bound| bound == slot)).map(Node::Bound);
+            // A slot that is neither bound nor kept has no value, and nothing equals it.
+            let kept = || place(slots.iter().position(|kept| kept == slot)).map(Node::Kept);
+            bound.or_else(kept).unwrap_or(Node::Bound(u32::MAX))
+        }
+        Pattern::Tuple(parts) => Node::Tuple(all(parts, binds)),
+        Pattern::List { front, tail } => {
+            let front = all(front, binds);
+            Node::List(front, tail.as_ref().map(|tail| Box::new(compile(tail, slots, binds))))
+        }
+        Pattern::Record(parts) => Node::Record(named(parts, binds)),
+        Pattern::Fields { positions, names, open } => {
+            let positions = all(positions, binds);
+            Node::Fields { positions, names: named(names, binds), open: *open }
+        }
+    }
+}
+
+impl Node {
+    #[inline]
+    fn matches<'a>(
+        &self,
+        term: Term<'a>,
+        environment: &[Datum],
+        start: usize,
+        bound: &mut Bound<'a>,
+    ) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Int(literal) => matches!(term, Term::Int(value) if value == *literal),
+            Self::Atom(literal) => matches!(term, Term::Atom(name) if *name == **literal),
+            Self::Text(literal) => matches!(term, Term::Text(text) if *text == **literal),
+            Self::Bind => {
+                bound.push(term);
+                !matches!(term, Term::Absent)
+            }
+            Self::Kept(place) => environment.get(*place as usize).is_some_and(|datum| datum.is(term)),
+            Self::Tuple(parts) => match term {
+                Term::Tuple(items) => {
+                    items.len() == parts.len() && all(parts, items, environment, start, bound)
+                }
+                _ => false,
+            },
+            other => other.matches_rarely(term, environment, start, bound),
+        }
+    }
+
+    #[inline(never)]
+    fn matches_rarely<'a>(
+        &self,
+        term: Term<'a>,
+        environment: &[Datum],
+        start: usize,
+        bound: &mut Bound<'a>,
+    ) -> bool {
+        match self {
+            Self::Literal(literal) => *literal == term,
+            Self::Bound(place) => start
+                .checked_add(*place as usize)
+                .and_then(|place| bound.get(place))
+                .is_some_and(|value| *value == term),
+            Self::List(front, tail) => match term {
+                Term::List(items) if items.len() >= front.len() => {
+                    all(front, items, environment, start, bound)
+                        && match tail {
+                            None => items.len() == front.len(),
+                            Some(tail) => {
+                                tail.matches(Term::List(items.skip(front.len())), environment, start, bound)
+                            }
+                        }
+                }
+                _ => false,
+            },
+            Self::Record(parts) => match term {
+                Term::Record(members) => named(parts, members, environment, start, bound),
+                _ => false,
+            },
+            Self::Fields { positions, names, open } => {
+                let fields = PayloadFields::of(term);
+                let members = match term {
+                    Term::Record(members) => members,
+                    _ => Fields::default(),
+                };
+                fields.len() >= positions.len()
+                    && (*open || !names.is_empty() || fields.len() == positions.len())
+                    && positions.iter().enumerate().all(|(index, node)| {
+                        fields.get(index).is_some_and(|term| node.matches(term, environment, start, bound))
+                    })
+                    && named(names, members, environment, start, bound)
+            }
+            other => other.matches(term, environment, start, bound),
+        }
+    }
+
+    fn any(&self, test: &dyn Fn(&Self) -> bool) -> bool {
+        test(self)
+            || match self {
+                Self::Tuple(parts) => parts.iter().any(|part| part.any(test)),
+                Self::List(front, tail) => front.iter().chain(tail.as_deref()).any(|part| part.any(test)),
+                Self::Record(parts) => parts.iter().any(|(_, part)| part.any(test)),
+                Self::Fields { positions, names, .. } => {
+                    positions.iter().chain(names.iter().map(|(_, part)| part)).any(|part| part.any(test))
+                }
+                _ => false,
+            }
+    }
+
+    fn demands(&self, at: &mut Access, demands: &mut Vec<(Access, Demand)>) {
+        let constant = match self {
+            Self::Int(value) => Some(OwnedTerm::Int(*value)),
+            Self::Atom(name) => Some(OwnedTerm::Atom(Arc::clone(name))),
+            Self::Text(text) => Some(OwnedTerm::Text(Arc::clone(text))),
+            Self::Literal(literal) => Some(literal.clone()),
+            _ => None,
+        };
+        let mut inside = |step: Step, node: &Self| {
+            at.steps.push(step);
+            node.demands(at, demands);
+            at.steps.pop();
+        };
+        match self {
+            Self::Tuple(parts) | Self::List(parts, _) => {
+                parts.iter().enumerate().for_each(|(index, part)| inside(Step::Element(index), part));
+            }
+            Self::Record(parts) => {
+                parts.iter().for_each(|(name, part)| inside(Step::Member(Arc::clone(name)), part));
+            }
+            Self::Fields { positions, names, .. } => {
+                positions.iter().enumerate().for_each(|(index, part)| inside(Step::Field(index), part));
+                names.iter().for_each(|(name, part)| inside(Step::Member(Arc::clone(name)), part));
+            }
+            Self::Kept(place) => demands.push((at.clone(), Demand::Kept(*place))),
+            _ => demands.extend(constant.map(|constant| (at.clone(), Demand::Constant(constant)))),
+        }
+    }
+}
+
+#[inline]
+fn all<'a>(
+    nodes: &[Node],
+    items: Items<'a>,
+    environment: &[Datum],
+    start: usize,
+    bound: &mut Bound<'a>,
+) -> bool {
+    match items {
+        Items::Terms(terms) => {
+            nodes.iter().zip(terms).all(|(node, term)| node.matches(*term, environment, start, bound))
+        }
+        Items::Owned(terms) => {
+            nodes.iter().zip(terms).all(|(node, term)| node.matches(term.view(), environment, start, bound))
+        }
+    }
+}
+
+fn named<'a>(
+    nodes: &[(Arc<str>, Node)],
+    members: Fields<'a>,
+    environment: &[Datum],
+    start: usize,
+    bound: &mut Bound<'a>,
+) -> bool {
+    nodes.iter().all(|(name, node)| {
+        members.get(name).is_some_and(|term| node.matches(term, environment, start, bound))
+    })
+}
+
+/// A payload seen as fields by position.
+enum PayloadFields<'a> {
+    None,
+    One(Term<'a>),
+    Items(Items<'a>),
+    Members(Fields<'a>),
+}
+
+impl<'a> PayloadFields<'a> {
+    fn of(payload: Term<'a>) -> Self {
+        match payload {
+            Term::Absent | Term::Null => Self::None,
+            Term::List(items) | Term::Tuple(items) => Self::Items(items),
+            Term::Record(members) => Self::Members(members),
+            scalar => Self::One(scalar),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::One(_) => 1,
+            Self::Items(items) => items.len(),
+            Self::Members(members) => members.len(),
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<Term<'a>> {
+        match self {
+            Self::None => None,
+            Self::One(term) => (index == 0).then_some(*term),
+            Self::Items(items) => items.get(index),
+            Self::Members(members) => members.at(index).map(|(_, term)| term),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Properties over recorded events: one instance for each session, key or process.
+//!
+//! Lines become events (`event`, with `json` and `plain` for the formats), events are spread over instances by
+//! their keys (`plan`, `decode`), and instances are stepped (`lane`). What is told, and in which order, does not
+//! depend on the number of threads.
+
+mod decode;
+mod event;
+mod instances;
+mod json;
+mod lane;
+mod plain;
+mod plan;
+
+use std::sync::Arc;
+
+use bumpalo::Bump;
+use referee_monitor::property::{Derivation, PropertyMonitor, PropertyVerdict};
+use referee_theory::property::{EventView, Property};
+
+use self::event::Reader;
+use self::plan::{PropertyPlan, asked};
+use crate::error::WatchError;
+use crate::input::Input;
+use crate::options::Options;
+use crate::report::{Notice, Observer, PropertyReport, Summary};
+use crate::run::work;
+
+/// Watches the events of `inputs` with `monitors` and tells `observer` what it finds.
+///
+/// A property without a key of its own has one instance for each session. What is decided before any event is told
+/// once, as event −1 of no session.
+///
+/// # Errors
+/// If an input cannot be read, or the observer does not want to hear more.
+pub fn watch_properties(
+    monitors: Vec<Arc<PropertyMonitor>>,
+    inputs: Vec<Input>,
+    mut options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Summary, WatchError> {
+    options.messages = false;
+    let mut at_start = Vec::new();
+    for monitor in &monitors {
+        let Some(verdict) = monitor.verdict_at_start() else { continue };
+        let report = PropertyReport {
+            property: Arc::clone(monitor.property()),
+            verdict,
+            session: None,
+            key: None,
+            event: -1,
+            got: None,
+            place: None,
+            history: Vec::new(),
+            derivation: Derivation::find(monitor.property(), &[]).filter(|_| options.history > 0),
+            unexplained: None,
+        };
+        observer.notice(Notice::Property(Box::new(report.clone()))).map_err(WatchError::Report)?;
+        at_start.push(report);
+    }
+    let plan = PropertyPlan::new(monitors, options.clone());
+    let mut summary = work(plan, inputs, &options, observer)?;
+    at_start.iter().for_each(|report| summary.note_at_start(report));
+    Ok(summary)
+}
+
+/// Checks that `derivation` derives a verdict of `property` over the events in `lines`, and nothing less than all of
+/// them. CSV cannot be checked this way, because its lines need their header.
+///
+/// # Errors
+/// Why not.
+pub fn recheck(
+    property: &Property,
+    lines: &[&str],
+    options: &Options,
+    derivation: &Derivation,
+) -> Result<PropertyVerdict, String> {
+    let reader = Reader::new(options.format, &options.shape, asked(property));
+    let bump = Bump::new();
+    let events = lines.iter().enumerate().map(|(at, line)| {
+        let spans = reader.spans(line);
+        let event = spans.and_then(|spans| reader.event(line, &spans, line, None, &bump));
+        event.map_err(|flaw| format!("event {at}: {flaw}"))
+    });
+    let events: Vec<EventView<'_>> = events.collect::<Result<_, _>>()?;
+    derivation.check(property, &events).map_err(|flaw| flaw.to_string())
+}

@@ -1,0 +1,207 @@
+//! From the lines of a chunk to records: which instances each event is for. Terms are built only where keys are in
+//! them; the lane that steps builds the rest.
+
+use bumpalo::Bump;
+use referee_theory::property::{EventView, Term};
+
+use super::event::key_text;
+use super::plain;
+use super::plan::{KeyedBy, PropertyPlan};
+use crate::decode::csv::Columns;
+use crate::decode::event::unusual_key;
+use crate::decode::fields::{Fields, Scanner, Span, line_end};
+use crate::decode::{Decoded, MAX_KEY, NOT_UTF8, shard, too_long};
+use crate::input::{Chunk, line_ends};
+use crate::options::EventsFormat;
+use crate::scan::Flaw;
+use crate::shape::Part;
+
+/// An event, for the instances of one family.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    /// Of the key, keyed at random.
+    pub(super) hash: u64,
+    /// In `text`, or in `keys`.
+    key: Span,
+    key_is_apart: bool,
+    /// Whether this is the first record of its line.
+    pub(super) is_first: bool,
+    pub(super) family: u16,
+    pub(super) shard: u16,
+    pub(super) line: u32,
+    pub(super) place: Span,
+    /// Where the parts of a JSON event are in the text.
+    pub(super) spans: Fields,
+}
+
+impl Decoded<Record> {
+    pub(super) fn key_of(&self, record: &Record) -> &str {
+        record.key.of(if record.key_is_apart { &self.keys } else { &self.text })
+    }
+}
+
+/// Decodes `chunk` into `decoded`, which is empty.
+pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Record>) {
+    let body = decoded.take(chunk, plan.lanes, plan.options.max_line);
+    let text = std::mem::take(&mut decoded.text);
+    let columns = decoded.chunk.columns.clone();
+    let csv = plan.options.format == EventsFormat::Csv;
+    let json = plan.options.format == EventsFormat::JsonLines;
+    let mut scanner = Scanner::new(&plan.reader.tree);
+    let mut bump = Bump::new();
+    let bytes = text.as_bytes();
+    let mut at = body;
+    while at < bytes.len() {
+        let line = decoded.lines;
+        decoded.lines += 1;
+        let scanned = if json { Some(scanner.line(bytes, at)) } else { None };
+        let end = match &scanned {
+            Some(Ok((_, end))) => *end,
+            _ if csv => at + line_ends::first(bytes.get(at..).unwrap_or_default(), true),
+            _ => line_end(bytes, at),
+        };
+        let content = text.get(at..end).unwrap_or_default();
+        let content = content.strip_suffix('\n').unwrap_or(content);
+        let place = Span::new(at, at + content.len());
+        let start = at;
+        at = if csv { end } else { end + 1 };
+        let blank = match plan.options.format {
+            EventsFormat::Actions | EventsFormat::Detecter => plain::is_blank(content),
+            _ => content.trim_ascii().is_empty(),
+        };
+        if blank {
+            continue;
+        }
+        let spans = match scanned {
+            _ if content.len() > plan.options.max_line => Err(too_long(plan.options.max_line)),
+            _ if content.as_bytes().first() == Some(&NOT_UTF8) => Err("not UTF-8".to_owned()),
+            Some(Ok((fields, _))) => Ok(fields),
+            Some(Err(flaw)) => Err(at_column(flaw, start)),
+            None => Ok(Fields::default()),
+        };
+        let of = |spans| Line { text: &text, spans, place, line, columns: columns.as_deref() };
+        let result = spans.and_then(|spans| push(plan, of(spans), &bump, decoded));
+        if let Err(why) = result {
+            decoded.malformed.push((line, why));
+        }
+        bump.reset();
+    }
+    decoded.text = text;
+}
+
+/// A flaw and where it is in the line that starts at `start`.
+fn at_column(flaw: Flaw, start: usize) -> String {
+    format!("{} at column {}", flaw.what, flaw.at.saturating_sub(start) + 1)
+}
+
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    text: &'a str,
+    spans: Fields,
+    place: Span,
+    line: u32,
+    columns: Option<&'a Columns>,
+}
+
+/// Where a key was found.
+enum Found {
+    At(Span),
+    Apart(String),
+}
+
+/// Adds a record for each family that the event concerns.
+fn push(
+    plan: &PropertyPlan,
+    event: Line<'_>,
+    bump: &Bump,
+    decoded: &mut Decoded<Record>,
+) -> Result<(), String> {
+    let content = event.place.of(event.text);
+    let mut view: Option<EventView<'_>> = None;
+    let mut is_first = true;
+    for (family, keyed) in plan.families.iter().enumerate() {
+        let found = match &keyed.keyed_by {
+            KeyedBy::Session => session(plan, &event)?,
+            KeyedBy::Process if plan.options.format == EventsFormat::Detecter => {
+                Found::Apart(plain::subject(content, bump).map_err(|flaw| at_column(flaw, 0))?.to_string())
+            }
+            keyed_by => {
+                let view = match view {
+                    Some(view) => view,
+                    None => *view.insert(
+                        plan.reader
+                            .event(event.text, &event.spans, content, event.columns, bump)
+                            .map_err(|flaw| at_column(flaw, 0))?,
+                    ),
+                };
+                match key(keyed_by, &view) {
+                    Some(key) => Found::Apart(key),
+                    None => continue,
+                }
+            }
+        };
+        let (key, key_is_apart) = match found {
+            Found::At(span) => (span, false),
+            Found::Apart(key) => {
+                let start = decoded.keys.len();
+                decoded.keys.push_str(&key);
+                (Span::new(start, decoded.keys.len()), true)
+            }
+        };
+        let bytes = key.of(if key_is_apart { &decoded.keys } else { event.text }).as_bytes();
+        if bytes.len() > MAX_KEY {
+            return Err(format!("its key is longer than {MAX_KEY} bytes"));
+        }
+        let shard = shard(plan.shards, bytes);
+        let record = Record {
+            hash: plan.hasher.hash_one(bytes),
+            key,
+            key_is_apart,
+            is_first,
+            family: family as u16,
+            shard,
+            line: event.line,
+            place: event.place,
+            spans: event.spans,
+        };
+        is_first = false;
+        if let Some(lane) = decoded.lanes.get_mut(usize::from(shard) & plan.lanes.wrapping_sub(1)) {
+            lane.push(record);
+        }
+    }
+    Ok(())
+}
+
+/// The key of the session that the event belongs to; without one, the empty key.
+fn session(plan: &PropertyPlan, event: &Line<'_>) -> Result<Found, String> {
+    match (plan.options.format, event.columns) {
+        (EventsFormat::JsonLines, _) => {
+            let span = event.spans.get(Part::Session);
+            let raw = span.of(event.text);
+            match raw.as_bytes() {
+                [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
+                    Ok(Found::At(Span { start: span.start + 1, end: span.end - 1 }))
+                }
+                [b'0'..=b'9' | b'-', ..] => Ok(Found::At(span)),
+                _ => unusual_key(raw).map(|key| Found::Apart(key.unwrap_or_default())),
+            }
+        }
+        (EventsFormat::Csv, Some(columns)) => {
+            let parts = columns.parts(event.place.of(event.text)).map_err(str::to_owned)?;
+            Ok(Found::Apart(parts[Part::Session as usize].as_deref().unwrap_or_default().to_owned()))
+        }
+        _ => Ok(Found::At(Span::default())),
+    }
+}
+
+/// The key of the instance that `event` belongs to, if it belongs to one.
+fn key(keyed_by: &KeyedBy, event: &EventView<'_>) -> Option<String> {
+    match keyed_by {
+        KeyedBy::Process => (!matches!(event.subject, Term::Absent)).then(|| event.subject.to_string()),
+        KeyedBy::Keys(keys) => {
+            let terms: Vec<Term<'_>> = keys.iter().map(|key| event.key(key)).collect::<Option<_>>()?;
+            Some(key_text(&terms))
+        }
+        KeyedBy::Session => None,
+    }
+}

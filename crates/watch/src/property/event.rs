@@ -1,0 +1,183 @@
+//! A line as an event: the part of decoding that builds terms.
+
+use std::collections::BTreeSet;
+
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use referee_theory::property::{EventKind, EventView, Fields, Items, Term};
+
+use super::{json, plain};
+use crate::decode::csv::Columns;
+use crate::decode::fields::{Fields as Spans, Scanner, scalar};
+use crate::options::EventsFormat;
+use crate::scan::Flaw;
+use crate::shape::{Part, Shape, Tree};
+
+/// How lines become events.
+pub(super) struct Reader {
+    format: EventsFormat,
+    pub(super) tree: Tree,
+    /// The members of a line that properties ask for, beside the parts of the event.
+    wanted: BTreeSet<String>,
+}
+
+impl Reader {
+    /// A reader of lines in which `keys` are asked for by name.
+    pub(super) fn new(format: EventsFormat, shape: &Shape, keys: impl Iterator<Item = String>) -> Self {
+        // Members of these names are the parts themselves, unless the parts are elsewhere.
+        let usual = Shape::default();
+        let own = |name: &str| match name {
+            "from" => shape.from == usual.from,
+            "to" => shape.to == usual.to,
+            "label" => shape.label == usual.label,
+            "payload" => shape.payload == usual.payload,
+            _ => false,
+        };
+        let wanted = keys.filter(|key| !own(key)).collect();
+        Self { format, tree: Tree::new(shape), wanted }
+    }
+
+    /// Where the parts of a JSON line are; nothing for other formats.
+    pub(super) fn spans(&self, line: &str) -> Result<Spans, Flaw> {
+        match self.format {
+            EventsFormat::JsonLines => {
+                Scanner::new(&self.tree).line(line.as_bytes(), 0).map(|(spans, _)| spans)
+            }
+            _ => Ok(Spans::default()),
+        }
+    }
+
+    /// The event in `line`, whose parts are at `spans` within `text`.
+    #[inline]
+    pub(super) fn event<'a>(
+        &self,
+        text: &'a str,
+        spans: &Spans,
+        line: &'a str,
+        columns: Option<&'a Columns>,
+        bump: &'a Bump,
+    ) -> Result<EventView<'a>, Flaw> {
+        match (self.format, columns) {
+            (EventsFormat::JsonLines, _) => self.json(text, spans, line, bump),
+            (EventsFormat::Csv, Some(columns)) => csv(line, columns, bump),
+            (EventsFormat::Csv, None) => Err(Flaw::new("there is no header", 0)),
+            (EventsFormat::Actions, _) => plain::action(line, bump),
+            (EventsFormat::Detecter, _) => plain::detecter(line, bump),
+        }
+    }
+
+    #[inline]
+    fn json<'a>(
+        &self,
+        text: &'a str,
+        spans: &Spans,
+        line: &'a str,
+        bump: &'a Bump,
+    ) -> Result<EventView<'a>, Flaw> {
+        let name = |part: Part| {
+            let raw = spans.get(part).of(text);
+            match raw.as_bytes() {
+                [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
+                    Ok(Term::Text(raw.get(1..raw.len() - 1).unwrap_or_default()))
+                }
+                _ => unusual_name(raw, bump),
+            }
+        };
+        let payload = spans.get(Part::Payload).of(text);
+        let payload = if payload.is_empty() { Term::Absent } else { json::term(payload, bump)? };
+        let mut event = EventView {
+            subject: name(Part::From)?,
+            object: name(Part::To)?,
+            label: name(Part::Label)?,
+            payload,
+            ..EventView::new(EventKind::Exchange)
+        };
+        if !self.wanted.is_empty() {
+            let wanted = |name: &str| self.wanted.contains(name);
+            let start = line.len() - line.trim_ascii_start().len();
+            let (members, _) = json::members(line, start, 1, Some(&wanted), bump)?;
+            event.keys = Fields::Terms(members);
+        }
+        Ok(event)
+    }
+}
+
+/// Roles and labels are texts, whatever they are written as.
+#[cold]
+fn unusual_name<'a>(raw: &'a str, bump: &'a Bump) -> Result<Term<'a>, Flaw> {
+    let mut scratch = String::new();
+    Ok(match scalar(raw, &mut scratch)? {
+        Some(text) => Term::Text(bump.alloc_str(text)),
+        None => Term::Absent,
+    })
+}
+
+/// A row: its parts by their columns, the other cells as payload and as members. What a cell holds is decided by
+/// how it is written.
+fn csv<'a>(row: &'a str, columns: &'a Columns, bump: &'a Bump) -> Result<EventView<'a>, Flaw> {
+    let parts = columns.parts(row).map_err(|why| Flaw::new(why, 0))?;
+    let part = |part: Part| match parts[part as usize].as_deref() {
+        Some(text) => Term::Text(bump.alloc_str(text)),
+        None => Term::Absent,
+    };
+    let mut members: BumpVec<'_, (&str, Term<'_>)> = BumpVec::new_in(bump);
+    for (name, text) in columns.cells(row) {
+        if members.iter().all(|(known, _)| *known != name) {
+            members.push((name, cell(bump.alloc_str(&text))));
+        }
+    }
+    let payload = Fields::Terms(bump.alloc_slice_copy(&members));
+    if let Term::Text(session) = part(Part::Session) {
+        members.push(("session", Term::Text(session)));
+    }
+    let keys = Fields::Terms(members.into_bump_slice());
+    Ok(EventView {
+        subject: part(Part::From),
+        object: part(Part::To),
+        label: part(Part::Label),
+        payload: Term::Record(payload),
+        keys,
+        ..EventView::new(EventKind::Exchange)
+    })
+}
+
+fn cell(text: &str) -> Term<'_> {
+    let number = || crate::scan::number::end(text.as_bytes(), 0).ok().filter(|(end, _)| *end == text.len());
+    match text {
+        "true" | "True" | "TRUE" => Term::Bool(true),
+        "false" | "False" | "FALSE" => Term::Bool(false),
+        _ => match number() {
+            Some((_, true)) => text.parse().map_or(Term::Big(text), Term::Int),
+            Some((_, false)) => {
+                text.parse().ok().filter(|v: &f64| v.is_finite()).map_or(Term::Text(text), Term::Float)
+            }
+            None => Term::Text(text),
+        },
+    }
+}
+
+/// The event in words.
+pub(super) fn show(event: &EventView<'_>) -> String {
+    match (event.kind, event.label) {
+        (EventKind::Exchange, Term::Text(label)) => label.to_owned(),
+        (EventKind::Exchange, _) => "an event".to_owned(),
+        (EventKind::Receive, _) => format!("{}?{}", event.subject, event.payload),
+        (EventKind::Send, _) => match event.subject {
+            Term::Absent => format!("{}!{}", event.object, event.payload),
+            from => format!("{from}:{}!{}", event.object, event.payload),
+        },
+        (kind @ (EventKind::Fork | EventKind::Init), _) => {
+            format!("{}({},{},{})", kind.name(), event.subject, event.object, event.payload)
+        }
+        (EventKind::Exit, _) => format!("exit({},{})", event.subject, event.payload),
+    }
+}
+
+/// A list of terms as one key.
+pub(super) fn key_text(terms: &[Term<'_>]) -> String {
+    match terms {
+        [Term::Text(text)] => (*text).to_owned(),
+        [only] => only.to_string(),
+        several => Term::Tuple(Items::Terms(several)).to_string(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The instances of one family in one shard, by key. A key is never forgotten: an instance that has said all it
+//! can say must not start anew.
+
+use hashbrown::HashTable;
+use referee_monitor::property::PropertyInstance;
+use smallvec::SmallVec;
+
+/// The instances of one key.
+pub(super) struct Entry {
+    hash: u64,
+    pub(super) key: SmallVec<[u8; 16]>,
+    /// How many events it has seen.
+    pub(super) events: u64,
+    /// One for each property of the family; empty when none can say anything any more.
+    pub(super) instances: SmallVec<[PropertyInstance; 1]>,
+    /// The lines it has seen, if they are kept.
+    pub(super) history: Option<Box<History>>,
+}
+
+/// Lines of events.
+#[derive(Default)]
+pub(super) struct History {
+    pub(super) lines: Vec<Box<str>>,
+    /// There were more than are kept.
+    pub(super) is_cut: bool,
+}
+
+/// No entry.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// So few entries are probably in the cache.
+const NEAR: usize = 1024;
+
+/// The instances of one family in one shard.
+#[derive(Default)]
+pub(super) struct Instances {
+    table: HashTable<u32>,
+    entries: Vec<Entry>,
+}
+
+impl Instances {
+    pub(super) fn entry(&mut self, index: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(index as usize)
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether there are so few that they are probably in the cache.
+    pub(super) fn is_near(&self) -> bool {
+        self.entries.len() < NEAR
+    }
+
+    /// The entry with `key`, or [`NOBODY`].
+    #[inline]
+    pub(super) fn find(&self, hash: u64, key: &[u8]) -> u32 {
+        let is = |index: &u32| {
+            self.entries.get(*index as usize).is_some_and(|entry| entry.hash == hash && *entry.key == *key)
+        };
+        self.table.find(hash, is).copied().unwrap_or(NOBODY)
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        instances: SmallVec<[PropertyInstance; 1]>,
+    ) -> u32 {
+        // INVARIANT: four thousand million entries do not fit into memory.
+        let index = self.entries.len() as u32;
+        let key = SmallVec::from_slice(key);
+        self.entries.push(Entry { hash, key, events: 0, instances, history: None });
+        let entries = &self.entries;
+        let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
+        self.table.insert_unique(hash, index, rehash);
+        index
+    }
+}
