@@ -3,7 +3,10 @@
 //! What can be measured from outside runs here. What needs Referee's crates is a benchmark target of one
 //! of them, so that this crate depends on none; the registry only knows where it lives.
 
+mod monitor;
 mod startup;
+mod tools;
+mod watch;
 
 use anyhow::{Result, bail};
 
@@ -40,8 +43,18 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "monitor",
-        what: "one step of a session monitor: label and payload, assertions, kept values",
-        runner: Runner::Target { package: "referee-monitor" },
+        what: "one step of a session monitor: time, rate over many sessions, instructions",
+        runner: Runner::Here(monitor::run),
+    },
+    Benchmark {
+        name: "functions",
+        what: "one call of an external function in a WebAssembly module",
+        runner: Runner::Target { package: "referee-functions" },
+    },
+    Benchmark {
+        name: "watch",
+        what: "recorded events per second, threads, memory; beside Python, jq and RTLola",
+        runner: Runner::Here(watch::run),
     },
 ];
 

@@ -112,7 +112,7 @@ fn lines_that_are_no_events_are_told_on_standard_error_and_wrong_only_if_strict(
     assert_eq!(status(&referee(&["--protocol", AUTH, "--strict"], &log)), 2);
     let many = "oops\n".repeat(50);
     let output = referee(&["--protocol", AUTH], &many);
-    assert_eq!(stderr(&output).lines().count(), 21);
+    assert_eq!(stderr(&output).lines().count(), 22);
     assert!(stderr(&output).contains("30 more lines are no events"), "{}", stderr(&output));
 }
 
@@ -244,6 +244,20 @@ fn what_is_compressed_is_not_followed() {
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("a compressed file cannot be followed"), "{}", stderr(&output));
     std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_log_of_another_shape_does_not_pass_for_a_good_one() {
+    let output =
+        referee(&["--protocol", AUTH, "--from", "/src"], "session,from,label\n{\"label\":\"Auth\"}\n{}\n");
+    assert_eq!(status(&output), 0);
+    for text in [
+        "-:2: not an event: it does not say who sent the message (`/src`)",
+        "-:3: not an event: it has neither a label (`/label`) nor an end (`/end`)",
+        "warning: none of the lines is an event, so nothing was judged; for CSV say --events-format csv",
+    ] {
+        assert!(stderr(&output).contains(text), "{}", stderr(&output));
+    }
 }
 
 #[test]

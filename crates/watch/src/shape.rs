@@ -20,6 +20,13 @@ pub(crate) const PARTS: usize = 7;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer(Vec<String>);
 
+/// As it is written: `/msg/kind`.
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|key| write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
 /// Why a text is no JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPointer(String);

@@ -51,7 +51,7 @@ impl Plan {
         }
         let label = self.names.label(text, label).map_err(|why| wrong("label", why))?;
         if from.is_empty() {
-            return Err("it does not say who sent the message (`from`)".to_owned());
+            return Err(self.no_sender());
         }
         let from_party = party(from, "from")?;
         let to_party = match to.is_empty() {
@@ -67,7 +67,7 @@ impl Plan {
     fn ending(&self, text: &str, fields: &Fields, key: Key<'static>) -> Result<Found<'static>, String> {
         let end = fields.get(Part::End);
         if end.is_empty() {
-            return Err("it has neither a label nor an end".to_owned());
+            return Err(self.no_label());
         }
         let who = self.names.party(text, end).map_err(|why| wrong("end", why))?;
         self.ended(who, &scalar_text(end.of(text)), key)
@@ -79,6 +79,17 @@ impl Plan {
         }
         let channel = self.monitor.channel(who, self.monitor.opposite(who));
         Ok(Found { what: What::End, key, from: who, channel, label: UNKNOWN, payload: Span::default() })
+    }
+
+    #[cold]
+    fn no_sender(&self) -> String {
+        format!("it does not say who sent the message (`{}`)", self.options.shape.from)
+    }
+
+    #[cold]
+    fn no_label(&self) -> String {
+        let shape = &self.options.shape;
+        format!("it has neither a label (`{}`) nor an end (`{}`)", shape.label, shape.end)
     }
 
     /// The key of the session that `span` names; without one, the empty key.
@@ -124,11 +135,11 @@ impl Plan {
         let Some(label) = part(Part::Label) else {
             return match part(Part::End) {
                 Some(who) => self.ended(self.names.party_called(who), who, key),
-                None => Err("it has neither a label nor an end".to_owned()),
+                None => Err(self.no_label()),
             };
         };
         let Some(sender) = part(Part::From) else {
-            return Err("it does not say who sent the message (`from`)".to_owned());
+            return Err(self.no_sender());
         };
         let from = self.names.party_called(sender);
         let receiver = part(Part::To);

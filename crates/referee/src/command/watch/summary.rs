@@ -67,6 +67,13 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
             number(counts.unjudged, "later event"),
         ));
     }
+    if counts.events == 0 && counts.malformed > 0 {
+        warnings.push(
+            "none of the lines is an event, so nothing was judged; for CSV say --events-format csv, for logs of another \
+             shape --from, --label and --payload"
+                .to_owned(),
+        );
+    }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
     }
