@@ -265,7 +265,7 @@ impl Compiler<'_> {
     fn assertion(&mut self, source: State, transition: &Transition, expr: &Arc<Expr>, own: &[Field]) -> u32 {
         let free = expr.free_variables();
         let mut outer: Vec<u32> = self.kept.after(source).collect();
-        outer.retain(|&v| free.contains(&self.layout.variables[v as usize].name));
+        outer.retain(|&v| free.contains(&&self.layout.variables[v as usize].name));
         let key = (transition.message, outer);
         if let Some(&code) = self.code_of.get(&key) {
             return code;
@@ -302,32 +302,32 @@ impl Names<'_, '_> {
         }
         let mut missing = false;
         for name in expr.externals() {
-            let declared = self.compiler.registry.declared(&name).cloned();
-            let given = self.compiler.registry.get(&name).map(|predicate| predicate.signature().clone());
+            let declared = self.compiler.registry.declared(name).cloned();
+            let given = self.compiler.registry.get(name).map(|predicate| predicate.signature().clone());
             match (declared, given) {
                 (Some(declared), Some(given)) if declared != given => {
                     missing = true;
-                    if self.compiler.reported.insert(Arc::clone(&name)) {
-                        let problem = SynthesisProblem::Signature { name, declared, given };
+                    if self.compiler.reported.insert(Arc::clone(name)) {
+                        let problem = SynthesisProblem::Signature { name: Arc::clone(name), declared, given };
                         self.compiler.problems.push(problem);
                     }
                 }
-                (_, Some(given)) => scope.declare(&name, given),
-                (Some(declared), None) => scope.declare(&name, declared),
+                (_, Some(given)) => scope.declare(name, given),
+                (Some(declared), None) => scope.declare(name, declared),
                 (None, None) => {}
             }
         }
         let checked = expr::check_assertion(expr, &scope);
         for name in expr.externals() {
-            if self.compiler.registry.get(&name).is_some() {
+            if self.compiler.registry.get(name).is_some() {
                 continue;
             }
             missing = true;
-            if self.compiler.reported.insert(Arc::clone(&name)) {
-                let inferred = checked.as_ref().ok().and_then(|found| found.iter().find(|e| e.name == name));
-                let signature = self.compiler.registry.declared(&name).cloned();
+            if self.compiler.reported.insert(Arc::clone(name)) {
+                let inferred = checked.as_ref().ok().and_then(|found| found.iter().find(|e| e.name == *name));
+                let signature = self.compiler.registry.declared(name).cloned();
                 let signature = signature.or_else(|| inferred.map(|external| external.signature.clone()));
-                self.compiler.problems.push(SynthesisProblem::Missing { name, signature });
+                self.compiler.problems.push(SynthesisProblem::Missing { name: Arc::clone(name), signature });
             }
         }
         match checked {

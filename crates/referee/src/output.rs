@@ -129,6 +129,14 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes a document for scripts to standard output: large ones in large pieces.
+pub(crate) fn print_json(document: &serde_json::Value) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout());
+    serde_json::to_writer_pretty(&mut out, document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
 /// Shows the errors of `read` on standard error.
 pub(crate) fn report_errors(read: &crate::input::Read) -> io::Result<()> {
     let text =

@@ -243,7 +243,7 @@ impl Translation {
                     let next = self.node(&branch.next);
                     translated.push(TheoryBranch { receiver, message, next, origin });
                 }
-                let content = referee_theory::Exchange { sender, branches: translated, origin };
+                let content = referee_theory::Exchange { sender, branches: translated.into(), origin };
                 self.builder.set(node, Global::Exchange(content));
                 node
             }

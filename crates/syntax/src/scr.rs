@@ -77,11 +77,11 @@ fn lower_protocol(
     if let Some(global) = &mut global {
         let called = called(global);
         let assertions = global.check_assertions(&scope(names, &called));
+        externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());
         let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
         diagnostics.extend(wrong);
         enforcement = EnforcedAssertion::all(global, &assertions);
         global.enforce(&assertions);
-        externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));
     }
@@ -99,7 +99,7 @@ fn lower_protocol(
 }
 
 /// The predicates that `global` calls, in assertions or in the data of its recursions.
-fn called(global: &GlobalType) -> FxHashSet<Arc<str>> {
+fn called(global: &GlobalType) -> FxHashSet<&Arc<str>> {
     let mut called = FxHashSet::default();
     let vocabulary = global.vocabulary();
     for message in vocabulary.messages() {
@@ -117,7 +117,7 @@ fn called(global: &GlobalType) -> FxHashSet<Arc<str>> {
 
 /// What assertions may call. Where all is well, what they do call: a module may have thousands of protocols
 /// and of predicates.
-fn scope(names: &Names<'_>, called: &FxHashSet<Arc<str>>) -> Scope {
+fn scope(names: &Names<'_>, called: &FxHashSet<&Arc<str>>) -> Scope {
     let mut scope = Scope::new();
     let all_known = called.iter().all(|name| names.has_external(name));
     for (name, signature) in names.signatures() {

@@ -9,17 +9,16 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::expr::{self, Environment, Expr, InferredExternal, Lookup, Scope, TypeError};
-use crate::global::{Global, GlobalType, NodeId};
+use crate::global::{Global, GlobalType, NodeId, Parameter};
 use crate::payload::Type;
 use crate::vocabulary::{Field, Origin, Role};
 
 mod reaching;
 
-use reaching::{Reaching, Site};
+use reaching::{Reaching, Roles};
 
 /// A branch of an exchange: the node and the index of the branch.
 pub type BranchId = (NodeId, usize);
@@ -117,59 +116,57 @@ impl GlobalType {
     /// Checks all assertions and recursion data, given the declared predicates in `declared`.
     #[must_use]
     pub fn check_assertions(&self, declared: &Scope) -> Assertions {
-        let uses = self.uses();
-        if uses.is_empty() {
-            return Assertions::default();
-        }
-        // In the order of the protocol, so that neighbours in memory are looked at together.
-        let mut by_variable: IndexMap<Arc<str>, Vec<NodeId>, FxBuildHasher> = IndexMap::default();
-        for (node, expr, own) in &uses {
-            for variable in expr.free_variables() {
-                if !own.iter().any(|field| field.name.as_ref() == Some(&variable)) {
-                    by_variable.entry(variable).or_default().push(*node);
-                }
-            }
-        }
-        let graph = reaching::Graph::new(self);
-        let reaching =
-            by_variable.into_iter().map(|(v, uses)| (v.clone(), graph.reaching(self, &v, &uses))).collect();
-        let mut checker =
-            Checker { global: self, reaching, scope: declared.clone(), result: Assertions::default() };
-        for (node, content) in self.nodes() {
-            match content {
-                Global::Exchange(exchange) => {
-                    for index in 0..exchange.branches.len() {
-                        checker.branch(node, index);
-                    }
-                }
-                Global::Rec(_) | Global::Call(_) => checker.data(node),
-                Global::End => {}
+        let mut result = Assertions::default();
+        let uses = self.uses(&mut result.errors);
+        let reaching = reaching::all(self, &uses);
+        let mut checker = Checker { global: self, scope: declared.clone(), result };
+        let mut found = reaching.into_iter();
+        for one in &uses {
+            let environment = checker.environment(one, &mut found);
+            match one.place {
+                Place::Branch(index) => checker.branch(one, index, environment),
+                Place::Parameter(parameter) => checker.value(one, parameter, environment),
             }
         }
         checker.result
     }
 
-    /// Every expression of the protocol, with the node it stands at and the fields of its own message.
-    fn uses(&self) -> Vec<(NodeId, Arc<Expr>, Arc<[Field]>)> {
+    /// Every expression of the protocol, in the order of the nodes.
+    fn uses(&self, errors: &mut Vec<AssertionError>) -> Vec<Use<'_>> {
         let mut uses = Vec::new();
         for (node, content) in self.nodes() {
             match content {
                 Global::End => {}
                 Global::Exchange(exchange) => {
-                    for branch in &exchange.branches {
+                    for (index, branch) in exchange.branches.iter().enumerate() {
                         let spec = self.vocabulary().spec(branch.message);
-                        if let Some(assertion) = &spec.assertion {
-                            uses.push((node, Arc::clone(assertion), Arc::clone(&spec.fields)));
+                        if let Some(expr) = &spec.assertion {
+                            uses.push(Use { node, place: Place::Branch(index), expr, own: &spec.fields });
                         }
                     }
                 }
-                Global::Rec(rec) => {
-                    let initial =
-                        rec.parameters.iter().map(|p| (node, Arc::clone(&p.initial), Arc::new([]) as _));
-                    uses.extend(initial);
-                }
+                Global::Rec(rec) => uses.extend(rec.parameters.iter().map(|parameter| Use {
+                    node,
+                    place: Place::Parameter(parameter),
+                    expr: &parameter.initial,
+                    own: &[],
+                })),
+                Global::Call(call) if call.arguments.is_empty() => {}
                 Global::Call(call) => {
-                    uses.extend(call.arguments.iter().map(|e| (node, Arc::clone(e), Arc::new([]) as _)));
+                    let Global::Rec(rec) = self.node(call.target) else { continue };
+                    let (expected, found) = (rec.parameters.len(), call.arguments.len());
+                    if expected != found {
+                        let (call, definition) = (call.origin, rec.origin);
+                        let error = AssertionError::WrongNumberOfValues { call, definition, expected, found };
+                        errors.push(error);
+                        continue;
+                    }
+                    uses.extend(rec.parameters.iter().zip(&call.arguments).map(|(parameter, expr)| Use {
+                        node,
+                        place: Place::Parameter(parameter),
+                        expr,
+                        own: &[],
+                    }));
                 }
             }
         }
@@ -177,21 +174,49 @@ impl GlobalType {
     }
 }
 
-/// Variables, each with the roles that know it.
-type Known = Vec<(Arc<str>, FxHashSet<Role>)>;
+/// An expression where it is evaluated.
+struct Use<'a> {
+    node: NodeId,
+    place: Place<'a>,
+    expr: &'a Arc<Expr>,
+    /// The fields of its own message.
+    own: &'a [Field],
+}
+
+enum Place<'a> {
+    /// The assertion of this branch of the node.
+    Branch(usize),
+    /// The value that this parameter is given.
+    Parameter(&'a Parameter),
+}
+
+impl<'a> Use<'a> {
+    /// The field of its own message that binds `variable`.
+    fn own_field(&self, variable: &str) -> Option<&'a Field> {
+        self.own.iter().find(|field| field.name.as_deref() == Some(variable))
+    }
+
+    /// The variables that something before this node must have bound.
+    fn outer_variables(&self) -> impl Iterator<Item = &'a Arc<str>> {
+        self.expr.free_variables().into_iter().filter(|variable| self.own_field(variable).is_none())
+    }
+}
+
+/// The variables of an expression that are not fields of its own message, each with the roles that know it.
+type Known<'a> = SmallVec<[(&'a Arc<str>, Roles); 2]>;
 
 /// The variables an expression may use, with their types.
-type Variables = Vec<(Arc<str>, Type)>;
+type Variables<'a> = SmallVec<[(&'a Arc<str>, Type); 4]>;
 
 /// What one expression may refer to: its variables, and the predicates declared for all.
 struct InScope<'a> {
-    variables: Variables,
+    variables: &'a [(&'a Arc<str>, Type)],
     declared: &'a Scope,
 }
 
 impl Environment for InScope<'_> {
     fn variable(&self, name: &str) -> Option<Type> {
-        self.variables.iter().find(|(known, _)| &**known == name).map(|(_, ty)| ty.clone())
+        self.variables.iter().find(|(known, _)| &***known == name).map(|(_, ty)| ty.clone())
     }
 
     fn external(&self, name: &str) -> Lookup {
@@ -199,7 +224,7 @@ impl Environment for InScope<'_> {
     }
 
     fn variables(&self) -> Vec<Arc<str>> {
-        self.variables.iter().map(|(name, _)| Arc::clone(name)).collect()
+        self.variables.iter().map(|(name, _)| Arc::clone(*name)).collect()
     }
 
     fn externals(&self) -> Vec<Arc<str>> {
@@ -209,82 +234,58 @@ impl Environment for InScope<'_> {
 
 struct Checker<'a> {
     global: &'a GlobalType,
-    reaching: FxHashMap<Arc<str>, FxHashMap<NodeId, Reaching>>,
     scope: Scope,
     result: Assertions,
 }
 
-impl Checker<'_> {
-    fn branch(&mut self, node: NodeId, index: usize) {
-        let Global::Exchange(exchange) = self.global.node(node) else { return };
-        let branch = &exchange.branches[index];
-        let spec = self.global.vocabulary().spec(branch.message);
-        let Some(assertion) = &spec.assertion else { return };
-        let (variables, known) = self.environment(node, assertion, &spec.fields);
-        self.check(assertion, variables);
-        let lacking = |role: Role| -> Vec<Arc<str>> {
-            known.iter().filter(|(_, roles)| !roles.contains(&role)).map(|(v, _)| Arc::clone(v)).collect()
-        };
-        let (sender, receiver) = (lacking(exchange.sender), lacking(branch.receiver));
-        if !sender.is_empty() && !receiver.is_empty() {
+impl<'a> Checker<'a> {
+    fn branch(&mut self, one: &Use<'a>, index: usize, (variables, known): (Variables<'_>, Known<'_>)) {
+        let Global::Exchange(exchange) = self.global.node(one.node) else { return };
+        self.check(one.expr, &variables);
+        let receiver = exchange.branches[index].receiver;
+        let (sender_lacks, receiver_lacks) =
+            (unknown_to(exchange.sender, &known), unknown_to(receiver, &known));
+        if !sender_lacks.is_empty() && !receiver_lacks.is_empty() {
             self.result.errors.push(AssertionError::NobodyCanCheck {
-                expr: Arc::clone(assertion),
-                sender: (exchange.sender, sender),
-                receiver: (branch.receiver, receiver),
+                expr: Arc::clone(one.expr),
+                sender: (exchange.sender, sender_lacks),
+                receiver: (receiver, receiver_lacks),
             });
         } else {
-            let (sender, receiver) = (sender.is_empty(), receiver.is_empty());
-            self.result.enforcement.push(Enforcement { branch: (node, index), sender, receiver });
+            let (sender, receiver) = (sender_lacks.is_empty(), receiver_lacks.is_empty());
+            self.result.enforcement.push(Enforcement { branch: (one.node, index), sender, receiver });
         }
     }
 
-    /// The values a recursion is entered or continued with.
-    fn data(&mut self, node: NodeId) {
-        let global = self.global;
-        let (parameters, values): (_, Vec<&Arc<Expr>>) = match global.node(node) {
-            Global::Rec(rec) => (&rec.parameters, rec.parameters.iter().map(|p| &p.initial).collect()),
-            Global::Call(call) if call.arguments.is_empty() => return,
-            Global::Call(call) => {
-                let Global::Rec(rec) = global.node(call.target) else { return };
-                let (expected, found) = (rec.parameters.len(), call.arguments.len());
-                if expected != found {
-                    let (call, definition) = (call.origin, rec.origin);
-                    let error = AssertionError::WrongNumberOfValues { call, definition, expected, found };
-                    return self.result.errors.push(error);
-                }
-                (&rec.parameters, call.arguments.iter().collect())
+    /// A value that a recursion is entered or continued with.
+    fn value(
+        &mut self,
+        one: &Use<'a>,
+        parameter: &Parameter,
+        (variables, known): (Variables<'_>, Known<'_>),
+    ) {
+        match expr::check(one.expr, &InScope { variables: &variables, declared: &self.scope }) {
+            Ok(checked) if checked.ty != parameter.ty => {
+                self.result.errors.push(AssertionError::WrongTypeOfValue {
+                    expr: Arc::clone(one.expr),
+                    declared: parameter.origin,
+                    expected: parameter.ty.clone(),
+                    found: checked.ty,
+                });
             }
-            Global::End | Global::Exchange(_) => return,
-        };
-        for (parameter, value) in parameters.iter().zip(values) {
-            let (variables, known) = self.environment(node, value, &[]);
-            match expr::check(value, &InScope { variables, declared: &self.scope }) {
-                Ok(checked) if checked.ty != parameter.ty => {
-                    self.result.errors.push(AssertionError::WrongTypeOfValue {
-                        expr: Arc::clone(value),
-                        declared: parameter.origin,
-                        expected: parameter.ty.clone(),
-                        found: checked.ty,
-                    });
-                }
-                Ok(_) => {}
-                Err(errors) => self.type_errors(errors),
-            }
-            for &role in &parameter.roles {
-                let unknown: Vec<Arc<str>> = known
-                    .iter()
-                    .filter(|(_, roles)| !roles.contains(&role))
-                    .map(|(v, _)| Arc::clone(v))
-                    .collect();
-                if !unknown.is_empty() {
-                    let expr = Arc::clone(value);
-                    self.result.errors.push(AssertionError::CannotCompute { expr, role, unknown });
-                }
+            Ok(_) => {}
+            Err(errors) => self.type_errors(errors),
+        }
+        for &role in &parameter.roles {
+            let unknown = unknown_to(role, &known);
+            if !unknown.is_empty() {
+                let expr = Arc::clone(one.expr);
+                self.result.errors.push(AssertionError::CannotCompute { expr, role, unknown });
             }
         }
     }
 
-    fn check(&mut self, assertion: &Expr, variables: Variables) {
+    fn check(&mut self, assertion: &Expr, variables: &Variables<'_>) {
         match expr::check_assertion(assertion, &InScope { variables, declared: &self.scope }) {
             Ok(inferred) => {
                 self.scope.adopt(inferred.iter().cloned());
@@ -302,44 +303,51 @@ impl Checker<'_> {
         self.result.errors.extend(errors.into_iter().map(AssertionError::Type));
     }
 
-    /// The types of the variables that `expr` may use at `node`, and for each that is not a field of its own
-    /// message the roles that know it.
-    fn environment(&mut self, node: NodeId, expr: &Arc<Expr>, own: &[Field]) -> (Variables, Known) {
-        let mut variables = Variables::new();
-        let mut known = Vec::new();
-        for variable in expr.free_variables() {
-            if let Some(field) = own.iter().find(|field| field.name.as_ref() == Some(&variable)) {
+    /// The types of the variables that an expression may use, and for each that is not a field of its own
+    /// message the roles that know it. `found` goes on with what may have bound these.
+    fn environment(
+        &mut self,
+        one: &Use<'a>,
+        found: &mut impl Iterator<Item = Reaching>,
+    ) -> (Variables<'a>, Known<'a>) {
+        let (mut variables, mut known) = (Variables::new(), Known::new());
+        for variable in one.expr.free_variables() {
+            if let Some(field) = one.own_field(variable) {
                 variables.push((variable, field.ty.clone()));
                 continue;
             }
-            let Some(reaching) = self.reaching.get(&variable).and_then(|at| at.get(&node)) else { continue };
-            let mut sites = reaching.sites.iter();
-            let Some(first) = sites.next() else {
+            let Some(reaching) = found.next() else { continue };
+            let Some((first, others)) = reaching.sites.split_first() else {
                 // Unbound on every way: for suggestions, offer what this message binds.
-                own.iter()
-                    .filter_map(|f| Some((f.name.as_ref()?, &f.ty)))
-                    .for_each(|(n, t)| variables.push((Arc::clone(n), t.clone())));
+                let own = one.own.iter().filter_map(|field| Some((field.name.as_ref()?, field.ty.clone())));
+                variables.extend(own);
                 continue;
             };
-            variables.push((Arc::clone(&variable), first.ty.clone()));
-            if let Some(other) = sites.clone().find(|site| site.ty != first.ty) {
+            variables.push((variable, first.ty.clone()));
+            if let Some(other) = others.iter().find(|site| site.ty != first.ty) {
                 self.result.errors.push(AssertionError::Ambiguous {
-                    expr: Arc::clone(expr),
-                    variable: Arc::clone(&variable),
+                    expr: Arc::clone(one.expr),
+                    variable: Arc::clone(variable),
                     left: (first.ty.clone(), first.origin),
                     right: (other.ty.clone(), other.origin),
                 });
             } else if reaching.unbound {
                 self.result.errors.push(AssertionError::MaybeUnbound {
-                    expr: Arc::clone(expr),
-                    variable: Arc::clone(&variable),
+                    expr: Arc::clone(one.expr),
+                    variable: Arc::clone(variable),
                     bound: first.origin,
                 });
             }
-            let mut roles: FxHashSet<Role> = first.roles.iter().copied().collect();
-            sites.for_each(|Site { roles: also, .. }| roles.retain(|role| also.contains(role)));
+            let mut roles = first.roles.clone();
+            others.iter().for_each(|site| roles.retain(|role| site.roles.contains(role)));
             known.push((variable, roles));
         }
         (variables, known)
     }
+}
+
+/// The variables that `role` does not know.
+fn unknown_to(role: Role, known: &Known<'_>) -> Vec<Arc<str>> {
+    let unknown = known.iter().filter(|(_, roles)| !roles.contains(&role));
+    unknown.map(|(variable, _)| Arc::clone(variable)).collect()
 }

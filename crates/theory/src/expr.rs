@@ -22,10 +22,11 @@ mod print;
 mod tests;
 mod value;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
 
 pub use check::{Checked, check, check_assertion};
 pub use environment::{Environment, InferredExternal, Lookup, Scope, Signature};
@@ -35,6 +36,9 @@ pub use function::{Arity, Function};
 pub use operator::{Operator, UnaryOperator};
 pub use pattern::{BadPattern, Pattern};
 pub use value::Value;
+
+/// Names that occur in an expression: few, as a rule.
+pub type Names<'a> = SmallVec<[&'a Arc<str>; 4]>;
 
 /// How deep an expression may be nested.
 pub const MAX_DEPTH: usize = 128;
@@ -218,31 +222,33 @@ impl Expr {
         self.depth.into()
     }
 
-    /// The names of the variables it mentions, sorted.
+    /// The names of the variables it mentions, sorted, each once.
     #[must_use]
-    pub fn free_variables(&self) -> BTreeSet<Arc<str>> {
-        let mut names = BTreeSet::new();
-        let mut pending = vec![self];
-        while let Some(expr) = pending.pop() {
-            if let Node::Variable(name) = &expr.node {
-                names.insert(Arc::clone(name));
-            }
-            pending.extend(expr.node.children());
-        }
-        names
+    pub fn free_variables(&self) -> Names<'_> {
+        self.names(|node| match node {
+            Node::Variable(name) => Some(name),
+            _ => None,
+        })
     }
 
-    /// The names of the external predicates it calls, sorted.
+    /// The names of the external predicates it calls, sorted, each once.
     #[must_use]
-    pub fn externals(&self) -> BTreeSet<Arc<str>> {
-        let mut names = BTreeSet::new();
-        let mut pending = vec![self];
+    pub fn externals(&self) -> Names<'_> {
+        self.names(|node| match node {
+            Node::External { name, .. } => Some(name),
+            _ => None,
+        })
+    }
+
+    fn names<'a>(&'a self, pick: impl Fn(&'a Node) -> Option<&'a Arc<str>>) -> Names<'a> {
+        let mut names = Names::new();
+        let mut pending: SmallVec<[&Self; 8]> = smallvec![self];
         while let Some(expr) = pending.pop() {
-            if let Node::External { name, .. } = &expr.node {
-                names.insert(Arc::clone(name));
-            }
+            names.extend(pick(&expr.node));
             pending.extend(expr.node.children());
         }
+        names.sort_unstable();
+        names.dedup();
         names
     }
 }

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::assertion::{Assertions, BranchId, Enforcement};
 use crate::expr::Expr;
@@ -48,13 +49,16 @@ pub enum Global {
     Call(Call),
 }
 
+/// The branches of an exchange. Most have one, which needs no memory of its own.
+pub type Branches = SmallVec<[Branch; 1]>;
+
 /// `sender` picks one of `branches` and sends its message.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// Who chooses and sends.
     pub sender: Role,
     /// What can be sent: at least one branch, no two with the same receiver and label.
-    pub branches: Vec<Branch>,
+    pub branches: Branches,
     /// The choice, or the message where there is nothing to choose.
     pub origin: Origin,
 }

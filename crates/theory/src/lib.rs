@@ -20,7 +20,7 @@ pub mod relative;
 pub mod session;
 pub mod vocabulary;
 
-pub use global::{Branch, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};
+pub use global::{Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};
 pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
 pub use payload::Type;
 pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Vocabulary};

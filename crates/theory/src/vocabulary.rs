@@ -86,17 +86,26 @@ type Set<T> = IndexSet<T, FxBuildHasher>;
 pub struct Vocabulary {
     roles: Set<Arc<str>>,
     labels: Set<Arc<str>>,
-    messages: Set<MessageSpec>,
+    messages: Vec<MessageSpec>,
     /// For each message, the first message with the same label, types and assertion (field names apart).
     signatures: Vec<Message>,
     /// For each message, the same without its assertion.
     bare: Vec<Message>,
-    /// The payload of all messages without one.
-    no_fields: Arc<[Field]>,
-    /// For each label, the first message with it.
-    first_by_label: Vec<Option<Message>>,
-    /// Representatives by the hash of their signature: cheaper to grow and to drop than owned keys.
+    /// For each label that a message has, which one.
+    by_label: Vec<Option<OfLabel>>,
+    /// The messages with a label that is not theirs alone, by the hash of their label, types and assertion.
+    /// Most labels have one message: these are found by their label and need no entry.
     by_signature: FxHashMap<u64, SmallVec<[Message; 1]>>,
+    /// The same by the hash of everything, field names too.
+    by_spec: FxHashMap<u64, SmallVec<[Message; 1]>>,
+}
+
+/// The messages with one label.
+#[derive(Clone, Copy, Debug)]
+struct OfLabel {
+    first: Message,
+    /// Whether there is no other.
+    alone: bool,
 }
 
 impl Vocabulary {
@@ -120,11 +129,13 @@ impl Vocabulary {
 
     /// The label called `name`, added if it is new.
     pub fn add_label(&mut self, name: &str) -> Label {
-        let index = match self.labels.get_index_of(name) {
-            Some(index) => index,
-            None => self.labels.insert_full(name.into()).0,
-        };
-        Label(narrow(index))
+        let known = self.find_label(name);
+        known.unwrap_or_else(|| Label(narrow(self.labels.insert_full(name.into()).0)))
+    }
+
+    /// The label called `name`, added if it is new: then the text is shared.
+    pub fn add_shared_label(&mut self, name: &Arc<str>) -> Label {
+        Label(narrow(self.labels.insert_full(Arc::clone(name)).0))
     }
 
     /// The message `spec`, added if it is new, and the same without its assertion.
@@ -148,37 +159,56 @@ impl Vocabulary {
 
     fn insert(&mut self, mut spec: MessageSpec) -> (Message, bool) {
         if spec.fields.is_empty() {
-            spec.fields = Arc::clone(&self.no_fields);
+            // All share the one empty payload.
+            spec.fields = Arc::default();
         }
-        let (index, new) = self.messages.insert_full(spec);
-        let message = Message(narrow(index));
-        if new {
-            let spec = &self.messages[index];
-            if self.first_by_label.len() <= spec.label.index() {
-                self.first_by_label.resize(spec.label.index() + 1, None);
-            }
-            self.first_by_label[spec.label.index()].get_or_insert(message);
-            let alike = self.by_signature.entry(signature_hash(spec)).or_default();
-            let same = alike.iter().copied().find(|&known| {
-                let known = &self.messages[known.index()];
-                known.label == spec.label
-                    && known.assertion == spec.assertion
-                    && known.fields.len() == spec.fields.len()
-                    && known.fields.iter().zip(&*spec.fields).all(|(a, b)| a.ty == b.ty)
-            });
-            if same.is_none() {
-                alike.push(message);
-            }
-            self.signatures.push(same.unwrap_or(message));
-            self.bare.push(message);
+        let message = Message(narrow(self.messages.len()));
+        let label = spec.label.index();
+        if self.by_label.len() <= label {
+            self.by_label.resize(label + 1, None);
         }
-        (message, new)
+        let Some(known) = self.by_label[label] else {
+            self.by_label[label] = Some(OfLabel { first: message, alone: true });
+            self.push(spec, message);
+            return (message, true);
+        };
+        if self.messages[known.first.index()] == spec {
+            return (known.first, false);
+        }
+        if known.alone {
+            self.by_label[label] = Some(OfLabel { alone: false, ..known });
+            self.index(known.first);
+        }
+        let alike = self.by_spec.get(&hash_of(&spec)).into_iter().flatten();
+        if let Some(known) = alike.copied().find(|known| self.messages[known.index()] == spec) {
+            return (known, false);
+        }
+        let alike = self.by_signature.get(&signature_hash(&spec)).into_iter().flatten();
+        let same = alike.copied().find(|known| same_signature(&self.messages[known.index()], &spec));
+        self.push(spec, same.unwrap_or(message));
+        self.index(message);
+        (message, true)
+    }
+
+    fn push(&mut self, spec: MessageSpec, signature: Message) {
+        self.bare.push(Message(narrow(self.messages.len())));
+        self.messages.push(spec);
+        self.signatures.push(signature);
+    }
+
+    /// Enters `message` into the tables for labels with several messages.
+    fn index(&mut self, message: Message) {
+        let spec = &self.messages[message.index()];
+        self.by_spec.entry(hash_of(spec)).or_default().push(message);
+        if self.signatures[message.index()] == message {
+            self.by_signature.entry(signature_hash(spec)).or_default().push(message);
+        }
     }
 
     /// A message with this label and no payload, added if it is new.
     pub fn add_plain_message(&mut self, label: &str) -> Message {
         let label = self.add_label(label);
-        self.add_message(MessageSpec { label, fields: Arc::new([]), assertion: None })
+        self.add_message(MessageSpec { label, fields: Arc::default(), assertion: None })
     }
 
     /// The role called `name`, if there is one.
@@ -267,13 +297,27 @@ impl Vocabulary {
     /// The representative of all messages with `message`'s label, for where only the label counts.
     #[must_use]
     pub fn first_with_label(&self, message: Message) -> Message {
-        self.first_by_label[self.label(message).index()].unwrap_or(message)
+        self.by_label[self.label(message).index()].map_or(message, |known| known.first)
     }
 
     /// `message` as users write it: `Auth(uname: string, pwd: string)`.
     pub fn display(&self, message: Message) -> impl fmt::Display + '_ {
         DisplayMessage { vocabulary: self, message }
     }
+}
+
+/// Whether two messages agree in all but the names of their fields.
+fn same_signature(left: &MessageSpec, right: &MessageSpec) -> bool {
+    left.label == right.label
+        && left.assertion == right.assertion
+        && left.fields.len() == right.fields.len()
+        && left.fields.iter().zip(&*right.fields).all(|(a, b)| a.ty == b.ty)
+}
+
+fn hash_of(spec: &MessageSpec) -> u64 {
+    let mut hasher = FxHasher::default();
+    spec.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A hash of what messages must agree in to have the same signature.

@@ -32,7 +32,7 @@ impl Monitor {
             failing: failing.to_string(),
             failing_place: failing.place(),
             error,
-            values: values.filter_map(|name| Some((Arc::clone(&name), known.variable(&name)?))).collect(),
+            values: values.filter_map(|name| Some((Arc::clone(name), known.variable(name)?))).collect(),
         })
     }
 }

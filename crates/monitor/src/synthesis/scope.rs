@@ -71,7 +71,7 @@ fn read_later(machine: &Machine, vocabulary: &Vocabulary) -> Vec<Arc<str>> {
         let free = spec.assertion.iter().flat_map(|expr| expr.free_variables());
         names.extend(free.filter(|name| !binds(&spec.fields, name)));
     }
-    names.into_iter().collect()
+    names.into_iter().cloned().collect()
 }
 
 fn binds(fields: &[Field], name: &Arc<str>) -> bool {
@@ -88,7 +88,7 @@ fn live(machine: &Machine, vocabulary: &Vocabulary, number: &FxHashMap<&Arc<str>
             let bound = spec.fields.iter().filter_map(|f| number.get(f.name.as_ref()?).copied());
             let free = spec.assertion.iter().flat_map(|expr| expr.free_variables());
             let read =
-                free.filter(|name| !binds(&spec.fields, name)).filter_map(|name| number.get(&name).copied());
+                free.filter(|name| !binds(&spec.fields, name)).filter_map(|name| number.get(name).copied());
             (set(width, bound), set(width, read))
         });
     }

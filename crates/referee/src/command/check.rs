@@ -72,8 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     match arguments.format {
-        Format::Json if one => writeln!(out, "{:#}", documents.pop().unwrap_or_default())?,
-        Format::Json => writeln!(out, "{:#}", serde_json::Value::Array(documents))?,
+        Format::Json if one => output::print_json(&documents.pop().unwrap_or_default())?,
+        Format::Json => output::print_json(&serde_json::Value::Array(documents))?,
         Format::Text if one => {}
         Format::Text => writeln!(out, "{summary}")?,
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use referee_theory::global::Call;
 use referee_theory::{
-    Branch, Exchange, Field, Global, GlobalError, GlobalTypeBuilder, MessageSpec, NodeId, Role, Type,
-    Vocabulary,
+    Branch, Branches, Exchange, Field, Global, GlobalError, GlobalTypeBuilder, MessageSpec, NodeId, Role,
+    Type, Vocabulary,
 };
 use rustc_hash::FxHashMap;
 
@@ -201,7 +201,7 @@ impl<'j> Lowering<'_, 'j> {
             let error = rf0201_self_message::self_message(json.span(receiver_value), name);
             self.diagnostics.push(error);
         }
-        let mut branches = Vec::with_capacity(members.len());
+        let mut branches = Branches::with_capacity(members.len());
         let first_step = self.steps.len();
         for member in members {
             branches.extend(self.branch(member, receiver));

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use referee_theory::{Branch, Field, GlobalTypeBuilder, MessageSpec, NodeId, Role, Vocabulary};
+use referee_theory::{Branch, Branches, Field, GlobalTypeBuilder, MessageSpec, NodeId, Role, Vocabulary};
+use smallvec::smallvec;
 
 use super::lexer::GtToken;
 use super::types::{self, BadType, MAX_DEPTH};
@@ -52,7 +53,7 @@ struct Choice {
     sender: Role,
     receiver: Role,
     exchange: Span,
-    branches: Vec<Branch>,
+    branches: Branches,
     scope_depth: usize,
 }
 
@@ -191,7 +192,7 @@ impl<'a> Parser<'a> {
             Some(GtToken::OpenParenthesis) => {
                 self.cursor.bump();
                 let scope_depth = self.scope.depth();
-                let branches = Vec::new();
+                let branches = Branches::new();
                 self.open.push(Choice { slot, sender, receiver, exchange, branches, scope_depth });
                 Next::Label
             }
@@ -201,7 +202,7 @@ impl<'a> Parser<'a> {
                 let whole = start.to(self.cursor.previous());
                 let branch = self.message(receiver, UNIT_LABEL, fields, whole, next);
                 let origin = branch.origin;
-                let exchange = referee_theory::Exchange { sender, branches: vec![branch], origin };
+                let exchange = referee_theory::Exchange { sender, branches: smallvec![branch], origin };
                 self.builder.set(slot, referee_theory::Global::Exchange(exchange));
                 self.continuation(next)
             }

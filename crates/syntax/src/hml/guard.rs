@@ -231,7 +231,7 @@ impl Parser<'_> {
         let known: Vec<(Arc<str>, Slot)> = expr
             .free_variables()
             .into_iter()
-            .filter_map(|name| self.data_slot(&name).map(|slot| (name, slot)))
+            .filter_map(|name| self.data_slot(name).map(|slot| (Arc::clone(name), slot)))
             .collect();
         let find = |name: &str| known.iter().find(|(known, _)| **known == *name).map(|(_, slot)| *slot);
         native(&expr, &find, &names, &mut self.cursor)

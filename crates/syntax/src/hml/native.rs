@@ -313,10 +313,10 @@ impl<'a> Parser<'a> {
                     .map_err(|error| self.guard_syntax(&error))?;
                 self.cursor.seek(start + length);
                 for name in condition.free_variables() {
-                    if &*name != "null" && !read.iter().any(|(known, _)| *known == name) {
-                        let slot = self.new_slot(&name, span);
-                        keys.push((Key::name(&name), Pattern::Bind(slot)));
-                        read.push((name, slot));
+                    if &**name != "null" && !read.iter().any(|(known, _)| known == name) {
+                        let slot = self.new_slot(name, span);
+                        keys.push((Key::name(name), Pattern::Bind(slot)));
+                        read.push((Arc::clone(name), slot));
                     }
                 }
                 let find =

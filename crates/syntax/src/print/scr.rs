@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
     /// Declares the predicates that are called.
     fn externals(&mut self, known: &[External]) -> Result<(), Inexpressible> {
         let mut called = std::collections::BTreeSet::new();
-        self.for_each_expr(|expr| called.extend(expr.externals()));
+        self.for_each_expr(|expr| called.extend(expr.externals().into_iter().cloned()));
         if called.is_empty() {
             return Ok(());
         }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use referee_theory::expr::Expr;
+use smallvec::SmallVec;
 
 use crate::source::Span;
 
@@ -307,7 +308,7 @@ pub struct MessageStatement {
     /// Who sends.
     pub from: Name,
     /// Who receives, one after the other.
-    pub to: Vec<Name>,
+    pub to: SmallVec<[Name; 1]>,
     /// `where e`.
     pub condition: Option<Arc<Expr>>,
     /// What [`Statement::annotation`] says.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use referee_theory::expr::Expr;
 use referee_theory::{Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Role, Vocabulary, global};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::smallvec;
 
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
@@ -110,23 +111,28 @@ impl<'a> Flattening<'a> {
 
     fn convert(&mut self, raw: RawId) {
         let node = self.node(raw);
-        match self.nodes[raw.index()].clone() {
+        match &self.nodes[raw.index()] {
             Raw::End => {}
             Raw::Message(message) => {
-                let branch = self.branch(message);
+                let (sender, branch) = (message.sender, self.branch(*message));
                 let origin = branch.origin;
-                let exchange = global::Exchange { sender: message.sender, branches: vec![branch], origin };
+                let exchange = global::Exchange { sender, branches: smallvec![branch], origin };
                 self.builder.set(node, Global::Exchange(exchange));
             }
+            Raw::Choice { at, span, .. } => {
+                let (at, span) = (at.clone(), *span);
+                self.choice(raw, node, &at, span);
+            }
             Raw::Rec { name, parameters, body, span } => {
+                let (name, parameters, body, span) = (Arc::clone(name), parameters.clone(), *body, *span);
                 let (body, origin) = (self.node(body), self.origins.add(span));
                 self.builder.set(node, Global::Rec(global::Rec { name, level: 0, parameters, body, origin }));
             }
             Raw::Call { target, arguments, span } => {
+                let (target, arguments, span) = (*target, arguments.clone(), *span);
                 let (target, origin) = (self.node(target), self.origins.add(span));
                 self.builder.set(node, Global::Call(global::Call { target, arguments, origin }));
             }
-            Raw::Choice { at, span, .. } => self.choice(raw, node, &at, span),
         }
     }
 
@@ -167,6 +173,9 @@ impl<'a> Flattening<'a> {
             Enter(RawId),
             /// Leaves a node; a recursion that was entered from outside is unfolded.
             Leave(RawId, Option<usize>),
+        }
+        if let Some(heads) = self.messages_alone(start) {
+            return heads;
         }
         let mut heads = Vec::new();
         // The nodes on the way from the choice to where we are: meeting one again means that the protocol
@@ -226,6 +235,15 @@ impl<'a> Flattening<'a> {
             }
         }
         heads
+    }
+
+    /// The branches of the choice `start`, if each begins with a message.
+    fn messages_alone(&self, start: RawId) -> Option<Vec<RawMessage>> {
+        let message = |branch: &RawId| match &self.nodes[branch.index()] {
+            Raw::Message(message) => Some(*message),
+            _ => None,
+        };
+        self.nodes[start.index()].children().iter().map(message).collect()
     }
 
     fn report_empty_branch(&mut self, start: RawId, choice: Span) {

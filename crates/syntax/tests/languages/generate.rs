@@ -78,7 +78,8 @@ pub(crate) fn global(choices: &mut Choices<'_>) -> GlobalType {
                     open.push((next, callable.clone(), Vec::new()));
                     branches.push(Branch { receiver: roles[receiver], message, next, origin: Origin::NONE });
                 }
-                let exchange = Exchange { sender: roles[sender], branches, origin: Origin::NONE };
+                let exchange =
+                    Exchange { sender: roles[sender], branches: branches.into(), origin: Origin::NONE };
                 builder.set(slot, Global::Exchange(exchange));
             }
         }

@@ -259,7 +259,8 @@ impl Generator {
             let next = if self.numbers.len() == 0 { self.builder.end() } else { self.next() };
             branches.push(Branch { receiver, message, next, origin: Origin::NONE });
         }
-        let exchange = Exchange { sender: self.roles[sender], branches, origin: Origin::NONE };
+        let exchange =
+            Exchange { sender: self.roles[sender], branches: branches.into(), origin: Origin::NONE };
         let node = self.builder.add(Global::Exchange(exchange));
         self.keep(node)
     }

@@ -1,12 +1,18 @@
 //! Which bindings of a variable may have been the last at a node: reaching definitions.
+//!
+//! One variable after the other, with tables that are made once for all of them: what a variable costs is the
+//! distance between its uses and its bindings.
 
-use std::collections::BTreeSet;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
+use super::Use;
 use crate::global::{Global, GlobalType, NodeId};
 use crate::payload::Type;
 use crate::vocabulary::{Origin, Role};
+
+/// Those who learn a value: sender and receiver, as a rule.
+pub(super) type Roles = SmallVec<[Role; 8]>;
 
 /// A place that binds a variable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,97 +20,215 @@ pub(super) struct Site {
     pub(super) origin: Origin,
     pub(super) ty: Type,
     /// Who learns the value there.
-    pub(super) roles: Vec<Role>,
+    pub(super) roles: Roles,
 }
 
 /// The bindings that may have been the last.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reaching {
-    pub(super) sites: BTreeSet<Site>,
+    /// In order, each once.
+    pub(super) sites: SmallVec<[Site; 1]>,
     /// Whether there is also a way without any.
     pub(super) unbound: bool,
 }
 
-/// The ways into each node: the node before it, and which of that node's branches.
-pub(super) struct Graph {
-    before: Vec<Vec<(NodeId, usize)>>,
+/// What may have bound the [outer variables](Use::outer_variables) of `uses`, one after the other.
+pub(super) fn all(global: &GlobalType, uses: &[Use<'_>]) -> Vec<Reaching> {
+    let mut number: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut names: Vec<&str> = Vec::new();
+    // Which variable is used at which node, in the order of the protocol.
+    let mut wanted: Vec<(u32, u32, NodeId)> = Vec::new();
+    for one in uses {
+        for variable in one.outer_variables() {
+            let variable = *number.entry(variable).or_insert_with(|| {
+                names.push(variable);
+                narrow(names.len() - 1)
+            });
+            wanted.push((variable, narrow(wanted.len()), one.node));
+        }
+    }
+    let mut answers = vec![Reaching::default(); wanted.len()];
+    if wanted.is_empty() {
+        return answers;
+    }
+    wanted.sort_unstable();
+    let mut search = Search::new(global);
+    for same_variable in wanted.chunk_by(|left, right| left.0 == right.0) {
+        search.run(names[same_variable[0].0 as usize], same_variable.iter().map(|(_, _, node)| *node));
+        for (_, answer, node) in same_variable {
+            answers[*answer as usize] = search.reaching(*node);
+        }
+    }
+    answers
 }
 
-impl Graph {
-    pub(super) fn new(global: &GlobalType) -> Self {
-        let mut before = vec![Vec::new(); global.node_count()];
-        for (node, content) in global.nodes() {
-            match content {
-                Global::End => {}
-                Global::Rec(rec) => before[rec.body.index()].push((node, 0)),
-                // Past the definition: its initial values are computed on entry only.
-                Global::Call(call) => {
-                    let entered = match global.node(call.target) {
-                        Global::Rec(rec) => rec.body,
-                        _ => call.target,
-                    };
-                    before[entered.index()].push((node, 0));
-                }
-                Global::Exchange(exchange) => {
-                    for (index, branch) in exchange.branches.iter().enumerate() {
-                        before[branch.next.index()].push((node, index));
-                    }
+/// The ways into each node: the node before it, and which of that node's branches.
+struct Before {
+    /// Where the ways into each node begin in `ways`, and where those into the last end.
+    first: Vec<u32>,
+    ways: Vec<(NodeId, u32)>,
+}
+
+impl Before {
+    fn new(global: &GlobalType) -> Self {
+        let mut first = vec![0; global.node_count() + 1];
+        for_each_way(global, |_, _, to| first[to.index() + 1] += 1);
+        for node in 1..first.len() {
+            first[node] += first[node - 1];
+        }
+        let mut free = first.clone();
+        let total = first.last().map_or(0, |total| *total as usize);
+        let mut ways = vec![(NodeId(0), 0); total];
+        for_each_way(global, |from, branch, to| {
+            let place = &mut free[to.index()];
+            ways[*place as usize] = (from, branch);
+            *place += 1;
+        });
+        Self { first, ways }
+    }
+}
+
+fn for_each_way(global: &GlobalType, mut visit: impl FnMut(NodeId, u32, NodeId)) {
+    for (node, content) in global.nodes() {
+        match content {
+            Global::End => {}
+            Global::Rec(rec) => visit(node, 0, rec.body),
+            // Past the definition: its initial values are computed on entry only.
+            Global::Call(call) => match global.node(call.target) {
+                Global::Rec(rec) => visit(node, 0, rec.body),
+                _ => visit(node, 0, call.target),
+            },
+            Global::Exchange(exchange) => {
+                for (index, branch) in exchange.branches.iter().enumerate() {
+                    visit(node, narrow(index), branch.next);
                 }
             }
         }
-        Self { before }
+    }
+}
+
+/// No number.
+const NONE: u32 = u32::MAX;
+
+/// The part of the protocol between the uses of one variable and its bindings.
+struct Search<'a> {
+    global: &'a GlobalType,
+    before: Before,
+    /// For each node, its number in `region`.
+    number: Vec<u32>,
+    region: Vec<Here>,
+    /// Ways forward within the region: where to, and the next way from the same node.
+    ways: Vec<(u32, u32)>,
+    sites: Vec<Site>,
+    changed: Vec<u32>,
+}
+
+/// A node of the region.
+struct Here {
+    node: NodeId,
+    first_way: u32,
+    /// Numbers of sites, in order.
+    sites: SmallVec<[u32; 2]>,
+    unbound: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(global: &'a GlobalType) -> Self {
+        Self {
+            global,
+            before: Before::new(global),
+            number: vec![NONE; global.node_count()],
+            region: Vec::new(),
+            ways: Vec::new(),
+            sites: Vec::new(),
+            changed: Vec::new(),
+        }
     }
 
-    /// What may have bound `variable` last when the protocol is at each of `uses`.
-    pub(super) fn reaching(
-        &self,
-        global: &GlobalType,
-        variable: &str,
-        uses: &[NodeId],
-    ) -> FxHashMap<NodeId, Reaching> {
+    /// Finds out what may have bound `variable` last when the protocol is at each of `uses`.
+    fn run(&mut self, variable: &str, uses: impl Iterator<Item = NodeId>) {
+        for here in self.region.drain(..) {
+            self.number[here.node.index()] = NONE;
+        }
+        self.ways.clear();
+        self.sites.clear();
+        uses.for_each(|node| {
+            self.enter(node);
+        });
         // Backward to the nearest bindings …
-        let mut region: FxHashSet<NodeId> = FxHashSet::default();
-        let mut stack = uses.to_vec();
-        let mut seeds: Vec<(NodeId, Site)> = Vec::new();
-        let mut forward: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
-        while let Some(node) = stack.pop() {
-            if !region.insert(node) {
-                continue;
-            }
-            for &(previous, branch) in &self.before[node.index()] {
-                match binding(global, previous, branch, variable) {
-                    Some(site) => seeds.push((node, site)),
+        let mut next = 0;
+        while let Some(node) = self.region.get(next).map(|here| here.node) {
+            for way in self.before.first[node.index()]..self.before.first[node.index() + 1] {
+                let (previous, branch) = self.before.ways[way as usize];
+                match binding(self.global, previous, branch as usize, variable) {
+                    Some(site) => {
+                        self.sites.push(site);
+                        self.region[next].sites.push(narrow(self.sites.len() - 1));
+                    }
                     None => {
-                        forward.entry(previous).or_default().push(node);
-                        stack.push(previous);
+                        let from = self.enter(previous);
+                        let first = &mut self.region[from as usize].first_way;
+                        self.ways.push((narrow(next), *first));
+                        *first = narrow(self.ways.len() - 1);
                     }
                 }
             }
+            next += 1;
         }
         // … and forward again with what they bind.
-        let mut reaching: FxHashMap<NodeId, Reaching> = FxHashMap::default();
-        let mut changed: Vec<NodeId> = Vec::new();
-        for (node, site) in seeds {
-            reaching.entry(node).or_default().sites.insert(site);
-            changed.push(node);
+        let root = self.number[self.global.root().index()];
+        if root != NONE {
+            self.region[root as usize].unbound = true;
         }
-        if region.contains(&global.root()) {
-            reaching.entry(global.root()).or_default().unbound = true;
-            changed.push(global.root());
-        }
-        while let Some(node) = changed.pop() {
-            let here = reaching.get(&node).cloned().unwrap_or_default();
-            for &next in forward.get(&node).into_iter().flatten() {
-                let there = reaching.entry(next).or_default();
-                let before = (there.sites.len(), there.unbound);
-                there.sites.extend(here.sites.iter().cloned());
-                there.unbound |= here.unbound;
-                if before != (there.sites.len(), there.unbound) {
-                    changed.push(next);
+        self.changed.extend((0..narrow(self.region.len())).filter(|here| {
+            let here = &self.region[*here as usize];
+            here.unbound || !here.sites.is_empty()
+        }));
+        while let Some(from) = self.changed.pop() {
+            let (sites, unbound) =
+                (self.region[from as usize].sites.clone(), self.region[from as usize].unbound);
+            let mut way = self.region[from as usize].first_way;
+            while let Some(&(to, other)) = self.ways.get(way as usize) {
+                if self.region[to as usize].take(&sites, unbound) {
+                    self.changed.push(to);
                 }
+                way = other;
             }
         }
-        reaching
+    }
+
+    /// The number of `node` in the region, which it enters if it is new.
+    fn enter(&mut self, node: NodeId) -> u32 {
+        let number = &mut self.number[node.index()];
+        if *number == NONE {
+            *number = narrow(self.region.len());
+            self.region.push(Here { node, first_way: NONE, sites: SmallVec::new(), unbound: false });
+        }
+        *number
+    }
+
+    /// What was found at `node`, one of the uses.
+    fn reaching(&self, node: NodeId) -> Reaching {
+        let here = &self.region[self.number[node.index()] as usize];
+        let mut sites: SmallVec<[Site; 1]> =
+            here.sites.iter().map(|site| self.sites[*site as usize].clone()).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        Reaching { sites, unbound: here.unbound }
+    }
+}
+
+impl Here {
+    /// Adds what reaches a node before; whether that was new.
+    fn take(&mut self, sites: &[u32], unbound: bool) -> bool {
+        let before = (self.sites.len(), self.unbound);
+        for site in sites {
+            if let Err(place) = self.sites.binary_search(site) {
+                self.sites.insert(place, *site);
+            }
+        }
+        self.unbound |= unbound;
+        before != (self.sites.len(), self.unbound)
     }
 }
 
@@ -115,7 +239,7 @@ fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> 
             let branch = &exchange.branches[branch];
             let fields = &global.vocabulary().spec(branch.message).fields;
             let field = fields.iter().find(|field| field.name.as_deref() == Some(variable))?;
-            let roles = vec![exchange.sender, branch.receiver];
+            let roles = smallvec![exchange.sender, branch.receiver];
             return Some(Site { origin: branch.origin, ty: field.ty.clone(), roles });
         }
         Global::Rec(rec) => rec,
@@ -129,7 +253,12 @@ fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> 
     let roles = if parameter.roles.is_empty() {
         global.vocabulary().roles().collect()
     } else {
-        parameter.roles.clone()
+        parameter.roles.iter().copied().collect()
     };
     Some(Site { origin: parameter.origin, ty: parameter.ty.clone(), roles })
+}
+
+/// Global types have fewer than 2³² nodes and ways.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(NONE)
 }

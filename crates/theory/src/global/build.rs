@@ -108,7 +108,13 @@ impl GlobalTypeBuilder {
     }
 
     /// An exchange of several messages.
-    pub fn exchange(&mut self, sender: Role, branches: Vec<Branch>, origin: Origin) -> NodeId {
+    pub fn exchange(
+        &mut self,
+        sender: Role,
+        branches: impl IntoIterator<Item = Branch>,
+        origin: Origin,
+    ) -> NodeId {
+        let branches = branches.into_iter().collect();
         self.add(Global::Exchange(Exchange { sender, branches, origin }))
     }
 

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Disagreement, HiddenChoice, Item, Projection, ProjectionError, RoleAction, Step};
-use crate::global::{Branch, Exchange, Global, NodeId};
+use crate::global::{Branch, Branches, Exchange, Global, NodeId};
 use crate::machine::{Action, State};
 use crate::vocabulary::{Label, Origin, Role};
 
@@ -240,4 +240,5 @@ struct Side {
 /// How many nodes are visited, at most, to explain a disagreement.
 const MAX_VISITED: usize = 1 << 22;
 
-static NO_EXCHANGE: Exchange = Exchange { sender: Role(0), branches: Vec::new(), origin: Origin::NONE };
+static NO_EXCHANGE: Exchange =
+    Exchange { sender: Role(0), branches: Branches::new_const(), origin: Origin::NONE };

@@ -1,6 +1,6 @@
 //! A two-party session seen from above.
 
-use crate::global::{Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Rec};
+use crate::global::{Branch, Branches, Global, GlobalType, GlobalTypeBuilder, NodeId, Rec};
 use crate::machine::Action;
 use crate::session::{Session, SessionType};
 use crate::vocabulary::{Origin, Role};
@@ -38,7 +38,7 @@ impl SessionType {
                         next: nodes[branch.next.index()],
                         origin: branch.origin,
                     });
-                    let branches: Vec<Branch> = lowered.collect();
+                    let branches: Branches = lowered.collect();
                     let origin = branches.first().map_or(Origin::NONE, |branch| branch.origin);
                     Global::Exchange(crate::global::Exchange { sender, branches, origin })
                 }

@@ -84,7 +84,14 @@ fn a_call_of_what_is_no_definition() {
     let root = builder.reserve();
     let next = builder.call(root, Origin(7));
     let branches = vec![branch(B, 0, next, 1)];
-    builder.set(root, Global::Exchange(referee_theory::Exchange { sender: A, branches, origin: Origin(0) }));
+    builder.set(
+        root,
+        Global::Exchange(referee_theory::Exchange {
+            sender: A,
+            branches: branches.into(),
+            origin: Origin(0),
+        }),
+    );
     assert_eq!(errors(builder, root), [GlobalError::Unbound { call: Origin(7) }]);
 }
 

@@ -8,6 +8,7 @@ use referee_theory::expr::{Expr, Node};
 use referee_theory::global::Parameter;
 use referee_theory::{Field, Message, MessageSpec, Type};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::Lowering;
 use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
@@ -32,7 +33,7 @@ impl Lowering<'_, '_> {
         let payload = syntax.payload.as_deref().unwrap_or_default();
         self.check_fields(payload);
         let mut fields = Vec::with_capacity(payload.len());
-        let mut conditions = Vec::new();
+        let mut conditions: SmallVec<[Arc<Expr>; 4]> = SmallVec::new();
         for field in payload {
             let ty = self.names.ty(&field.ty, types);
             fields.push(Field { name: field.name.as_ref().map(|name| Arc::clone(&name.text)), ty });
@@ -40,9 +41,10 @@ impl Lowering<'_, '_> {
         }
         conditions.extend(statement.condition.clone());
         conditions.extend(statement.annotation.clone());
-        let assertion = self.all_of(conditions);
-        let label = self.vocabulary.add_label(&syntax.label.text);
-        self.vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion })
+        let assertion = self.all_of(&conditions);
+        let label = self.vocabulary.add_shared_label(&syntax.label.text);
+        let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
+        self.vocabulary.add_message(MessageSpec { label, fields, assertion })
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {
@@ -58,9 +60,9 @@ impl Lowering<'_, '_> {
     }
 
     /// The conjunction of several conditions.
-    fn all_of(&mut self, conditions: Vec<Arc<Expr>>) -> Option<Arc<Expr>> {
+    fn all_of(&mut self, conditions: &[Arc<Expr>]) -> Option<Arc<Expr>> {
         if conditions.len() < 2 {
-            return conditions.into_iter().next();
+            return conditions.first().cloned();
         }
         let place = conditions[0].place();
         let operands = conditions.iter().map(|condition| Expr::clone(condition)).collect();

@@ -80,6 +80,10 @@ impl Parser<'_> {
         let payload = if self.cursor.eat(Token::LeftParen) {
             let mut fields = Vec::new();
             while self.cursor.peek() != Token::RightParen {
+                if fields.is_empty() {
+                    // Most payloads have one field.
+                    fields.reserve_exact(1);
+                }
                 fields.push(self.field()?);
                 if !self.cursor.eat(Token::Comma) {
                     break;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
+
 use super::Parser;
 use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
 use crate::diagnostics::suggest;
@@ -61,7 +63,7 @@ impl Parser<'_> {
             self.cursor.name("the name of a role")?
         };
         self.cursor.expect_word("to")?;
-        let mut to = vec![self.cursor.name("the name of a role")?];
+        let mut to = smallvec![self.cursor.name("the name of a role")?];
         while self.cursor.eat(Token::Comma) {
             to.push(self.cursor.name("the name of a role")?);
         }
