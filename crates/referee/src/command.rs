@@ -9,4 +9,5 @@ pub(crate) mod generate;
 pub(crate) mod guard;
 pub(crate) mod journal;
 pub(crate) mod show;
+pub(crate) mod verify_verdict;
 pub(crate) mod watch;

@@ -10,7 +10,9 @@ mod command;
 mod input;
 mod output;
 
-use command::{check, completions, demo, explain, fmt, generate, guard, journal, show, watch};
+use command::{
+    check, completions, demo, explain, fmt, generate, guard, journal, show, verify_verdict, watch,
+};
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
 /// `docs/adr/0009-allocator.md`.
@@ -33,6 +35,7 @@ enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
     Watch(Box<watch::Arguments>),
+    VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
     #[command(subcommand)]
     Journal(journal::Command),
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
         Command::Journal(command) => journal::run(&command),
         Command::Fmt(arguments) => fmt::run(&arguments),

@@ -1,4 +1,4 @@
-//! `referee watch`: does what was recorded follow the protocol, and who broke it where not?
+//! `referee watch`: does what was recorded follow the protocol, or have the properties, and who broke it where not?
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::Language;
 use referee::functions::{Functions, Limits};
-use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_LINE};
-use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch};
+use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
+use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch, watch_properties};
 
-mod property;
+pub(crate) mod property;
 mod report;
 mod scrutiny;
 mod summary;
@@ -25,7 +25,7 @@ use crate::Outcome;
 use crate::input;
 use crate::output;
 
-/// Watch recorded events: who broke the protocol, and where?
+/// Watch recorded events: who broke the protocol, and where? Or: which properties are violated?
 ///
 /// Every session (by the key `session`) is followed by a monitor for the role under scrutiny; both sides are
 /// checked. Prints each session's first violation: who is to blame, what came and what was expected. An event
@@ -35,11 +35,21 @@ use crate::output;
 ///
 /// and {"session":"42","end":"client"} says that a side has ended. A session that is not over when the input
 /// ends is nobody's fault. Files may be compressed with gzip or zstd.
+///
+/// With --property, each session (or key, or process, if the property says so) gets an instance of each property, and
+/// the first event that violates it, or satisfies it, is reported.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The protocol that the events should follow.
-    #[arg(long, value_name = "FILE")]
-    protocol: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "property")]
+    protocol: Option<PathBuf>,
+    /// Properties that the events should have, instead of a protocol; may be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["protocol", "role", "protocol_name", "role_name", "functions"])]
+    property: Vec<PathBuf>,
+    /// Keep at most N submonitors and keys of properties; what would need more gets the verdict `resource-limit`.
+    #[arg(long, value_name = "N", default_value_t = MAX_INSTANCES as u32,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    max_instances: u32,
     /// The role under scrutiny. Without it, of two roles: the one that is declared first.
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
@@ -73,7 +83,7 @@ pub(crate) struct Arguments {
     /// Report every violation, not only the first of each session.
     #[arg(long)]
     all: bool,
-    /// Show the last events of the session with each violation.
+    /// Show the last events of the session with each violation; for a property, the derivation of the verdict.
     #[arg(long)]
     explain: bool,
     /// Lines that are no events make the input wrong (exit status 2).
@@ -104,7 +114,7 @@ pub(crate) struct Arguments {
 
 /// Where the parts of an event are, for logs of another shape.
 #[derive(Args)]
-struct Pointers {
+pub(crate) struct Pointers {
     /// Where the session's key is, as a JSON pointer (for CSV, `/` and the name of the column).
     #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/session")]
     session_key: Pointer,
@@ -128,12 +138,41 @@ struct Pointers {
     end: Pointer,
 }
 
+impl Pointers {
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            session: self.session_key.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            label: self.label.clone(),
+            payload: self.payload.clone(),
+            time: self.time.clone(),
+            end: self.end.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Form {
+pub(crate) enum Form {
     /// One JSON object per line.
     Jsonl,
     /// Comma-separated values with a header.
     Csv,
+    /// One plain action per line, for properties: a?alpha, b!{ok,7}.
+    Actions,
+    /// The log of detectEr, for properties: send(<0.1.0>,<0.2.0>,hello).
+    Detecter,
+}
+
+impl From<Form> for EventsFormat {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Jsonl => Self::JsonLines,
+            Form::Csv => Self::Csv,
+            Form::Actions => Self::Actions,
+            Form::Detecter => Self::Detecter,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -144,28 +183,49 @@ enum Format {
 
 /// How many events of a session `--explain` shows.
 const HISTORY: usize = 10;
+/// How many events of an instance are kept for the derivation of a verdict.
+const PROPERTY_HISTORY: usize = 1 << 16;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let from_stdin = arguments.events.iter().filter(|path| path.as_os_str() == "-").count();
-    if from_stdin + usize::from(arguments.protocol.as_os_str() == "-") > 1 {
+    let specifications = arguments.protocol.iter().chain(&arguments.property);
+    if specifications.chain(&arguments.events).filter(|path| path.as_os_str() == "-").count() > 1 {
         bail!("standard input can be read once only");
     }
-    let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
+    let lines = matches!(arguments.events_format, Form::Actions | Form::Detecter);
+    if lines && arguments.property.is_empty() {
+        bail!("plain actions and logs of detectEr have no roles and labels: watch them with --property");
+    }
+    if lines && arguments.reorder.is_some() {
+        bail!("there are no times in these events: --reorder cannot be used");
+    }
     let stop = Arc::new(AtomicBool::new(false));
-    handle_ctrl_c(&stop);
     let options = arguments.options(Arc::clone(&stop));
-    let mut reporter = Reporter::new(arguments, &scrutiny);
     let inputs = arguments.events.iter().map(|path| match path.as_os_str() == "-" {
         true => Input::live("-", io::stdin()),
         false => Input::file(path),
     });
-    let summary =
-        watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs.collect(), options, &mut reporter);
-    let summary = reporter.finish(summary)?;
+    let summary = if arguments.property.is_empty() {
+        let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
+        handle_ctrl_c(&stop);
+        let mut reporter = Reporter::new(arguments, Some(&scrutiny));
+        let monitor = Arc::clone(&scrutiny.monitor);
+        let summary = watch(monitor, &scrutiny.aliases, inputs.collect(), options, &mut reporter);
+        reporter.finish(summary)?
+    } else {
+        let Some(properties) = property::load(&arguments.property, arguments.language)? else {
+            return Ok(Outcome::WrongInput);
+        };
+        handle_ctrl_c(&stop);
+        let mut reporter = Reporter::new(arguments, None);
+        let summary =
+            watch_properties(property::monitors(&properties)?, inputs.collect(), options, &mut reporter);
+        reporter.finish(summary)?
+    };
     Ok(match summary.counts {
         counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
         counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
+        counts if counts.limited > 0 => Outcome::NoAnswer,
         _ if stop.load(Ordering::Relaxed) && !arguments.follow => {
             output::remark("stopped: the rest of the input was not read");
             Outcome::NoAnswer
@@ -176,31 +236,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 impl Arguments {
     fn options(&self, stop: Arc<AtomicBool>) -> Options {
-        let pointers = &self.pointers;
         let threads = self.threads.map_or_else(
             || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             usize::from,
         );
         Options {
-            format: match self.events_format {
-                Form::Jsonl => EventsFormat::JsonLines,
-                Form::Csv => EventsFormat::Csv,
-            },
-            shape: Shape {
-                session: pointers.session_key.clone(),
-                from: pointers.from.clone(),
-                to: pointers.to.clone(),
-                label: pointers.label.clone(),
-                payload: pointers.payload.clone(),
-                time: pointers.time.clone(),
-                end: pointers.end.clone(),
-            },
+            format: self.events_format.into(),
+            shape: self.pointers.shape(),
             threads,
             idle_sessions: self.idle_sessions.map(|limit| limit as usize),
             ended_sessions: self.ended_sessions as usize,
             reorder: self.reorder,
             all: self.all,
-            history: if self.explain { HISTORY } else { 0 },
+            history: match (self.explain, self.property.is_empty()) {
+                (false, _) => 0,
+                (true, true) => HISTORY,
+                (true, false) => PROPERTY_HISTORY,
+            },
+            max_instances: self.max_instances as usize,
             max_line: self.max_line as usize,
             follow: self.follow,
             stop,

@@ -1,9 +1,50 @@
-//! What a property's verdict says, for people.
+//! Properties to watch, and what their verdicts say, for people.
 
-use referee::monitor::property::{DerivationRule, PropertyVerdict};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use referee::monitor::property::{DerivationRule, PropertyMonitor, PropertyProblem, PropertyVerdict};
+use referee::theory::property::Property;
 use referee::watch::PropertyReport;
+use referee::{Content, Language};
 
-use crate::output::{BAD, SOFT, STRONG, WARN, styled};
+use crate::input::Input;
+use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
+
+/// The properties in `files`; `None` if there are errors, which have then been shown.
+pub(crate) fn load(files: &[PathBuf], language: Option<Language>) -> Result<Option<Vec<Arc<Property>>>> {
+    let mut properties = Vec::new();
+    let mut usable = true;
+    for path in files {
+        let read = Input::read(path)?.analyse(Some(language.unwrap_or(Language::Hml)))?;
+        if !read.analysis.diagnostics.is_empty() {
+            output::report_errors(&read)?;
+        }
+        match &read.analysis.document.content {
+            Content::Properties(file) if read.analysis.document.is_usable() => {
+                properties.extend(file.properties.iter().cloned());
+            }
+            _ => usable = false,
+        }
+    }
+    Ok(usable.then_some(properties))
+}
+
+/// The monitors of `properties`; one that can never say anything is left out, with a warning.
+pub(super) fn monitors(properties: &[Arc<Property>]) -> Result<Vec<Arc<PropertyMonitor>>> {
+    let mut monitors = Vec::new();
+    for property in properties {
+        match PropertyMonitor::new(Arc::clone(property)) {
+            Ok(monitor) => monitors.push(Arc::new(monitor)),
+            Err(problem @ PropertyProblem::NoVerdict { .. }) => {
+                output::remark(&format!("{}: {problem}", styled(WARN, "warning")));
+            }
+            Err(problem) => return Err(problem.into()),
+        }
+    }
+    Ok(monitors)
+}
 
 /// How many events of a derivation are shown; the first and the last.
 const SHOWN: usize = 20;

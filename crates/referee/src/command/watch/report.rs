@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use referee::draw::Charset;
+use referee::theory::Origin;
 use referee::view;
 use referee::watch::{Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError};
 
@@ -18,7 +19,8 @@ const MALFORMED_SHOWN: u64 = 20;
 
 /// Tells of violations on standard output, of everything else on standard error.
 pub(super) struct Reporter<'a> {
-    scrutiny: &'a Scrutiny,
+    /// The protocol, unless properties are watched.
+    scrutiny: Option<&'a Scrutiny>,
     arguments: &'a Arguments,
     out: io::BufWriter<Box<dyn Write + Send>>,
     written: bool,
@@ -29,7 +31,7 @@ pub(super) struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    pub(super) fn new(arguments: &'a Arguments, scrutiny: &'a Scrutiny) -> Self {
+    pub(super) fn new(arguments: &'a Arguments, scrutiny: Option<&'a Scrutiny>) -> Self {
         let out: Box<dyn Write + Send> = match arguments.format {
             Format::Text => Box::new(anstream::stdout()),
             Format::Json => Box::new(io::stdout()),
@@ -74,7 +76,11 @@ impl<'a> Reporter<'a> {
             output::remark(&format!("{}: {warning}", styled(WARN, "warning")));
         }
         if self.arguments.format == Format::Text {
-            self.out.write_all(summary::text(&summary).as_bytes())?;
+            let text = match self.scrutiny {
+                Some(_) => summary::text(&summary),
+                None => summary::of_properties(&summary),
+            };
+            self.out.write_all(text.as_bytes())?;
         }
         self.out.flush()?;
         Ok(summary)
@@ -83,7 +89,7 @@ impl<'a> Reporter<'a> {
     fn violation(&mut self, report: &Report) -> io::Result<()> {
         match self.arguments.format {
             Format::Json => {
-                let place = self.scrutiny.place(report.origin);
+                let place = self.place(report.origin);
                 writeln!(self.out, "{}", output::json::violation(report, place.as_deref()))
             }
             Format::Text => {
@@ -91,6 +97,10 @@ impl<'a> Reporter<'a> {
                 self.out.write_all(text.as_bytes())
             }
         }
+    }
+
+    fn place(&self, origin: Origin) -> Option<String> {
+        self.scrutiny?.place(origin)
     }
 
     /// A remark on standard error, beside the bar.
@@ -109,7 +119,7 @@ impl<'a> Reporter<'a> {
             styled(BAD, "not judged"),
             event_of(unanswered.session.as_deref(), unanswered.event),
             unanswered.sentence,
-            self.scrutiny.place(unanswered.origin).map(|place| format!(" ({place})")).unwrap_or_default()
+            self.place(unanswered.origin).map(|place| format!(" ({place})")).unwrap_or_default()
         )
     }
 
@@ -132,12 +142,13 @@ impl<'a> Reporter<'a> {
             if report.consequence { " (a consequence, perhaps)" } else { "" },
             report.sentence,
         );
-        let rule = self.scrutiny.place(report.origin).map(|place| format!(", {place}")).unwrap_or_default();
+        let rule = self.place(report.origin).map(|place| format!(", {place}")).unwrap_or_default();
         text += &format!("  {}\n", styled(SOFT, format!("in state {}{rule}", report.state)));
         if !report.history.is_empty() {
-            let scrutiny = self.scrutiny;
-            let chart =
-                view::trace::chart(report, &scrutiny.roles(), &|name| scrutiny.role_called(name).to_owned());
+            let roles = self.scrutiny.map(Scrutiny::roles).unwrap_or_default();
+            let called =
+                |name: &str| self.scrutiny.map_or(name, |scrutiny| scrutiny.role_called(name)).to_owned();
+            let chart = view::trace::chart(report, &roles, &called);
             match chart.to_text(Charset::Unicode) {
                 Ok(chart) => {
                     for line in chart.lines() {

@@ -28,7 +28,8 @@ pub(super) struct Scrutiny {
 impl Scrutiny {
     /// What `arguments` ask for; `None` if the protocol has errors, which have then been shown.
     pub(super) fn of(arguments: &Arguments) -> Result<Option<Self>> {
-        let read = Input::read(&arguments.protocol)?.analyse(arguments.language)?;
+        let Some(path) = &arguments.protocol else { bail!("there is no protocol") };
+        let read = Input::read(path)?.analyse(arguments.language)?;
         let subject = match Subject::of(&read, arguments.protocol_name.as_deref())? {
             Some(subject) if read.analysis.document.is_usable() => subject,
             _ => {

@@ -52,6 +52,30 @@ pub(super) fn text(summary: &Summary) -> String {
     text
 }
 
+/// For people, when properties were watched.
+pub(super) fn of_properties(summary: &Summary) -> String {
+    let counts = &summary.counts;
+    let verdict = match counts.violated {
+        0 => styled(GOOD, "no violation"),
+        many => styled(BAD, number(many, "violation")),
+    };
+    let about = format!("{} in {}", number(counts.events, "event"), number(counts.sessions, "instance"));
+    let mut text = format!("{}: {verdict}\n", styled(STRONG, about));
+    if counts.violated > 0 {
+        row(&mut text, "by name", &ranked(&summary.properties));
+    }
+    if counts.satisfied > 0 {
+        row(&mut text, "satisfied", &number(counts.satisfied, "instance"));
+    }
+    if counts.limited > 0 {
+        row(&mut text, "given up", &number(counts.limited, "instance"));
+    }
+    if counts.malformed > 0 {
+        row(&mut text, "no events", &number(counts.malformed, "line"));
+    }
+    text
+}
+
 /// What may make the answer less than it seems.
 pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
     let counts = &summary.counts;
@@ -73,6 +97,10 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
              shape --from, --label and --payload"
                 .to_owned(),
         );
+    }
+    if counts.limited > 0 {
+        let judged = format!("{} were not judged", number(counts.unjudged, "event"));
+        warnings.push(format!("there was no room for more submonitors or keys (--max-instances); {judged}"));
     }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
