@@ -123,18 +123,19 @@ pub(crate) fn search<'m>(
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
-    match reduction {
-        Reduction::None if limits.threads > 1 && start.is_none() => {
-            // Threads are not worth their while on a small graph: most are seen to be small at once.
-            let small = explore(model, bound, start, Full::default(), limits.at_most(SMALL), observer);
-            if small.stopped == Some(Stop::States) && limits.states > SMALL {
-                drop(small);
-                return explore_parallel(model, bound, limits, observer);
-            }
-            small
-        }
+    let alone = |limits: Limits<'_>, observer: &mut dyn Observer| match reduction {
         Reduction::None => explore(model, bound, start, Full::default(), limits, observer),
         Reduction::Paper => explore(model, bound, start, Paper::default(), limits, observer),
         Reduction::Sound => explore(model, bound, start, Sound::new(model.role_count()), limits, observer),
+    };
+    if limits.threads < 2 || start.is_some() || reduction == Reduction::Paper {
+        return alone(limits, observer);
     }
+    // Threads are not worth their while on a small graph: most are seen to be small at once.
+    let small = alone(limits.at_most(SMALL), observer);
+    if small.stopped != Some(Stop::States) || limits.states <= SMALL {
+        return small;
+    }
+    drop(small);
+    explore_parallel(model, bound, reduction == Reduction::Sound, limits, observer)
 }

@@ -1,9 +1,11 @@
 //! The one search loop. What is expanded, in which order and how far, is a [`Selection`]:
-//! [`full`] is TS_k ([`parallel`] the same by several threads), [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction.
+//! [`full`] is TS_k, [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction;
+//! [`parallel`] is the first and the last by several threads.
 
 pub(crate) mod full;
 pub(crate) mod paper;
 pub(crate) mod parallel;
+pub(crate) mod proviso;
 pub(crate) mod sound;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,13 +84,41 @@ impl View<'_> {
     }
 }
 
+/// The role whose moves a reduction fires, if one is enabled that is not in the set `but`: the fewest moves; a
+/// reception, which empties a channel and brings branches together, before a send; the shorter channel, which
+/// keeps the configurations few.
+pub(crate) fn best_role(view: &View<'_>, but: &[u64]) -> Option<usize> {
+    let mut best = None;
+    for role in 0..view.model.role_count() {
+        if but.get(role / 64).is_some_and(|set| set >> (role % 64) & 1 == 1) {
+            continue;
+        }
+        let mut enabled = view.enabled(role);
+        let Some((_, step)) = enabled.next() else { continue };
+        let length = view.layout.length(view.words, step.channel as usize);
+        let cost = (enabled.count(), step.sends, length);
+        if best.is_none_or(|(known, _)| cost < known) {
+            best = Some((cost, role));
+        }
+    }
+    best.map(|(_, role)| role)
+}
+
+/// What the search loop has found.
+pub(crate) struct SoFar<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) layout: &'a Layout,
+    pub(crate) store: &'a Store,
+    pub(crate) edges: &'a Edges,
+}
+
 /// Decides what the search loop does next.
 pub(crate) trait Selection {
     /// How many configurations may be asked for before the first of them is expanded: more than one lets the
     /// loop overlap the latencies of memory.
     const BATCH: usize = 1;
-    /// The configuration to expand next; `found` configurations exist so far.
-    fn next(&mut self, edges: &Edges, found: usize) -> Option<u32>;
+    /// The configuration to expand next.
+    fn next(&mut self, so_far: &SoFar<'_>) -> Option<u32>;
     /// Puts the moves to fire from `state` into `chosen`. All of them are enabled.
     fn choose(&mut self, state: u32, view: &View<'_>, chosen: &mut Vec<u32>);
     /// The row written last holds what was reached from `state`, in the order in which moves were chosen.
@@ -130,7 +160,8 @@ pub(crate) fn explore<'m, S: Selection>(
     loop {
         batch.clear();
         while batch.rows.len() < S::BATCH {
-            let Some(state) = selection.next(&edges, store.len()) else { break };
+            let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges };
+            let Some(state) = selection.next(&so_far) else { break };
             batch.generate(state, model, &layout, &store, &mut selection);
         }
         if batch.rows.is_empty() {

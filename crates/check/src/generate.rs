@@ -200,6 +200,34 @@ pub fn philosophers(count: usize, polite: bool) -> System {
     family.finish()
 }
 
+/// `left` and `right` side by side, without a message between them. Both have roles numbered as in this file.
+#[must_use]
+pub fn beside(left: &System, right: &System) -> System {
+    let offset = left.machines().len();
+    let mut family = Family::new(numbered(offset + right.machines().len()));
+    for (system, offset) in [(left, 0), (right, offset)] {
+        for machine in system.machines() {
+            let mut sketch = Sketch::new(offset + machine.role().index(), machine.state_count());
+            for state in machine.states() {
+                for transition in machine.transitions(state) {
+                    let message =
+                        family.vocabulary.add_plain_message(system.vocabulary().label_of(transition.message));
+                    let peer = offset + transition.peer.index();
+                    sketch.step(
+                        state.0 as usize,
+                        transition.action,
+                        peer,
+                        message,
+                        transition.target.0 as usize,
+                    );
+                }
+            }
+            family.add(sketch);
+        }
+    }
+    family.finish()
+}
+
 /// The size of a random system.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomShape {

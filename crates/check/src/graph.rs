@@ -62,6 +62,15 @@ impl Edges {
         self.targets[edge]
     }
 
+    pub(crate) fn label(&self, edge: usize) -> u32 {
+        self.labels.get(edge)
+    }
+
+    /// The edges of the row that was written as number `row`.
+    pub(crate) fn row(&self, row: usize) -> std::ops::Range<usize> {
+        self.ends[row] as usize..self.ends[row + 1] as usize
+    }
+
     /// The edges of the row written last.
     pub(crate) fn last_row(&self) -> std::ops::Range<usize> {
         let rows = self.ends.len();

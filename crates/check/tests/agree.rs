@@ -88,18 +88,29 @@ fn every_witness_replays() {
     assert!(seen.iter().all(|&count| count > 100), "too few of some verdict: {seen:?}");
 }
 
-/// What several threads find is what one finds.
+/// What several threads find is what one finds, with and without reduction, also where the proviso is needed.
 #[test]
 fn threads_agree() {
     for (system, k) in
         [(generate::pipeline(5, 2), 1), (generate::exchange(4, 2, 2), 2), (generate::ring(8, 4, 3), 2)]
     {
         let options = Options { reduction: Reduction::None, stable: true, ..Options::exactly(k) };
-        let [one, two] = [1, 2].map(|threads| check(&system, &Options { threads, ..options }, None, &mut ()));
-        assert!(one.bounds[0].states > 50_000, "{}", one.bounds[0].states);
+        same_with_threads(&system, &options);
+    }
+    let beside = generate::beside(&generate::pipeline(2, 1), &generate::exchange(9, 3, 1));
+    for (system, k) in [(generate::exchange(9, 3, 1), 3), (beside, 3)] {
+        same_with_threads(&system, &Options::exactly(k));
+    }
+}
+
+fn same_with_threads(system: &System, options: &Options) {
+    let [one, two, three] =
+        [1, 2, 3].map(|threads| check(system, &Options { threads, ..*options }, None, &mut ()));
+    assert!(one.bounds[0].states > 50_000, "{}", one.bounds[0].states);
+    for several in [two, three] {
         let memory = one.bounds[0].memory;
-        assert_eq!(one.bounds[0], BoundReport { memory, ..two.bounds[0].clone() });
-        assert_eq!(one.verdict, two.verdict);
+        assert_eq!(one.bounds[0], BoundReport { memory, ..several.bounds[0].clone() });
+        assert_eq!(one.verdict, several.verdict);
     }
 }
 

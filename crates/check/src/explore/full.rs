@@ -1,6 +1,6 @@
 //! No reduction: the k-bounded transition system TS_k (CAV'19, Definition 13), breadth first.
 
-use super::{Selection, View};
+use super::{Selection, SoFar, View};
 use crate::graph::Edges;
 
 /// Expands everything, in order of discovery.
@@ -12,8 +12,8 @@ pub(crate) struct Full {
 impl Selection for Full {
     const BATCH: usize = 64;
 
-    fn next(&mut self, _: &Edges, found: usize) -> Option<u32> {
-        if (self.next as usize) < found {
+    fn next(&mut self, so_far: &SoFar<'_>) -> Option<u32> {
+        if (self.next as usize) < so_far.store.len() {
             self.next += 1;
             Some(self.next - 1)
         } else {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::{Selection, View};
+use super::{Selection, SoFar, View};
 use crate::graph::Edges;
 
 /// `partition(s)`: one set of moves per subject, sorted.
@@ -39,8 +39,8 @@ impl Default for Paper {
 }
 
 impl Selection for Paper {
-    fn next(&mut self, _: &Edges, found: usize) -> Option<u32> {
-        self.visited.resize(found, false);
+    fn next(&mut self, so_far: &SoFar<'_>) -> Option<u32> {
+        self.visited.resize(so_far.store.len(), false);
         while let Some(item) = self.agenda.pop_front() {
             let visited = &mut self.visited[item.state as usize];
             if !*visited {

@@ -1,4 +1,4 @@
-//! TS_k by several threads: each owns the configurations whose hash falls to it.
+//! TS_k, or its sound reduction, by several threads: each owns the configurations whose hash falls to it.
 //!
 //! Work goes in rounds of three steps, each a step of all threads at once: generate the successors of some of
 //! one's own configurations and sort them by owner; intern what the others sent; put the numbers that come
@@ -6,7 +6,8 @@
 //! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
 //! what is found does not.
 
-use super::{Explored, Limits, Observer, Progress, View, exceeded};
+use super::proviso::{Again, Part, Proviso};
+use super::{Explored, Limits, Observer, Progress, View, best_role, exceeded};
 use crate::graph::{Edges, Graph};
 use crate::layout::Layout;
 use crate::model::Model;
@@ -14,6 +15,9 @@ use crate::store::Store;
 
 /// How many configurations a thread expands in one round.
 const ROUND: usize = 1 << 14;
+
+/// Rounds of fewer configurations are not worth starting threads.
+const FEW: usize = 1 << 10;
 
 /// Successors on their way to their owner.
 #[derive(Debug, Default)]
@@ -28,6 +32,8 @@ struct Shard {
     edges: Edges,
     /// The next of its configurations to expand.
     next: u32,
+    /// What it expands again before that.
+    again: Vec<Again>,
     /// Per owner: what goes there.
     out: Vec<Parcel>,
     /// For each move fired in this round: its number and the owner of what it reached.
@@ -36,6 +42,8 @@ struct Shard {
     rows: Vec<(u32, usize)>,
     /// Per owner: the numbers that came back.
     numbers: Vec<Vec<u32>>,
+    /// Where a successor is made.
+    key: Vec<u64>,
 }
 
 impl Shard {
@@ -44,40 +52,59 @@ impl Shard {
             store: Store::new(width),
             edges: Edges::new(model.moves.len()),
             next: 0,
+            again: Vec::new(),
             out: (0..threads).map(|_| Parcel::default()).collect(),
             fired: Vec::new(),
             rows: Vec::new(),
             numbers: Vec::new(),
+            key: Vec::with_capacity(width),
         }
     }
 
     fn idle(&self) -> bool {
-        self.next as usize == self.store.len()
+        self.again.is_empty() && self.next as usize == self.store.len()
     }
 
-    fn generate(&mut self, model: &Model, layout: &Layout) {
+    fn generate(&mut self, model: &Model, layout: &Layout, reduced: bool) {
         self.fired.clear();
         self.rows.clear();
-        let owners = self.out.len();
-        let mut key = vec![0; layout.width()];
+        for again in std::mem::take(&mut self.again) {
+            self.expand(again.state, again.role..again.role + 1, model, layout);
+        }
+        // What is expanded again comes first, in rows of its own: see `proviso.rs`.
+        if !self.rows.is_empty() {
+            return;
+        }
         while self.rows.len() < ROUND && !self.idle() {
             let state = self.next;
             self.next += 1;
-            let source = self.store.get(state);
-            let view = View { model, layout, words: source };
-            for role in 0..model.role_count() {
-                for (number, step) in view.enabled(role) {
-                    key.copy_from_slice(source);
-                    layout.fire(&mut key, step);
-                    let hash = Store::hash(&key);
-                    let owner = owner(hash, owners);
-                    self.out[owner].keys.extend_from_slice(&key);
-                    self.out[owner].hashes.push(hash);
-                    self.fired.push((number, owner as u32));
-                }
-            }
-            self.rows.push((state, self.fired.len()));
+            let roles = if reduced {
+                let view = View { model, layout, words: self.store.get(state) };
+                best_role(&view, &[]).map_or(0..0, |role| role..role + 1)
+            } else {
+                0..model.role_count()
+            };
+            self.expand(state, roles, model, layout);
         }
+    }
+
+    fn expand(&mut self, state: u32, roles: std::ops::Range<usize>, model: &Model, layout: &Layout) {
+        let owners = self.out.len();
+        let source = self.store.get(state);
+        let view = View { model, layout, words: source };
+        for role in roles {
+            for (number, step) in view.enabled(role) {
+                self.key.clear();
+                self.key.extend_from_slice(source);
+                layout.fire(&mut self.key, step);
+                let hash = Store::hash(&self.key);
+                let owner = owner(hash, owners);
+                self.out[owner].keys.extend_from_slice(&self.key);
+                self.out[owner].hashes.push(hash);
+                self.fired.push((number, owner as u32));
+            }
+        }
+        self.rows.push((state, self.fired.len()));
     }
 
     /// The numbers of what each sender sent, in its order.
@@ -121,10 +148,11 @@ fn owner(hash: u64, owners: usize) -> usize {
     (hash as u32 >> 7) as usize % owners
 }
 
-/// Explores all of TS_k with as many threads as `limits` says.
+/// Explores TS_k, or its sound reduction, with as many threads as `limits` says.
 pub(crate) fn explore_parallel<'m>(
     model: &'m Model,
     bound: u32,
+    reduced: bool,
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
@@ -134,9 +162,19 @@ pub(crate) fn explore_parallel<'m>(
     let initial = vec![0; width];
     let first = owner(Store::hash(&initial), threads);
     shards[first].store.intern(&initial);
+    let mut proviso = Proviso::new(model.role_count(), threads);
     let mut stopped = None;
-    while stopped.is_none() && shards.iter().any(|shard| !shard.idle()) {
-        each(&mut shards, |shard| shard.generate(model, &layout));
+    while stopped.is_none() {
+        if shards.iter().all(Shard::idle) {
+            let parts: Vec<Part<'_>> =
+                shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
+            let again = if reduced { proviso.settle(model, &layout, &parts) } else { Vec::new() };
+            if again.is_empty() {
+                break;
+            }
+            again.into_iter().for_each(|again| shards[again.part].again.push(again));
+        }
+        each(&mut shards, |shard| shard.generate(model, &layout, reduced));
         // From each sender to each owner: turn the table round.
         let mut parcels: Vec<Vec<Parcel>> = (0..threads).map(|_| Vec::new()).collect();
         for shard in &mut shards {
@@ -145,7 +183,13 @@ pub(crate) fn explore_parallel<'m>(
             }
         }
         let mut answers = Vec::new();
+        let few = shards.iter().map(|shard| shard.rows.len()).sum::<usize>() < FEW;
         std::thread::scope(|scope| {
+            if few {
+                let each = shards.iter_mut().zip(&parcels);
+                answers.extend(each.map(|(shard, parcels)| shard.receive(parcels, width)));
+                return;
+            }
             let running: Vec<_> = shards
                 .iter_mut()
                 .zip(&parcels)
@@ -173,6 +217,9 @@ pub(crate) fn explore_parallel<'m>(
 }
 
 fn each(shards: &mut [Shard], work: impl Fn(&mut Shard) + Sync) {
+    if shards.iter().map(|shard| shard.store.len() - shard.next as usize).sum::<usize>() < FEW {
+        return shards.iter_mut().for_each(work);
+    }
     std::thread::scope(|scope| {
         for shard in shards {
             scope.spawn(|| work(shard));

@@ -10,7 +10,6 @@ mod agnosticity;
 mod independence;
 mod lifting;
 mod reduction;
-mod tables;
 
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::System;

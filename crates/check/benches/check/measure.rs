@@ -1,0 +1,54 @@
+//! Processor time and memory of this process and of those it ran.
+
+/// Processor time.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpu {
+    /// Of this process.
+    pub(crate) own: f64,
+    /// Of processes it waited for.
+    pub(crate) children: f64,
+}
+
+impl Cpu {
+    /// Until now.
+    pub(crate) fn now() -> Self {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
+        Self { own: (ticks(11) + ticks(12)) / 100.0, children: (ticks(13) + ticks(14)) / 100.0 }
+    }
+}
+
+/// The result of `work`, and the CPU-seconds one run of it took. Short work is repeated.
+pub(crate) fn timed<T>(mut work: impl FnMut() -> T) -> (T, f64) {
+    const ENOUGH: f64 = 0.5;
+    let before = Cpu::now().own;
+    let mut runs = 1;
+    let mut result = work();
+    while Cpu::now().own - before < ENOUGH {
+        result = work();
+        runs += 1;
+    }
+    let spent = Cpu::now().own - before;
+    (result, spent / f64::from(runs))
+}
+
+/// The result of `work`, and the CPU-seconds of one run, however short.
+pub(crate) fn once<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let before = Cpu::now().own;
+    let result = work();
+    (result, Cpu::now().own - before)
+}
+
+/// The most memory this process has had, in bytes.
+pub(crate) fn peak_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
+    line.split_whitespace().nth(1).and_then(|f| f.parse::<usize>().ok()).unwrap_or(0) * 1024
+}
+
+/// Forgets the most memory this process has had.
+pub(crate) fn reset_peak() {
+    // Where this is not allowed the peak is of all parts together: an upper bound.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}

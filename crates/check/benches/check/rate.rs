@@ -1,0 +1,48 @@
+//! A system of more than ten million configurations, unreduced: states per second, bytes per state, threads.
+
+use referee_check::{Model, Reduction, Semantics, examine_bound, explore_bound, generate};
+
+use crate::measure::{once, peak_bytes, reset_peak};
+use crate::report::{Table, count};
+
+pub(crate) fn rate() -> Table {
+    let mut table = Table::new(&["what", "goal", "figure"]);
+    let model = Model::new(&generate::pipeline(7, 2), Semantics::PeerToPeer);
+    reset_peak();
+    let (report, spent) = once(|| explore_bound(&model, 1, Reduction::None, 1));
+    let states = report.states;
+    let peak = peak_bytes();
+    table.row([
+        "configurations, transitions".to_owned(),
+        "at least 10 million".to_owned(),
+        format!("{}, {}", count(states), count(report.transitions)),
+    ]);
+    table.row([
+        "states per CPU-second, one thread".to_owned(),
+        "at least 1.5 million".to_owned(),
+        format!("{:.2} million ({spent:.2} CPU-s)", states as f64 / spent / 1e6),
+    ]);
+    table.row([
+        "bytes per state, transitions included: at the end, at the peak".to_owned(),
+        "at most 64".to_owned(),
+        format!("{}, {}", report.memory / states, peak / states),
+    ]);
+    let (_, all) = once(|| examine_bound(&model, 1, Reduction::None));
+    table.row([
+        "the same with every property".to_owned(),
+        String::new(),
+        format!("{all:.2} CPU-s, {} bytes per state at the peak", peak_bytes() / states),
+    ]);
+    let wall = |threads| {
+        let started = std::time::Instant::now();
+        let _ = explore_bound(&model, 1, Reduction::None, threads);
+        started.elapsed().as_secs_f64()
+    };
+    let times = [1, 2].map(wall);
+    table.row([
+        "wall time, one and two threads".to_owned(),
+        String::new(),
+        format!("{:.2} s, {:.2} s", times[0], times[1]),
+    ]);
+    table
+}

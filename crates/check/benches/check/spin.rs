@@ -1,0 +1,118 @@
+//! The same systems in SPIN, written as Promela by our generator, in the same run.
+//!
+//! Reductions off for both, then on for both. Without them the number of states must be the same.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use referee_check::generate::{exchange, pipeline, ring, star};
+use referee_check::{Model, Reduction, Semantics, explore_bound, promela};
+use referee_theory::System;
+
+use crate::measure::{Cpu, timed};
+use crate::report::{Table, count, seconds};
+
+pub(crate) fn spin() -> Table {
+    let heads = ["system", "reductions", "SPIN: states", "CPU-s", "Referee: states", "CPU-s", "per state"];
+    let mut table = Table::new(&heads);
+    let Some(version) = version() else {
+        table.remark("Skipped: there is no `spin` or no `gcc` on this machine (`apt-get install spin gcc`).");
+        return table;
+    };
+    let systems: [(&str, System, u32); 4] = [
+        ("pipeline --stages 6 --labels 2", pipeline(6, 2), 1),
+        ("exchange --n 2 --k 3 --m 2", exchange(2, 3, 2), 3),
+        ("ring --roles 10 --tokens 5 --labels 2", ring(10, 5, 2), 1),
+        ("star --clients 14 --answers 2", star(14, 2), 1),
+    ];
+    for (name, system, k) in &systems {
+        let model = Model::new(system, Semantics::PeerToPeer);
+        for (reduced, reduction) in [(false, Reduction::None), (true, Reduction::Sound)] {
+            let (ours, our_time) = timed(|| explore_bound(&model, *k, reduction, 1));
+            let cells = match verifier(system, *k, reduced).and_then(|verifier| verifier.run()) {
+                Ok((states, time)) => {
+                    assert!(
+                        reduced || states == ours.states,
+                        "{name}: SPIN has {states}, we {}",
+                        ours.states
+                    );
+                    let per_state = (time / states as f64) / (our_time / ours.states as f64);
+                    [count(states), seconds(time), format!("{per_state:.1} times as fast")]
+                }
+                Err(error) => [error, String::new(), String::new()],
+            };
+            let [states, time, factor] = cells;
+            table.row([
+                format!("`{name} --bound {k}`"),
+                if reduced { "on" } else { "off" }.to_owned(),
+                states,
+                time,
+                count(ours.states),
+                seconds(our_time),
+                factor,
+            ]);
+        }
+    }
+    table.remark(format!(
+        "{version}, compiled with `gcc -O3 -DSAFETY -DNOFAIR -DXUSAFE` (and `-DNOREDUCE`), run with `-w24 -m10000000`. \
+         `referee generate SYSTEM --language promela` prints the text. SPIN looks for deadlocks as it goes; ours is the \
+         exploration, its edges kept for the properties."
+    ));
+    table
+}
+
+fn version() -> Option<String> {
+    let output = Command::new("spin").arg("-V").output().ok()?;
+    Command::new("gcc").arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).split(" --").next().unwrap_or("SPIN").trim().to_owned())
+}
+
+/// A compiled verifier in a folder of its own.
+struct Verifier {
+    folder: PathBuf,
+}
+
+fn verifier(system: &System, bound: u32, reduced: bool) -> Result<Verifier, String> {
+    let folder = std::env::temp_dir().join(format!("referee-spin-{}", std::process::id()));
+    let verifier = Verifier { folder };
+    std::fs::create_dir_all(&verifier.folder).map_err(|error| error.to_string())?;
+    let model = verifier.folder.join("model.pml");
+    std::fs::write(model, promela::promela(system, bound)).map_err(|error| error.to_string())?;
+    call(&verifier.folder, "spin", &["-a", "model.pml"])?;
+    let mut flags =
+        vec!["-O3", "-DSAFETY", "-DNOFAIR", "-DXUSAFE", "-DMEMLIM=8000", "-w", "-o", "pan", "pan.c"];
+    if !reduced {
+        flags.push("-DNOREDUCE");
+    }
+    call(&verifier.folder, "gcc", &flags)?;
+    Ok(verifier)
+}
+
+impl Verifier {
+    /// How many states it stored, and the CPU-seconds it took.
+    fn run(&self) -> Result<(usize, f64), String> {
+        let before = Cpu::now().children;
+        let text = call(&self.folder, "./pan", &["-w24", "-m10000000", "-n"])?;
+        let spent = Cpu::now().children - before;
+        let line = text.lines().find(|line| line.contains("states, stored")).ok_or("no answer")?;
+        let states = line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+        Ok((states.ok_or("no number of states")? as usize, spent))
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        // A folder of temporary files that cannot be removed harms nobody.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn call(folder: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("`{program}`: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() { Ok(text) } else { Err(format!("`{program}` failed")) }
+}
