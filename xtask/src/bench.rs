@@ -38,7 +38,7 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "check",
-        what: "compatibility: the points measured for KMC, a large system, states per second and bytes per state",
+        what: "compatibility: KMC's points, all families, states per second, bytes per state, growth, beside SPIN; writes its tables",
         runner: Runner::Target { package: "referee-check" },
     },
     Benchmark {

@@ -45,9 +45,8 @@ fn main() -> std::io::Result<()> {
     }
     for (name, run) in PARTS {
         if words.is_empty() || words.iter().any(|word| word == name) {
-            let text = run().to_markdown();
-            println!("{name}\n\n{text}");
-            report::write(name, &text)?;
+            println!("{name}");
+            report::write(name, &run().to_markdown())?;
         }
     }
     Ok(())

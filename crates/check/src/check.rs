@@ -7,6 +7,7 @@ use referee_theory::System;
 
 use crate::csa::{Defect, Shape};
 use crate::examine::{Answers, Examined, Reduction, examine};
+use crate::explain::messages;
 use crate::explore::{Limits, Observer, Stop};
 use crate::find::Finder;
 use crate::model::{Model, Semantics};
@@ -257,7 +258,9 @@ impl<'a> Checker<'a> {
             return unknown(
                 Reason::Mailbox,
                 format!(
-                    "no violation within k = {k} that holds for every bound; with mailboxes no theorem lifts this"
+                    "with mailboxes no theorem says more than was explored, and with {} per mailbox there is no \
+                     violation that every bound has; a larger k may find one",
+                    messages(k)
                 ),
             );
         }
@@ -267,7 +270,7 @@ impl<'a> Checker<'a> {
         match premises {
             Ok(_) => match finder.any_violation() {
                 Some(witness) => {
-                    let text = explained(&witness, "perhaps only because of the bound: a larger k may help");
+                    let text = explained(&witness, "This may be due to the bound alone: a larger k may help");
                     unknown(Reason::Bound(Box::new(witness)), text)
                 }
                 None => unknown(
@@ -290,10 +293,13 @@ impl<'a> Checker<'a> {
                     );
                 };
                 let help = match property {
-                    Property::OutputIndependence => "a larger k may help, or a choice that sends to one peer",
-                    Property::Exhaustivity => "a larger k may help, unless that channel never drains",
+                    Property::OutputIndependence => {
+                        "A larger k may help, or a choice between messages to one peer instead of several"
+                    }
+                    Property::Exhaustivity => "A larger k may help, unless that channel is never emptied",
                     _ => {
-                        "receptions of one state from different senders race: order them, or let one sender decide"
+                        "What is received first must not depend on speed: receive from one peer at a time, or let one \
+                         peer decide and tell the others"
                     }
                 };
                 let text = explained(&witness, help);
@@ -312,14 +318,16 @@ impl<'a> Checker<'a> {
         let state = system.machine(defect.role()).state_name(defect.state());
         match defect {
             Defect::Mixed { send, receive, .. } => format!(
-                "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` from `{}`",
+                "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` from \
+                 `{}`: let one of them go first",
                 vocabulary.label_of(send.message),
                 vocabulary.role_name(send.peer),
                 vocabulary.label_of(receive.message),
                 vocabulary.role_name(receive.peer),
             ),
             Defect::Nondeterministic { transitions: [first, _], .. } => format!(
-                "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`",
+                "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`: use \
+                 different labels, or choose after it",
                 vocabulary.role_name(first.peer),
                 first.action.symbol(),
                 vocabulary.label_of(first.message),
@@ -333,5 +341,6 @@ fn unknown(reason: Reason, explanation: impl Into<String>) -> Verdict {
 }
 
 fn explained(witness: &Witness, help: &str) -> String {
-    format!("k = {}: {} fails: {}; {help}", witness.bound, witness.property.name(), witness.explanation)
+    let (bound, property) = (messages(witness.bound), witness.property.name());
+    format!("with {bound} per channel, {property} does not hold: {}. {help}", witness.explanation)
 }

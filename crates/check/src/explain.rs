@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use referee_theory::{Action, Role, System};
 
 use crate::model::Semantics;
-use crate::witness::{Failure, Queue, Situation, Standing, Step};
+use crate::witness::{Failure, Queue, Situation, Standing};
 
 /// The explanation of `failure` at `end` under `bound`.
 pub(crate) fn explain(
@@ -17,42 +17,39 @@ pub(crate) fn explain(
 ) -> String {
     let words = Words { system, semantics };
     let mut text = match failure {
-        Failure::Unreceived { from, to, message } => {
-            let standing = &end.standings[to.index()];
-            format!(
-                "`{}` from {} is never received by {}, {}",
-                words.label(*message),
-                words.role(*from),
-                words.role(*to),
-                words.which(standing),
-            )
-        }
-        Failure::Stuck { role } => {
-            format!("{} {}", words.role(*role), words.waits(&end.standings[role.index()], end))
-        }
+        Failure::Unreceived { from, to, message } => format!(
+            "{} never receives `{}` from {}: it {}",
+            words.role(*to),
+            words.label(*message),
+            words.role(*from),
+            words.does(&end.standings[to.index()]),
+        ),
+        Failure::Stuck { role } => words.waits(&end.standings[role.index()], end),
         Failure::Blocked { send } => format!(
-            "{} can make only some of its sends: the channel for `{}` to {} is full with {bound} message(s)",
+            "{} can send to some of its peers but not `{}` to {}, since that channel is full with {}",
             words.role(send.role),
             words.label(send.message),
             words.role(send.peer),
+            messages(bound),
         ),
         Failure::Race { first, second } => format!(
-            "{} can receive `{}` from {}, and `{}` from {} races with it: which one comes first is not its choice",
+            "{} can receive `{}` from {}, but `{}` from {} may come instead, and {} does not decide which is first",
             words.role(first.role),
             words.label(first.message),
             words.role(first.peer),
             words.label(second.message),
             words.role(second.peer),
+            words.role(first.role),
         ),
         Failure::Unsendable { send } => format!(
-            "{} is ready to send `{}` to {}, but with {bound} message(s) per channel that channel never has room \
-             again before {} moves",
+            "{} wants to send `{}` to {}, but that channel is full with {} and nobody can make room before {} moves",
             words.role(send.role),
             words.label(send.message),
             words.role(send.peer),
+            messages(bound),
             words.role(send.role),
         ),
-        Failure::Unstable => "the channels can never all be emptied from here".to_owned(),
+        Failure::Unstable => "from here the channels can never all be empty".to_owned(),
     };
     for queue in &end.queues {
         let _ = write!(text, "; {}", words.queue(queue));
@@ -74,51 +71,60 @@ impl Words<'_> {
         self.system.vocabulary().label_of(message)
     }
 
-    /// "waits for `ack` from `C`, which has ended"; "waits for `a` from `B` or `c` from `D`, and never receives it".
+    /// "`S` waits for `ack` from `C`, which has ended"; "`R` waits for ever for `c` from `Q`: `Q` waits for `a` or
+    /// `b` from `S`"; "`A` waits for ever for `x` from `B`: the next message from `B` is `y`".
     fn waits(&self, standing: &Standing, end: &Situation) -> String {
-        let mut peers: Vec<Role> = Vec::new();
-        let mut parts = Vec::new();
-        for offer in standing.offers.iter().filter(|offer| offer.action == Action::Receive) {
-            parts.push(format!("`{}` from {}", self.label(offer.message), self.role(offer.peer)));
-            if !peers.contains(&offer.peer) {
-                peers.push(offer.peer);
-            }
+        let receives = self.offers(standing, Action::Receive);
+        let peers = peers(standing, Action::Receive);
+        let standing_of = |peer: Role| &end.standings[peer.index()];
+        if let [peer] = peers[..]
+            && standing_of(peer).offers.is_empty()
+            && self.next_from(peer, standing.role, end).is_none()
+        {
+            return format!("{} waits for {receives}, which has ended", self.role(standing.role));
         }
-        let mut text = format!("waits for {}", list(&parts, "or"));
-        let mut over = false;
-        if let [peer] = peers[..] {
-            let standing = &end.standings[peer.index()];
-            over = standing.offers.is_empty();
-            let _ = write!(text, ", {}", self.which(standing));
-        }
-        // What is to be received may be on its way and yet never arrive where it is waited for.
-        if !over {
-            text += ", and never receives it";
-        }
-        text
+        let why: Vec<String> = peers
+            .into_iter()
+            .map(|peer| match self.next_from(peer, standing.role, end) {
+                Some(label) => format!("the next message from {} is `{label}`", self.role(peer)),
+                None => format!("{} {}", self.role(peer), self.does(standing_of(peer))),
+            })
+            .collect();
+        format!("{} waits for ever for {receives}: {}", self.role(standing.role), list(&why, "and"))
     }
 
-    /// "which has ended", "which waits for …", "which wants to send …".
-    fn which(&self, standing: &Standing) -> String {
-        let offers = |action: Action, link: &str| {
-            let parts: Vec<String> = standing
-                .offers
-                .iter()
-                .filter(|offer| offer.action == action)
-                .map(|offer: &Step| {
-                    format!("`{}` {link} {}", self.label(offer.message), self.role(offer.peer))
-                })
-                .collect();
-            list(&parts, "or")
-        };
-        let sends = offers(Action::Send, "to");
-        let receives = offers(Action::Receive, "from");
+    /// The label of what `to` would receive next from `from`, if that is known.
+    fn next_from(&self, from: Role, to: Role, end: &Situation) -> Option<&str> {
+        let queue = end.queues.iter().find(|queue| queue.to == to && queue.from == Some(from))?;
+        queue.messages.first().map(|&(_, message)| self.label(message))
+    }
+
+    /// "has ended", "waits for …", "is about to send …".
+    fn does(&self, standing: &Standing) -> String {
+        let sends = self.offers(standing, Action::Send);
+        let receives = self.offers(standing, Action::Receive);
         match (sends.is_empty(), receives.is_empty()) {
-            (true, true) => "which has ended".to_owned(),
-            (false, true) => format!("which is about to send {sends}"),
-            (true, false) => format!("which waits for {receives}"),
-            (false, false) => format!("which may send {sends} or receive {receives}"),
+            (true, true) => "has ended".to_owned(),
+            (false, true) => format!("is about to send {sends}"),
+            (true, false) => format!("waits for {receives}"),
+            (false, false) => format!("can send {sends}, or receive {receives}"),
         }
+    }
+
+    /// "`a` or `b` from `S`, or `c` from `T`".
+    fn offers(&self, standing: &Standing, action: Action) -> String {
+        let link = if action == Action::Send { "to" } else { "from" };
+        let by_peer: Vec<String> = peers(standing, action)
+            .into_iter()
+            .map(|peer| {
+                let offered =
+                    standing.offers.iter().filter(|step| step.action == action && step.peer == peer);
+                let labels: Vec<String> =
+                    offered.map(|step| format!("`{}`", self.label(step.message))).collect();
+                format!("{} {link} {}", list(&labels, "or"), self.role(peer))
+            })
+            .collect();
+        list(&by_peer, "or")
     }
 
     /// "queue S→C holds `ko`".
@@ -137,6 +143,22 @@ impl Words<'_> {
             None => format!("the mailbox of `{}` holds {}", name(queue.to), entries.join(", ")),
         }
     }
+}
+
+/// The peers of the actions of this kind, each once.
+fn peers(standing: &Standing, action: Action) -> Vec<Role> {
+    let mut peers = Vec::new();
+    for step in standing.offers.iter().filter(|step| step.action == action) {
+        if !peers.contains(&step.peer) {
+            peers.push(step.peer);
+        }
+    }
+    peers
+}
+
+/// "1 message", "2 messages".
+pub(crate) fn messages(count: u32) -> String {
+    format!("{count} message{}", if count == 1 { "" } else { "s" })
 }
 
 fn list(parts: &[String], word: &str) -> String {

@@ -21,6 +21,14 @@ pub fn promela(system: &System, bound: u32) -> String {
     }
     for role in 0..model.role_count() {
         let _ = writeln!(text, "\nactive proctype r{role}() {{");
+        // SPIN reduces only what it is told to be one role's own end of a channel.
+        for (keyword, ends) in
+            [("xs", own_channels(&model, role, true)), ("xr", own_channels(&model, role, false))]
+        {
+            if !ends.is_empty() {
+                let _ = writeln!(text, "  {keyword} {};", ends.join(", "));
+            }
+        }
         let states = model.offsets[role + 1] - model.offsets[role];
         for state in 0..states {
             write_state(&mut text, &model, role, state);
@@ -28,6 +36,18 @@ pub fn promela(system: &System, bound: u32) -> String {
         let _ = writeln!(text, "}}");
     }
     text
+}
+
+/// The channels that `role` sends on, or receives from.
+fn own_channels(model: &Model, role: usize, sends: bool) -> Vec<String> {
+    let end = |channel: &crate::model::Channel| if sends { channel.from } else { Some(channel.to) };
+    let is_own = |channel: &crate::model::Channel| end(channel).is_some_and(|owner| owner.index() == role);
+    let carries = |channel: &crate::model::Channel| channel.usable && !channel.symbols.is_empty();
+    let numbered = model.channels.iter().enumerate();
+    numbered
+        .filter(|(_, channel)| carries(channel) && is_own(channel))
+        .map(|(number, _)| format!("c{number}"))
+        .collect()
 }
 
 fn write_state(text: &mut String, model: &Model, role: usize, state: u32) {

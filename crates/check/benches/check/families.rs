@@ -17,7 +17,7 @@ pub(crate) fn smallest() -> Table {
 
 /// The exchange family where figures are asked for; the search for the least bound is included.
 pub(crate) fn points() -> Table {
-    let heads = ["exchange", "states, transitions (Algorithm 1)", "goal", "sound", "paper", "KMC"];
+    let heads = ["exchange", "states, transitions", "goal", "sound", "paper", "KMC"];
     let mut table = Table::new(&heads);
     let points = [
         ([1, 10, 10], "under 0.05 CPU-s", "36 CPU-s"),
@@ -33,15 +33,20 @@ pub(crate) fn points() -> Table {
             let options = Options { max_k: k as u32, reduction, ..Options::default() };
             timed(|| check(&system, &options, None, &mut ()))
         };
-        let (_, sound) = run(Reduction::Sound);
-        let (report, paper) = run(Reduction::Paper);
+        let (mut report, sound) = run(Reduction::Sound);
+        // Algorithm 1's lists of pending sets take too much memory for millions of configurations.
+        let paper = (n < 20).then(|| {
+            let (with_paper, spent) = run(Reduction::Paper);
+            report = with_paper;
+            format!("{} CPU-s", seconds(spent))
+        });
         let last = report.bounds.last().map_or((0, 0), |bound| (bound.states, bound.transitions));
         table.row([
             format!("n={n} k={k} m={m}"),
             format!("{}, {}", count(last.0), count(last.1)),
             goal.to_owned(),
             format!("{} CPU-s", seconds(sound)),
-            format!("{} CPU-s", seconds(paper)),
+            paper.unwrap_or_default(),
             kmc.to_owned(),
         ]);
     }
@@ -60,7 +65,7 @@ pub(crate) fn families() -> Table {
         ("ring --roles 12 --tokens 1 --labels 3", ring(12, 1, 3), 1),
         ("pipeline --stages 5 --labels 2", pipeline(5, 2), 1),
         ("pipeline --stages 3 --labels 3", pipeline(3, 3), 2),
-        ("star --clients 12 --answers 3", star(12, 3), 1),
+        ("star --clients 9 --answers 3", star(9, 3), 1),
         ("philosophers --count 5", philosophers(5, false), 1),
         ("philosophers --count 5 --polite", philosophers(5, true), 1),
         ("random --roles 4 --states 8 --seed 7", random(shape(4, 8), 7), 2),

@@ -12,8 +12,11 @@ impl Table {
         Self { heads: heads.to_vec(), rows: Vec::new(), remarks: Vec::new() }
     }
 
+    /// Adds a row, and shows it at once: the last ones of a table may take a while.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let cells: Vec<String> = cells.into_iter().collect();
+        println!("  {}", cells.join(" · "));
+        self.rows.push(cells);
     }
 
     pub(crate) fn remark(&mut self, text: impl Into<String>) {

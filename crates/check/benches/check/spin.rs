@@ -23,7 +23,7 @@ pub(crate) fn spin() -> Table {
         ("pipeline --stages 6 --labels 2", pipeline(6, 2), 1),
         ("exchange --n 2 --k 3 --m 2", exchange(2, 3, 2), 3),
         ("ring --roles 10 --tokens 5 --labels 2", ring(10, 5, 2), 1),
-        ("star --clients 14 --answers 2", star(14, 2), 1),
+        ("star --clients 9 --answers 2", star(9, 2), 1),
     ];
     for (name, system, k) in &systems {
         let model = Model::new(system, Semantics::PeerToPeer);

@@ -1,7 +1,7 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
@@ -11,7 +11,7 @@ use referee::check::{
     self, BoundReport, InputGround, Model, Options, OutputGround, Premises, Reduction, Report, Semantics,
     Verdict,
 };
-use referee::draw::Charset;
+use referee::draw::{Charset, DrawError};
 use referee::theory::System;
 use referee::{Content, view};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub(crate) struct CompatibilityArguments {
     /// One queue per receiver instead of one per pair of roles; no theorem lifts what holds within a bound.
     #[arg(long)]
     mailbox: bool,
-    /// How many threads may explore.
+    /// How many threads may explore; the answer does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
     /// Give up after this many configurations of one bound.
@@ -60,6 +60,9 @@ pub(crate) struct CompatibilityArguments {
     /// Write the counterexample as a sequence diagram to this file.
     #[arg(long, value_name = "FILE")]
     witness_svg: Option<PathBuf>,
+    /// Write the counterexample as a Mermaid sequence diagram to this file.
+    #[arg(long, value_name = "FILE")]
+    witness_mermaid: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -214,9 +217,10 @@ impl CompatibilityArguments {
 
     /// Writes the counterexample of `answer`, if it has one and that was asked for.
     fn write_witness(&self, answer: &Answer) -> Result<()> {
-        if let (Some(file), Some(witness)) = (&self.witness_svg, answer.report.verdict.witness()) {
-            let svg = view::witness::chart(witness, &answer.system).to_svg()?;
-            std::fs::write(file, svg).with_context(|| format!("cannot write `{}`", file.display()))?;
+        if let Some(witness) = answer.report.verdict.witness() {
+            let chart = view::witness::chart(witness, &answer.system);
+            write_diagram(self.witness_svg.as_deref(), || chart.to_svg())?;
+            write_diagram(self.witness_mermaid.as_deref(), || chart.to_mermaid())?;
         }
         Ok(())
     }
@@ -238,6 +242,15 @@ fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Resu
     let answer = Answer { system: system.clone(), report, agnostic, stable: arguments.stable };
     arguments.write_witness(&answer)?;
     Ok(answer)
+}
+
+fn write_diagram(file: Option<&Path>, text: impl Fn() -> Result<String, DrawError>) -> Result<()> {
+    match file {
+        Some(file) => {
+            std::fs::write(file, text()?).with_context(|| format!("cannot write `{}`", file.display()))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Answer {
@@ -366,10 +379,12 @@ fn bound_json(bound: &BoundReport) -> Value {
 
 fn bound_text(bound: &BoundReport) -> String {
     let mut text = format!(
-        "k = {}: {} configurations, {} transitions",
+        "k = {}: {} configuration{}, {} transition{}",
         bound.k,
         HumanCount(bound.states as u64),
-        HumanCount(bound.transitions as u64)
+        if bound.states == 1 { "" } else { "s" },
+        HumanCount(bound.transitions as u64),
+        if bound.transitions == 1 { "" } else { "s" },
     );
     let properties = [
         ("OBI", bound.obi),
