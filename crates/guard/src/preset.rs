@@ -1,8 +1,13 @@
 //! Presets: protocols with their codecs, shipped in the binary.
 
-use referee_wire::Table;
+use referee_wire::{Table, preset};
 
 /// The protocol's text and the codec table of the preset called `name`.
 pub(crate) fn find(name: &str) -> Result<(String, Table), String> {
-    Err(format!("there is no preset `{name}`"))
+    let Some(found) = preset::find(name) else {
+        let known: Vec<String> = preset::ALL.iter().map(|preset| format!("`{}`", preset.name)).collect();
+        return Err(format!("there is no preset `{name}`: there is {}", known.join(", ")));
+    };
+    let table = found.table().map_err(|error| error.to_string())?;
+    Ok((found.protocol.to_owned(), table))
 }

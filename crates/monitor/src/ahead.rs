@@ -14,6 +14,8 @@
 //! What is certain is worked out beforehand, as a deterministic automaton over sets of states. Where that would
 //! be too large, messages wait.
 
+mod build;
+
 use std::collections::VecDeque;
 
 use referee_theory::{Action, State};
@@ -21,16 +23,13 @@ use rustc_hash::FxHashMap;
 
 use crate::event::{Channel, Party, Payload};
 use crate::labels::LabelId;
-use crate::monitor::{Monitor, NO_CODE};
+use crate::monitor::Monitor;
 use crate::session::Session;
 use crate::verdict::{Side, Verdict};
+use build::Builder;
 
 /// How many messages one side may be ahead before it has to wait.
 pub const MAX_LEAD: usize = 1024;
-
-/// How many sets of states there may be, and how many members all told.
-const MAX_POSITIONS: usize = 1 << 12;
-const MAX_MEMBERS: usize = 1 << 17;
 
 /// What may be forwarded ahead of its turn. Made once for a monitor, shared by its sessions.
 #[derive(Clone, Debug)]
@@ -121,9 +120,9 @@ impl Ahead {
             members: machine.states().map(|state| [state].into()).collect(),
         };
         if monitor.peers.len() == 1 {
+            let alike = build::alike(monitor);
             for action in [Action::Send, Action::Receive] {
-                Builder { monitor, action, numbers: FxHashMap::default(), room: MAX_MEMBERS }
-                    .build(&mut ahead);
+                Builder::new(monitor, &alike, action).build(&mut ahead);
             }
         }
         ahead
@@ -253,120 +252,5 @@ fn side_bit(side: Side) -> u8 {
     match side {
         Side::Process => 1,
         Side::Environment => 2,
-    }
-}
-
-/// Works out one side's lane: the side that does `action`.
-struct Builder<'m> {
-    monitor: &'m Monitor,
-    action: Action,
-    numbers: FxHashMap<Box<[State]>, u32>,
-    /// How many more states sets may have.
-    room: usize,
-}
-
-impl Builder<'_> {
-    fn build(mut self, ahead: &mut Ahead) {
-        let first = ahead.members.len();
-        let mut starts = vec![NOWHERE; ahead.turns.len()];
-        for (index, start) in (0..).zip(&mut starts) {
-            if ahead
-                .turns
-                .get(index as usize)
-                .is_some_and(|turns| *turns != 0 && turns & bit(self.action) == 0)
-            {
-                let Some(set) = self.next_turns(ahead, [State(index)]) else { return };
-                let Some(number) = self.number(ahead, set) else { return };
-                *start = number;
-            }
-        }
-        let mut certain = FxHashMap::default();
-        let mut at = first;
-        while let Some(set) = ahead.members.get(at).cloned() {
-            for (label, edge, targets) in self.certain(&set) {
-                let Some(next) = self.next_turns(ahead, targets) else { return };
-                let Some(next) = self.number(ahead, next) else { return };
-                certain.insert((u32::try_from(at).unwrap_or(NOWHERE), label), (edge, next));
-            }
-            at += 1;
-        }
-        let lane = match self.action {
-            Action::Send => &mut ahead.process,
-            Action::Receive => &mut ahead.environment,
-        };
-        lane.starts = starts.into();
-        lane.certain = certain;
-    }
-
-    /// The states of this side's turn that the other side can lead to from `states`, sorted.
-    fn next_turns(&mut self, ahead: &Ahead, states: impl IntoIterator<Item = State>) -> Option<Box<[State]>> {
-        let mut seen: Vec<State> = Vec::new();
-        let mut found: Vec<State> = Vec::new();
-        let mut open: Vec<State> = states.into_iter().collect();
-        while let Some(state) = open.pop() {
-            self.room = self.room.checked_sub(1)?;
-            if ahead.turns.get(state.index()).is_some_and(|turns| turns & bit(self.action) != 0) {
-                found.push(state);
-                continue;
-            }
-            let Err(place) = seen.binary_search(&state) else { continue };
-            seen.insert(place, state);
-            open.extend(self.monitor.machine().transitions(state).iter().map(|transition| transition.target));
-        }
-        found.sort_unstable();
-        found.dedup();
-        Some(found.into())
-    }
-
-    /// The number of the position `set`; [`NOWHERE`] of the empty one. `None` if there are too many.
-    fn number(&mut self, ahead: &mut Ahead, set: Box<[State]>) -> Option<u32> {
-        if set.is_empty() {
-            return Some(NOWHERE);
-        }
-        if let Some(&number) = self.numbers.get(&set) {
-            return Some(number);
-        }
-        if self.numbers.len() == MAX_POSITIONS {
-            return None;
-        }
-        let number = u32::try_from(ahead.members.len()).ok()?;
-        self.numbers.insert(set.clone(), number);
-        ahead.members.push(set);
-        Some(number)
-    }
-
-    /// The labels that every state of `set` takes in the same form without looking at values, each with one of
-    /// the transitions and where they lead.
-    fn certain(&self, set: &[State]) -> Vec<(u32, u32, Vec<State>)> {
-        let machine = self.monitor.machine();
-        let vocabulary = self.monitor.vocabulary();
-        let own = |state: State| machine.transitions(state).iter().filter(|t| t.action == self.action);
-        let plain = |state: State, label: &str| {
-            let transition = *own(state).find(|t| vocabulary.label_of(t.message) == label)?;
-            let id = self.monitor.label(label);
-            let channel = self.monitor.channel(
-                if self.action == Action::Send { Party::Process } else { Party::Environment },
-                if self.action == Action::Send { Party::Environment } else { Party::Process },
-            );
-            let index = self.monitor.table.find(state.0, channel, id);
-            let edge = self.monitor.edges.get(index as usize)?;
-            (edge.assertion == NO_CODE && edge.binds.1 == 0).then_some((transition, id.0, index))
-        };
-        let Some((&first, others)) = set.split_first() else { return Vec::new() };
-        own(first)
-            .filter_map(|transition| {
-                let label = vocabulary.label_of(transition.message);
-                let (_, id, index) = plain(first, label)?;
-                let mut targets = vec![transition.target];
-                for &other in others {
-                    let (same, ..) = plain(other, label)?;
-                    if !vocabulary.same_signature(same.message, transition.message) {
-                        return None;
-                    }
-                    targets.push(same.target);
-                }
-                Some((id, index, targets))
-            })
-            .collect()
     }
 }

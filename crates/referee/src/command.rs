@@ -8,6 +8,7 @@ pub(crate) mod fmt;
 pub(crate) mod generate;
 pub(crate) mod guard;
 pub(crate) mod journal;
+pub(crate) mod preset;
 pub(crate) mod show;
 pub(crate) mod verify_verdict;
 pub(crate) mod watch;

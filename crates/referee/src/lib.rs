@@ -59,5 +59,6 @@ pub use referee_syntax as syntax;
 pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity, parse};
 pub use referee_theory as theory;
 pub use referee_watch as watch;
+pub use referee_wire as wire;
 
 pub mod view;

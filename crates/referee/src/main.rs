@@ -11,7 +11,7 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, demo, explain, fmt, generate, guard, journal, show, verify_verdict, watch,
+    check, completions, demo, explain, fmt, generate, guard, journal, preset, show, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -39,6 +39,8 @@ enum Command {
     Guard(guard::Arguments),
     #[command(subcommand)]
     Journal(journal::Command),
+    #[command(subcommand)]
+    Preset(preset::Command),
     Fmt(fmt::Arguments),
     Explain(explain::Arguments),
     Generate(generate::Arguments),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
         Command::Journal(command) => journal::run(&command),
+        Command::Preset(command) => preset::run(&command),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),

@@ -80,15 +80,20 @@ impl Frames {
             tags: [HashMap::new(), HashMap::new()],
             untagged_messages: [Vec::new(), Vec::new()],
             bare: [Vec::new(), Vec::new()],
-            shapes: Vec::new(),
+            shapes: vec![Shape::default(); signature.messages.len()],
         };
-        for (id, known) in (0..).map(MessageId).zip(&signature.messages) {
-            match table.messages.iter().find(|(name, _)| **name == *known.name) {
-                Some((_, entry)) => frames.add(id, known, entry, errors),
-                None => errors.push(TableError::new(
-                    ["messages"],
-                    format!("no tag for the protocol's message `{}`", known.name),
-                )),
+        // In the order of the table, in which the first match counts.
+        for (name, entry) in &table.messages {
+            for (id, known) in
+                (0..).map(MessageId).zip(&signature.messages).filter(|(_, known)| *known.name == **name)
+            {
+                frames.add(id, known, entry, errors);
+            }
+        }
+        for known in &signature.messages {
+            if !table.messages.iter().any(|(name, _)| **name == *known.name) {
+                let message = format!("no tag for the protocol's message `{}`", known.name);
+                errors.push(TableError::new(["messages"], message));
             }
         }
         (errors.len() == before).then_some(frames)
@@ -134,14 +139,17 @@ impl Frames {
                 format!("nothing gives the field `{field}` a value"),
             ));
         }
-        self.shapes.push(Shape {
+        let shape = Shape {
             layout,
             fields: known.fields.len(),
             aside: known.aside,
             transparent: entry.then == Some(Then::Transparent),
             untagged: entry.untagged,
             bare: entry.bare.as_ref().map(|text| text.as_bytes().into()),
-        });
+        };
+        if let Some(slot) = self.shapes.get_mut(id.index()) {
+            *slot = shape;
+        }
     }
 
     pub(crate) fn mode(&self, possible: &[MessageId], signature: &Signature) -> Result<Mode, TableError> {

@@ -72,7 +72,7 @@
 //! Nothing is allocated for a message, except where a value has to be built: escapes in JSON strings, and lists or
 //! records. These go to the [`Scratch`], which is emptied by its owner after the message was judged.
 //!
-//! Reading order: [`table`], [`codec`], [`step`], [`reading`], [`signature`]; then one module for each kind.
+//! Reading order: [`table`], [`codec`], [`step`], [`reading`], [`signature`], [`preset`]; then one module for each kind.
 
 mod body;
 pub mod codec;
@@ -81,6 +81,7 @@ pub mod error;
 mod frames;
 mod http;
 mod json;
+pub mod preset;
 pub mod reading;
 mod resp;
 pub mod signature;
@@ -93,6 +94,7 @@ mod websocket;
 pub use codec::{Codec, Limits};
 pub use connection::Connection;
 pub use error::{TableError, locate};
+pub use preset::Preset;
 pub use reading::{Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
 pub use step::{After, Fields, Label, Malformed, Message, Scratch, Step};

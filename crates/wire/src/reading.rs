@@ -67,32 +67,34 @@ impl Readings {
             let mut modes = [None, None];
             for sender in Sender::BOTH {
                 let action = if codec.is_process(sender) { Action::Send } else { Action::Receive };
-                let mut set = |id: MessageId| {
-                    let word = (position * 2 + sender.index()) * words + id.index() / 64;
-                    if let Some(word) = readings.bits.get_mut(word) {
-                        *word |= 1 << (id.index() % 64);
-                    }
-                };
-                // What the monitor is not asked about may come anywhere.
-                codec.asides(sender).for_each(&mut set);
-                let mut merged: Option<Option<Mode>> = None;
+                let mut mode: Option<Option<Mode>> = None;
+                let mut common: Option<Vec<MessageId>> = None;
                 for &state in states {
                     let labels = machine.transitions(state).iter().filter(|t| t.action == action);
                     let ids: Vec<MessageId> =
                         labels.filter_map(|t| codec.find(sender, vocabulary.label_of(t.message))).collect();
-                    ids.iter().copied().for_each(&mut set);
-                    let mode = match codec.mode(&ids) {
-                        Ok(mode) => Some(mode),
-                        Err(error) => {
-                            if !errors.contains(&error) {
-                                errors.push(error);
-                            }
-                            None
+                    let here = codec.mode(&ids).map_err(|error| {
+                        if !errors.contains(&error) {
+                            errors.push(error);
                         }
-                    };
-                    merged = Some(merged.map_or(mode, |other| if other == mode { mode } else { None }));
+                    });
+                    mode = Some(mode.map_or(here.ok(), |other| other.filter(|other| here == Ok(*other))));
+                    // Ahead of its turn only what is possible either way can go on.
+                    common = Some(match common {
+                        Some(common) => common.into_iter().filter(|id| ids.contains(id)).collect(),
+                        None => ids,
+                    });
                 }
-                modes[sender.index()] = merged.flatten();
+                // What the monitor is not asked about may come anywhere.
+                for id in common.into_iter().flatten().chain(codec.asides(sender)) {
+                    let word = (position * 2 + sender.index()) * words + id.index() / 64;
+                    if let Some(word) = readings.bits.get_mut(word) {
+                        *word |= 1 << (id.index() % 64);
+                    }
+                }
+                if let Some(slot) = modes.get_mut(sender.index()) {
+                    *slot = mode.flatten();
+                }
             }
             readings.modes.push(modes);
         }

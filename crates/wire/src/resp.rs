@@ -4,9 +4,8 @@
 //! string, an error or an array, by how it begins. Everything else is passed on as it comes. The values of an
 //! aggregate are counted, not nested: how many are still to come is all there is to know.
 
-use std::collections::HashMap;
-
 use referee_monitor::FieldValue;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::connection::{Body, Effect};
@@ -14,7 +13,7 @@ use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
-use crate::table::Table;
+use crate::table::{Table, Then};
 use crate::value::{Scalar, integer};
 
 /// How long a line with a number may be.
@@ -25,8 +24,9 @@ const MAX_VALUES: i64 = 1024 * 1024 * 1024;
 /// The codec.
 #[derive(Debug)]
 pub(crate) struct Resp {
-    /// By name in upper case; `""` for any.
-    commands: HashMap<Box<[u8]>, Vec<MessageId>>,
+    /// By name in upper case.
+    commands: FxHashMap<Box<[u8]>, Vec<MessageId>>,
+    any_command: Vec<MessageId>,
     /// How replies begin, the longest first.
     replies: Vec<(Box<[u8]>, MessageId)>,
     /// Whether arrays are told apart by their first value.
@@ -40,6 +40,7 @@ struct Shape {
     /// For each field, its argument and type.
     fields: Vec<(usize, Scalar)>,
     aside: bool,
+    effect: Effect,
 }
 
 impl Resp {
@@ -49,7 +50,7 @@ impl Resp {
         errors: &mut Vec<TableError>,
     ) -> Option<Self> {
         let before = errors.len();
-        let mut commands: HashMap<Box<[u8]>, Vec<MessageId>> = HashMap::new();
+        let mut commands: FxHashMap<Box<[u8]>, Vec<MessageId>> = FxHashMap::default();
         let mut replies: Vec<(Box<[u8]>, MessageId)> = Vec::new();
         let mut shapes = Vec::new();
         for (id, known) in (0..).map(MessageId).zip(&signature.messages) {
@@ -105,12 +106,15 @@ impl Resp {
                 errors.push(TableError::new(["messages", name], "a reply has one field at most: its value"));
             }
             crate::json::unknown_fields(entry, known, errors);
-            shapes.push(Shape { fields, aside: known.aside });
+            let transparent = entry.is_some_and(|entry| entry.then == Some(Then::Transparent));
+            let effect = if transparent { Effect::Transparent } else { Effect::None };
+            shapes.push(Shape { fields, aside: known.aside, effect });
         }
         replies.sort_by_key(|(start, _)| usize::MAX - start.len());
+        let any_command = commands.remove(&[][..]).unwrap_or_default();
         let looks_into_arrays =
             replies.iter().any(|(start, _)| start.len() > 1 && matches!(start[0], b'*' | b'>'));
-        (errors.len() == before).then_some(Self { commands, replies, looks_into_arrays, shapes })
+        (errors.len() == before).then_some(Self { commands, any_command, replies, looks_into_arrays, shapes })
     }
 
     #[inline]
@@ -177,7 +181,8 @@ impl Resp {
             None => Label::Unknown(excerpt(name)),
         };
         let aside = name.is_empty() || shape.is_some_and(|shape| shape.aside);
-        Ok(Found { label, aside, bytes: cursor.at, body: Body::Resp(values) })
+        let effect = shape.map_or(Effect::None, |shape| shape.effect);
+        Ok(Found { label, aside, bytes: cursor.at, body: Body::Resp(values), effect })
     }
 
     fn find_command(&self, name: &[u8], reading: Reading<'_>) -> Option<MessageId> {
@@ -186,7 +191,7 @@ impl Resp {
         upper.copy_from_slice(name);
         upper.make_ascii_uppercase();
         let named = self.commands.get(&*upper).map_or(&[][..], |list| list);
-        let any = self.commands.get(&[][..]).map_or(&[][..], |list| list);
+        let any = &self.any_command;
         let takes = |id: &&MessageId| reading.takes(**id);
         named.iter().find(takes).or(named.first()).or_else(|| any.iter().find(takes)).or(any.first()).copied()
     }
@@ -256,7 +261,8 @@ impl Resp {
         // What is pushed is no answer, and an attribute comes before one.
         let aside = shape.map_or(matches!(kind, b'>' | b'|'), |shape| shape.aside);
         let body = if length > 0 { Body::Exactly(length) } else { Body::Resp(values) };
-        Ok(Found { label, aside, bytes: cursor.at, body })
+        let effect = shape.map_or(Effect::None, |shape| shape.effect);
+        Ok(Found { label, aside, bytes: cursor.at, body, effect })
     }
 }
 
@@ -266,6 +272,7 @@ struct Found<'b> {
     aside: bool,
     bytes: usize,
     body: Body,
+    effect: Effect,
 }
 
 impl<'b> Found<'b> {
@@ -286,7 +293,7 @@ impl<'b> Found<'b> {
             self.bytes += usize::try_from(bytes).unwrap_or(0);
             self.body = Body::None;
         }
-        let after = After { body: self.body, effect: Effect::None };
+        let after = After { body: self.body, effect: self.effect };
         let has_body = self.body != Body::None;
         Step::Message(Message {
             label: self.label,

@@ -361,7 +361,7 @@ impl Table {
             expect("block", message.block.is_some(), &[Kind::Text]);
             expect("body", message.body.is_some(), &[Kind::Text]);
             expect("whole", message.whole.is_some(), TEXT);
-            expect("then", message.then.is_some(), &[Kind::Text, Kind::Frames]);
+            expect("then", message.then.is_some(), &[Kind::Text, Kind::Frames, Kind::Resp]);
             expect("label", message.label.is_some(), JSON);
             expect("answers", message.answers.is_some(), JSON);
             expect("error", message.error.is_some(), JSON);

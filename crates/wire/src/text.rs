@@ -250,8 +250,8 @@ impl Text {
         })
     }
 
-    /// Which message `line` is: one that the protocol takes if there is any, else the first in the table's order
-    /// among those with the longest literal beginning.
+    /// Which message `line` is: one that the protocol takes if there is any, else the one with the longest literal
+    /// beginning.
     #[inline]
     fn find<'b>(
         &self,
@@ -271,7 +271,10 @@ impl Text {
                 if reading.takes(id) {
                     return Some(id);
                 }
-                other = Some(id);
+                // What matches anything says nothing where it is not expected.
+                if !template.prefix().is_empty() {
+                    other = Some(id);
+                }
             }
         }
         if let Some(regexes) = &lane.regexes {

@@ -5,6 +5,7 @@
 mod binary;
 mod http;
 mod json;
+mod presets;
 mod support;
 mod text;
 mod websocket;

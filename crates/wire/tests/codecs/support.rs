@@ -11,7 +11,7 @@ use referee_wire::{
 pub(crate) struct Proxy {
     pub(crate) monitor: Monitor,
     pub(crate) codec: Codec,
-    ahead: Ahead,
+    pub(crate) ahead: Ahead,
     readings: Readings,
 }
 
@@ -220,6 +220,12 @@ impl Run<'_> {
         self.unread[index].drain(..consumed);
         happened
     }
+}
+
+/// The preset called `name`.
+pub(crate) fn preset(name: &str) -> Proxy {
+    let preset = referee_wire::preset::find(name).unwrap();
+    Proxy::new(preset.protocol, preset.table)
 }
 
 /// A conversation from text: `C: ` and `S: ` lines, each ended by CR LF.

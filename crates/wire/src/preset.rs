@@ -1,0 +1,61 @@
+//! Presets: protocols that many speak, each with its codec table, to be used or copied.
+
+use crate::error::TableError;
+use crate::table::Table;
+
+/// A protocol with its codec.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What it is called: `preset:NAME`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// The protocol, in Referee's own language.
+    pub protocol: &'static str,
+    /// The codec table, in TOML.
+    pub table: &'static str,
+}
+
+/// Every preset.
+pub static ALL: [Preset; 4] = [
+    Preset {
+        name: "smtp",
+        summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
+        protocol: include_str!("../presets/smtp.scr"),
+        table: include_str!("../presets/smtp.toml"),
+    },
+    Preset {
+        name: "http",
+        summary: "HTTP/1.1 requests and responses",
+        protocol: include_str!("../presets/http.scr"),
+        table: include_str!("../presets/http.toml"),
+    },
+    Preset {
+        name: "redis",
+        summary: "Redis commands and replies, RESP2 and RESP3, with transactions and subscriptions",
+        protocol: include_str!("../presets/redis.scr"),
+        table: include_str!("../presets/redis.toml"),
+    },
+    Preset {
+        name: "postgres",
+        summary: "the PostgreSQL wire protocol: startup, simple and extended queries, COPY",
+        protocol: include_str!("../presets/postgres.scr"),
+        table: include_str!("../presets/postgres.toml"),
+    },
+];
+
+/// The preset called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Preset> {
+    ALL.iter().find(|preset| preset.name == name)
+}
+
+impl Preset {
+    /// Its codec table.
+    ///
+    /// # Errors
+    /// Never, for the presets of this crate.
+    pub fn table(&self) -> Result<Table, TableError> {
+        Table::parse(self.table)
+    }
+}
