@@ -109,3 +109,19 @@ fn input_independence_is_needed() {
     let report = check(&system, &Options::default(), None, &mut ());
     assert!(!matches!(report.verdict, Verdict::Safe { .. }), "{:?}", report.verdict);
 }
+
+/// Teeth: without k-OBI Theorem 5 is wrong (Example 5, Figure 4 without its dotted transition). One message per channel
+/// is 1-MC and receive-directed; with two, `R` may send `a` before it knows what `P` chose, and waits for ever.
+#[test]
+fn output_independence_is_needed() {
+    let text = "P: Q!y; {Q!v; R!u; S!x; end, S!x; R!w; Q!v; end}  Q: R?z; P?y; P?v; end
+                R: S!b; {S!a; P?w; Q!z; end, Q!z; {P?u; S!a; end, P?w; S!a; end}}  S: P?x; R?b; R?a; end";
+    let system = read_types(text).unwrap();
+    let model = Model::new(&system, Semantics::PeerToPeer);
+    let one = examine_bound(&model, 1, Reduction::None);
+    assert_eq!((one.exhaustive, one.safe(), one.cibi), (Some(true), Some(true), Some(true)));
+    assert_eq!(one.obi, Some(false));
+    assert_eq!(examine_bound(&model, 2, Reduction::None).safe(), Some(false));
+    let report = check(&system, &Options::default(), None, &mut ());
+    assert!(matches!(report.verdict, Verdict::Unsafe { .. }), "{:?}", report.verdict);
+}
