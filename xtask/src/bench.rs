@@ -56,6 +56,11 @@ const BENCHMARKS: &[Benchmark] = &[
         what: "recorded events per second, threads, memory; beside Python, jq and RTLola",
         runner: Runner::Here(watch::run),
     },
+    Benchmark {
+        name: "multiparty",
+        what: "a network of multiparty monitors in one process: messages per second, memory of many sessions",
+        runner: Runner::Target { package: "referee-monitor" },
+    },
 ];
 
 impl Benchmark {

@@ -9,10 +9,14 @@
 //! Not here: the session monitors of single machines ([`crate::Monitor`]), and everything that moves bytes.
 
 mod algorithm;
+pub mod conform;
+pub mod engine;
 mod machine;
 mod network;
 mod term;
 mod text;
 
+pub use conform::{Bounds, Component, Conformance, conform};
+pub use engine::{Arrival, Breach, Dependencies, Effect, Engine, Full, Notice, Rule, Run, Settings, Status};
 pub use network::{Network, Undeployable, draft};
 pub use term::{Branches, Followed, RoleMonitor, Term, TermId};

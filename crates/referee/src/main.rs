@@ -11,7 +11,8 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, demo, explain, fmt, generate, guard, journal, preset, show, verify_verdict, watch,
+    check, completions, conform, demo, explain, fmt, generate, guard, journal, preset, show, verify_verdict,
+    watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -34,6 +35,7 @@ struct Cli {
 enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
+    Conform(conform::Arguments),
     Watch(Box<watch::Arguments>),
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Conform(arguments) => conform::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),

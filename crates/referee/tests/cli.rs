@@ -269,3 +269,29 @@ fn a_network_that_would_deadlock_is_repaired_or_refused() {
     assert_eq!(answer["monitors"]["witness"]["property"], "progress");
     assert_eq!(answer["well_formed"], true);
 }
+
+/// RV'23, Definition 13, on the client of the authorisation protocol.
+#[test]
+fn a_component_plays_its_role_or_does_not() {
+    let folder = std::env::temp_dir().join(format!("referee-conform-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("p.gt"), AUTHORISATION).unwrap();
+    let client = |to: u8| {
+        format!(
+            ".outputs\n.state graph\nq0 0 ? login q1\nq1 {to} ! pwd q0\nq0 0 ? quit q2\n.marking q0\n.end\n"
+        )
+    };
+    std::fs::write(path("good.fsm"), client(2)).unwrap();
+    std::fs::write(path("bad.fsm"), client(0)).unwrap();
+    let conform =
+        |file: &str| referee(&["conform", &path(file), "--role", "c", &path("p.gt"), "--format", "json"], "");
+    let good = conform("good.fsm");
+    assert_eq!((status(&good), json(&good)["conforms"].as_bool()), (0, Some(true)));
+    assert_eq!(json(&good)["exact"], true);
+    let bad = conform("bad.fsm");
+    assert_eq!((status(&bad), json(&bad)["conforms"].as_bool()), (1, Some(false)));
+    assert_eq!(json(&bad)["steps"].as_array().unwrap().len(), 2);
+    assert!(json(&bad)["explanation"].as_str().unwrap().contains("it has to send `pwd` to `a`"));
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -6,7 +6,8 @@
 //! Types are boxed trees with names, as in the papers, where `referee-theory` has arenas of numbers:
 //! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
-//! machines, explored naively; [`stmonitor`] the calculi of processes and monitors.
+//! machines, explored naively; [`stmonitor`] the calculi of processes and monitors, [`relamon`] networks of
+//! monitored components.
 
 pub mod automaton;
 pub mod global;

@@ -16,7 +16,7 @@ pub type Location = Vec<String>;
 pub type Locations = BTreeSet<Location>;
 
 /// A relative type with locations (Definition 24); without, all sets are empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tree {
     /// `end`.
     End,

@@ -8,7 +8,11 @@ mod calculus;
 mod compiled_assertions;
 mod completeness;
 mod impossibility;
+mod multiparty_conformance;
+mod multiparty_engine;
+mod multiparty_soundness;
 mod multiparty_synthesis;
+mod multiparty_transparency;
 mod properties;
 mod soundness;
 

@@ -144,6 +144,25 @@ impl Monitor {
         }
     }
 
+    /// Whether every definition does something before it is called again.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        match self {
+            Self::Rec(_, body) => {
+                let mut inner = body;
+                while let Self::Rec(_, body) = &**inner {
+                    inner = body;
+                }
+                !matches!(**inner, Self::Call(_)) && body.is_guarded()
+            }
+            Self::Output(_, _, branches)
+            | Self::Input(_, _, branches)
+            | Self::DependencyInput(_, _, branches) => branches.iter().all(|branch| branch.next.is_guarded()),
+            Self::DependencyOutput(_, _, _, next) => next.is_guarded(),
+            Self::Call(_) | Self::End | Self::Error | Self::Finished => true,
+        }
+    }
+
     fn substitute(&self, x: &str, with: &Self) -> Self {
         let all = |branches: &[Branch<Self>]| -> Vec<Branch<Self>> {
             branches.iter().map(|b| Branch::new(&b.label, &b.payload, b.next.substitute(x, with))).collect()

@@ -18,7 +18,7 @@ impl Tree {
         erased
     }
 
-    fn for_each_location_set(&mut self, visit: &mut impl FnMut(&mut Locations)) {
+    pub(crate) fn for_each_location_set(&mut self, visit: &mut impl FnMut(&mut Locations)) {
         match self {
             Self::End => {}
             Self::Call(_, locations) => visit(locations),

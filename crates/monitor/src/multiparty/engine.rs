@@ -1,0 +1,196 @@
+//! The engine: one role's multiparty monitor, compiled, and its sessions (RV'23, Figure 3).
+//!
+//! An [`Engine`] is shared by all sessions of its role; a [`Run`] is one of them, a small value. Whoever moves
+//! bytes tells the engine what happened ([`Engine::component_sends`], [`Engine::arrives`], [`Engine::component_ends`],
+//! [`Engine::told`]) and does what the [`Effect`]s say, in their order. Nothing here waits, reads a clock or does
+//! I/O, and messages are whatever type `T` their owner keeps them in, lent out to be looked at ([`Lend`]).
+//!
+//! | Figure 3 | here |
+//! |---|---|
+//! | MON-OUT | [`Effect::Send`] |
+//! | MON-IN | [`Effect::Deliver`], [`Effect::DeliverDependency`] |
+//! | MON-OUT-DEP | [`Effect::Inform`], at once, before anything else of the session |
+//! | MON-END | [`Effect::Finished`] |
+//! | ERROR-OUT, ERROR-IN, ERROR-END, ERROR-MON | [`Effect::Report`], with the role to blame |
+//! | PAR-ERROR | [`Engine::told`], [`Effect::Tell`] |
+//! | OUT-MON-BUF, the buffer n⃗ | [`Engine::arrives`]; bounded: a full buffer hands the message back |
+//! | the buffer m⃗ | its owner's; bounded by [`Engine::component_takes`] |
+//!
+//! [`Lend`]: crate::Lend
+
+mod bytes;
+mod notice;
+mod run;
+mod step;
+
+use std::sync::Arc;
+
+use referee_theory::{Action, Label, Role, Vocabulary};
+use smallvec::SmallVec;
+
+pub use notice::{Breach, Notice, Rule};
+pub use run::{Arrival, Effect, Full, Run, Status};
+
+use super::network::Network;
+use crate::event::Channel;
+use crate::labels::{LabelId, Labels};
+use crate::monitor::Monitor;
+use crate::policy::Policy;
+use crate::registry::Registry;
+use crate::synthesis::SynthesisError;
+
+/// What a component gets to see of dependency messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dependencies {
+    /// All of them, as in the paper.
+    #[default]
+    Deliver,
+    /// Of two about one choice only the first, as RelaMon's components expect.
+    DeliverOnce,
+    /// None: the component knows nothing of them. What it sends while its monitor is still to be told waits.
+    Hide,
+}
+
+/// How one role is monitored.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What happens to what is wrong.
+    pub policy: Policy,
+    /// What the component sees of dependencies.
+    pub dependencies: Dependencies,
+    /// How many messages of one sender may wait in a session.
+    pub capacity: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { policy: Policy::Halt, dependencies: Dependencies::Deliver, capacity: 64 }
+    }
+}
+
+/// The monitor of one role, ready to run.
+#[derive(Debug)]
+pub struct Engine {
+    monitor: Monitor,
+    role: Role,
+    settings: Settings,
+    duties: Box<[Duty]>,
+    /// The labels that are told, by their text …
+    told: Labels,
+    /// … and as numbers: the protocol's, and the monitor's of the message that tells it.
+    told_as: Box<[(Label, LabelId)]>,
+    /// From each role to this one.
+    incoming: Box<[Channel]>,
+}
+
+/// What happens next in a state.
+#[derive(Clone, Debug)]
+enum Duty {
+    /// The component ends.
+    End,
+    /// The component sends.
+    Send,
+    /// The monitor tells.
+    Inform { to: Role, label: Label, edge: u32 },
+    /// A message for the component.
+    Receive { from: Role },
+    /// The monitor is told.
+    Learn { from: Role, after: Confirms },
+}
+
+/// Whether a dependency repeats what somebody else told before.
+#[derive(Clone, Debug)]
+enum Confirms {
+    Nobody,
+    These(SmallVec<[Role; 2]>),
+}
+
+impl Engine {
+    /// The engine of `role` in `network`. Predicates that assertions call are taken from `registry`. Whether the
+    /// network may be deployed at all is [`Network::deployable`].
+    ///
+    /// # Errors
+    /// As [`Monitor::synthesise`].
+    pub fn new(
+        network: &Network,
+        role: Role,
+        registry: &Registry,
+        settings: Settings,
+    ) -> Result<Self, SynthesisError> {
+        let vocabulary = network.vocabulary();
+        let machine = network.system().machine(role);
+        let monitor = Monitor::synthesise(machine, vocabulary, registry)?;
+        let labels: Vec<(Label, LabelId, Box<str>)> = vocabulary
+            .messages()
+            .filter(|message| network.is_dependency(*message))
+            .filter_map(|message| {
+                let text = vocabulary.label_of(message);
+                let plain = text.strip_prefix('(')?.strip_suffix(')')?;
+                Some((vocabulary.find_label(plain)?, monitor.label(text), plain.into()))
+            })
+            .collect();
+        let plain =
+            |message| labels.iter().find(|(_, id, _)| *id == monitor.label(vocabulary.label_of(message)));
+        let mut first_edge = 0;
+        let mut duties = Vec::with_capacity(machine.state_count());
+        for state in machine.states() {
+            let transitions = machine.transitions(state);
+            duties.push(match transitions.first() {
+                None => Duty::End,
+                Some(first) => match (first.action, network.is_dependency(first.message)) {
+                    (Action::Send, false) => Duty::Send,
+                    (Action::Send, true) => {
+                        let label = plain(first.message).map_or(Label(0), |(label, ..)| *label);
+                        Duty::Inform { to: first.peer, label, edge: first_edge }
+                    }
+                    (Action::Receive, false) => Duty::Receive { from: first.peer },
+                    (Action::Receive, true) if transitions.len() > 1 => {
+                        Duty::Learn { from: first.peer, after: Confirms::Nobody }
+                    }
+                    // A choice of one branch is never told: here another role told the same before.
+                    (Action::Receive, true) => {
+                        let before = machine.states().flat_map(|state| machine.transitions(state));
+                        let before = before.filter(|t| t.target == state && t.message == first.message);
+                        let mut who: SmallVec<[Role; 2]> = before.map(|t| t.peer).collect();
+                        who.sort_unstable();
+                        who.dedup();
+                        Duty::Learn { from: first.peer, after: Confirms::These(who) }
+                    }
+                },
+            });
+            first_edge += u32::try_from(transitions.len()).unwrap_or(u32::MAX);
+        }
+        let incoming = vocabulary.roles().map(|from| monitor.channel(from.into(), role.into())).collect();
+        let told = Labels::new(labels.iter().map(|(.., text)| text.clone()).collect());
+        let told_as = labels.iter().map(|(label, id, _)| (*label, *id)).collect();
+        Ok(Self { monitor, role, settings, duties: duties.into(), told, told_as, incoming })
+    }
+
+    /// Whose monitor it is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The names behind the numbers.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.monitor.vocabulary()
+    }
+
+    /// How the role is monitored.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The monitor of single messages that it is made of.
+    #[must_use]
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    fn duty(&self, state: u32) -> &Duty {
+        self.duties.get(state as usize).unwrap_or(&Duty::End)
+    }
+}

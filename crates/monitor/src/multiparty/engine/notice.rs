@@ -1,0 +1,91 @@
+//! What everyone learns of a violation: who broke which rule, and what was expected.
+
+use std::fmt;
+
+use referee_theory::Role;
+use smallvec::SmallVec;
+
+use crate::verdict::Kind;
+
+/// The rule of RV'23, Figure 3, by which a monitor signals an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The component sent what its monitor does not allow.
+    ErrorOut,
+    /// Something arrived that the monitor does not allow.
+    ErrorIn,
+    /// The component ended too early.
+    ErrorEnd,
+    /// Two monitors told different labels.
+    ErrorMon,
+}
+
+impl Rule {
+    /// The paper's name for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ErrorOut => "ERROR-OUT",
+            Self::ErrorIn => "ERROR-IN",
+            Self::ErrorEnd => "ERROR-END",
+            Self::ErrorMon => "ERROR-MON",
+        }
+    }
+}
+
+/// In which way the protocol was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Breach {
+    /// As a session monitor says.
+    Kind(Kind),
+    /// A wrong dependency.
+    Dependency,
+    /// Nobody is to blame: an external predicate gave no answer.
+    Fault,
+}
+
+impl Breach {
+    /// The word for it in events and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kind(kind) => kind.name(),
+            Self::Dependency => "dependency",
+            Self::Fault => "fault",
+        }
+    }
+}
+
+/// A violation, as every monitor and every component is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Whose monitor found it.
+    pub reporter: Role,
+    /// Who broke the protocol: the sender, or who ended; both informers where they disagree. Empty: a stranger,
+    /// or nobody.
+    pub blamed: SmallVec<[Role; 2]>,
+    /// How.
+    pub breach: Breach,
+    /// By which rule it was found.
+    pub rule: Rule,
+    /// What would have been right, as the protocol writes it.
+    pub expected: Vec<String>,
+    /// What came instead; nothing for an end.
+    pub got: Option<String>,
+    /// The assertion that does not hold.
+    pub assertion: Option<String>,
+    /// The violation in one sentence.
+    pub sentence: String,
+    /// How many messages the reporter's session had stepped over.
+    pub event: u64,
+    /// Whether an earlier violation that was let through may be the cause.
+    pub consequence: bool,
+    /// Whether the reporter's part of the session is over.
+    pub halted: bool,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {})", self.sentence, self.breach.name(), self.rule.name())
+    }
+}

@@ -1,0 +1,156 @@
+//! One session of one role, and what its owner is asked to do.
+
+use std::collections::VecDeque;
+
+use referee_theory::{Label, Role, State};
+
+use super::notice::Notice;
+use crate::event::Party;
+use crate::session::Session;
+
+/// One session of one role: where its monitor stands, and what waits for its turn. A session in which nothing
+/// waits has allocated nothing but what its assertions keep.
+#[derive(Clone, Debug)]
+pub struct Run<T> {
+    pub(super) session: Session,
+    /// What waits, in the order in which it came; of one sender it is taken in this order.
+    pub(super) waiting: VecDeque<Waiting<T>>,
+    /// How many messages the component's side can still take.
+    pub(super) room: u32,
+    pub(super) status: Status,
+    /// Whether the component has ended while its monitor was still to be told something.
+    pub(super) gone: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Waiting<T> {
+    /// From the monitor of another role.
+    Message(Role, T),
+    /// A dependency from the monitor of another role: which of the engine's labels, or none of them.
+    Dependency(Role, u32),
+    /// From the component, before its monitor was told what it needs to judge it.
+    Held(Party, T),
+}
+
+impl<T> Waiting<T> {
+    /// Whose it is; `None` for the component's own.
+    pub(super) fn sender(&self) -> Option<Role> {
+        match self {
+            Self::Message(from, _) | Self::Dependency(from, _) => Some(*from),
+            Self::Held(..) => None,
+        }
+    }
+}
+
+/// How a session stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It goes on.
+    #[default]
+    Running,
+    /// The component ended when it should: ✓.
+    Finished,
+    /// A violation ended it, here or elsewhere.
+    Halted,
+}
+
+impl<T> Run<T> {
+    /// A session at its start; the component's side can take `room` messages before it says more.
+    pub(super) fn new(room: u32) -> Self {
+        Self { session: Session::new(), waiting: VecDeque::new(), room, status: Status::Running, gone: false }
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The state of its monitor's machine.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.session.state()
+    }
+
+    /// How many messages wait: of others for their turn, and of the component for its monitor to be told.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many violations were found in it.
+    #[must_use]
+    pub fn violations(&self) -> u16 {
+        self.session.violations()
+    }
+
+    pub(super) fn waiting_of(&self, sender: Option<Role>) -> usize {
+        if self.waiting.is_empty() {
+            return 0;
+        }
+        self.waiting.iter().filter(|waiting| waiting.sender() == sender).count()
+    }
+
+    /// Takes out the first message of `sender`.
+    pub(super) fn take(&mut self, sender: Option<Role>) -> Option<Waiting<T>> {
+        let at = self.waiting.iter().position(|waiting| waiting.sender() == sender)?;
+        let taken = self.waiting.remove(at);
+        // A session in which nothing waits holds no memory for it.
+        if self.waiting.is_empty() && self.waiting.capacity() > 4 {
+            self.waiting = VecDeque::new();
+        }
+        taken
+    }
+}
+
+/// What came from the monitor of another role.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival<'a, T> {
+    /// A message for the component.
+    Message(T),
+    /// The label that was chosen somewhere.
+    Dependency(&'a str),
+}
+
+/// What the owner of a session is asked to do.
+#[derive(Clone, Debug)]
+pub enum Effect<T> {
+    /// Give the message to the component.
+    Deliver {
+        /// Who sent it.
+        from: Role,
+        /// The message.
+        message: T,
+    },
+    /// Give the dependency to the component.
+    DeliverDependency {
+        /// Whose monitor told it.
+        from: Role,
+        /// What was chosen.
+        label: Label,
+    },
+    /// Give the message to the monitor of `to`.
+    Send {
+        /// Whom it is for.
+        to: Role,
+        /// The message.
+        message: T,
+    },
+    /// Tell the monitor of `to` what was chosen.
+    Inform {
+        /// Who depends on it.
+        to: Role,
+        /// What was chosen.
+        label: Label,
+    },
+    /// A violation was found here: tell the component and the monitors of all other roles.
+    Report(Box<Notice>),
+    /// A violation was found elsewhere: tell the component.
+    Tell(Box<Notice>),
+    /// The component ended when it should.
+    Finished,
+}
+
+/// There is no room for a message: it is handed back, to be offered again once something was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full<T>(pub T);

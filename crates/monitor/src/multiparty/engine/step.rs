@@ -1,0 +1,362 @@
+//! What an engine does when something happens.
+
+use referee_theory::Role;
+use smallvec::SmallVec;
+
+use super::notice::{Breach, Notice, Rule};
+use super::run::{Arrival, Effect, Full, Run, Status, Waiting};
+use super::{Confirms, Dependencies, Duty, Engine};
+use crate::early::Lend;
+use crate::event::{Event, EventLabel, Party, Payload};
+use crate::labels::LabelId;
+use crate::policy::{Handling, Report};
+use crate::verdict::{Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
+
+/// Where effects go.
+type Out<'a, T> = &'a mut dyn FnMut(Effect<T>);
+
+/// What is wrong, before it is ruled on.
+struct Wrong<'a> {
+    verdict: Verdict,
+    rule: Rule,
+    blamed: SmallVec<[Role; 2]>,
+    /// Whether it is a dependency that is wrong.
+    dependency: bool,
+    event: Event<'a>,
+}
+
+impl Engine {
+    /// A new session. The component's side can take `room` messages before [`component_takes`](Self::component_takes)
+    /// says that it can take more.
+    #[must_use]
+    pub fn run<T>(&self, room: u32) -> Run<T> {
+        Run::new(room)
+    }
+
+    /// Whether `run` has room for one more message of `from`.
+    #[must_use]
+    pub fn has_room<T>(&self, run: &Run<T>, from: Role) -> bool {
+        run.waiting_of(Some(from)) < self.settings.capacity
+    }
+
+    /// The component sends `message` to `to`.
+    ///
+    /// # Errors
+    /// Where what the component sends has to wait, and there is no more room: offer it again later.
+    pub fn component_sends<T>(
+        &self,
+        run: &mut Run<T>,
+        to: Party,
+        message: T,
+        lend: &impl Lend<T>,
+        out: Out<'_, T>,
+    ) -> Result<(), Full<T>> {
+        if run.status == Status::Halted {
+            return Ok(());
+        }
+        let untold = matches!(self.duty(run.session.state), Duty::Learn { .. });
+        let hides = self.settings.dependencies == Dependencies::Hide;
+        if hides && (untold || run.waiting_of(None) > 0) && run.status == Status::Running {
+            if run.waiting_of(None) >= self.settings.capacity {
+                return Err(Full(message));
+            }
+            run.waiting.push_back(Waiting::Held(to, message));
+            return Ok(());
+        }
+        self.output(run, to, message, lend, out);
+        self.pump(run, lend, out);
+        Ok(())
+    }
+
+    /// Something arrives from the monitor of `from`.
+    ///
+    /// # Errors
+    /// Where it has to wait and `from` has as many waiting as it may: offer it again later.
+    pub fn arrives<'a, T>(
+        &self,
+        run: &mut Run<T>,
+        from: Role,
+        arrival: Arrival<'a, T>,
+        lend: &impl Lend<T>,
+        out: Out<'_, T>,
+    ) -> Result<(), Full<Arrival<'a, T>>> {
+        if run.status == Status::Halted {
+            return Ok(());
+        }
+        if !run.waiting.is_empty() && !self.has_room(run, from) {
+            return Err(Full(arrival));
+        }
+        let waiting = match arrival {
+            Arrival::Message(message) => Waiting::Message(from, message),
+            Arrival::Dependency(label) => Waiting::Dependency(from, self.told.find(label).0),
+        };
+        if run.waiting.is_empty() && self.is_ready(run, from) {
+            self.input(run, waiting, lend, out);
+        } else {
+            run.waiting.push_back(waiting);
+        }
+        self.pump(run, lend, out);
+        Ok(())
+    }
+
+    /// The component's side can take `more` messages more.
+    pub fn component_takes<T>(&self, run: &mut Run<T>, more: u32, lend: &impl Lend<T>, out: Out<'_, T>) {
+        run.room = run.room.saturating_add(more);
+        if run.status == Status::Running && !run.waiting.is_empty() {
+            self.pump(run, lend, out);
+        }
+    }
+
+    /// The component ends, or is gone: its connection closed, its process exited. Nobody else is to blame for it.
+    pub fn component_ends<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
+        if run.status != Status::Running {
+            return;
+        }
+        run.gone = true;
+        let untold = matches!(self.duty(run.session.state), Duty::Learn { .. });
+        // A component that is not told cannot know that it has to wait.
+        if !(untold && self.settings.dependencies == Dependencies::Hide) {
+            self.end(run, out);
+        } else {
+            self.pump(run, lend, out);
+        }
+    }
+
+    /// The monitor of another role tells of a violation (PAR-ERROR).
+    pub fn told<T>(&self, run: &mut Run<T>, notice: &Notice, out: Out<'_, T>) {
+        if run.status == Status::Halted {
+            return;
+        }
+        out(Effect::Tell(Box::new(notice.clone())));
+        if notice.halted && run.status == Status::Running {
+            self.halt(run);
+        }
+    }
+
+    /// Whether the monitor can take what `from` sends now.
+    fn is_ready<T>(&self, run: &Run<T>, from: Role) -> bool {
+        match self.duty(run.session.state) {
+            Duty::Receive { from: expected } => *expected == from && run.room > 0,
+            Duty::Learn { from: expected, .. } => *expected == from && (run.room > 0 || !self.delivers()),
+            Duty::Send | Duty::Inform { .. } | Duty::End => false,
+        }
+    }
+
+    fn delivers(&self) -> bool {
+        self.settings.dependencies != Dependencies::Hide
+    }
+
+    /// Does everything that can be done without anything further from outside.
+    fn pump<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
+        while run.status == Status::Running {
+            match self.duty(run.session.state) {
+                Duty::Inform { to, label, edge } => {
+                    out(Effect::Inform { to: *to, label: *label });
+                    self.monitor.follow(&mut run.session, *edge);
+                }
+                _ if run.gone && !matches!(self.duty(run.session.state), Duty::Learn { .. }) => {
+                    return self.end(run, out);
+                }
+                _ if run.waiting.is_empty() => return,
+                Duty::Receive { from } | Duty::Learn { from, .. } => {
+                    let from = *from;
+                    if !self.is_ready(run, from) {
+                        return;
+                    }
+                    let Some(waiting) = run.take(Some(from)) else { return };
+                    self.input(run, waiting, lend, out);
+                }
+                Duty::Send => match run.take(None) {
+                    Some(Waiting::Held(to, message)) => self.output(run, to, message, lend, out),
+                    _ => return,
+                },
+                Duty::End => match run.waiting.pop_front() {
+                    Some(Waiting::Held(to, message)) => self.output(run, to, message, lend, out),
+                    Some(waiting) => self.input(run, waiting, lend, out),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// MON-OUT or ERROR-OUT.
+    fn output<T>(&self, run: &mut Run<T>, to: Party, message: T, lend: &impl Lend<T>, out: Out<'_, T>) {
+        let mut handling = Handling::Forward;
+        let mut notice = None;
+        lend.lend(&message, &mut |event| {
+            let event = Event { from: Party::Role(self.role), to, ..*event };
+            let verdict = self.monitor.step(&mut run.session, &event);
+            if verdict != Verdict::Forward {
+                let blamed = SmallVec::from_slice(&[self.role]);
+                let wrong = Wrong { verdict, rule: Rule::ErrorOut, blamed, dependency: false, event };
+                (handling, notice) = self.rule(run, wrong);
+            }
+        });
+        if let (Handling::Forward, Party::Role(to)) = (handling, to) {
+            out(Effect::Send { to, message });
+        }
+        if let Some(notice) = notice {
+            out(Effect::Report(notice));
+        }
+    }
+
+    /// MON-IN, ERROR-IN or ERROR-MON.
+    fn input<T>(&self, run: &mut Run<T>, waiting: Waiting<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
+        match waiting {
+            Waiting::Message(from, message) => {
+                let mut handling = Handling::Forward;
+                let mut notice = None;
+                lend.lend(&message, &mut |event| {
+                    let event = Event { from: Party::Role(from), to: Party::Role(self.role), ..*event };
+                    // A dependency is no message, whatever the message is called.
+                    let verdict = match self.duty(run.session.state) {
+                        Duty::Learn { .. } => Verdict::Violation(Violation {
+                            kind: Kind::Order,
+                            side: Side::Environment,
+                            field: NO_FIELD,
+                            state: run.session.state,
+                            edge: NO_EDGE,
+                        }),
+                        _ => self.monitor.step(&mut run.session, &event),
+                    };
+                    if verdict != Verdict::Forward {
+                        let blamed = SmallVec::from_slice(&[from]);
+                        let wrong = Wrong { verdict, rule: Rule::ErrorIn, blamed, dependency: false, event };
+                        (handling, notice) = self.rule(run, wrong);
+                    }
+                });
+                if handling == Handling::Forward {
+                    run.room = run.room.saturating_sub(1);
+                    out(Effect::Deliver { from, message });
+                }
+                if let Some(notice) = notice {
+                    out(Effect::Report(notice));
+                }
+            }
+            Waiting::Dependency(from, index) => self.learn(run, from, index, out),
+            Waiting::Held(to, message) => self.output(run, to, message, lend, out),
+        }
+    }
+
+    fn learn<T>(&self, run: &mut Run<T>, from: Role, index: u32, out: Out<'_, T>) {
+        let told = self.told_as.get(index as usize).copied();
+        let label = told.map_or(LabelId::UNKNOWN, |(_, label)| label);
+        let channel = self.incoming.get(from.index()).copied().unwrap_or(crate::Channel::UNCONCERNED);
+        let duty = self.duty(run.session.state);
+        let again = matches!(duty, Duty::Learn { after: Confirms::These(_), .. });
+        let mut blamed: SmallVec<[Role; 2]> = SmallVec::from_slice(&[from]);
+        let mut rule = Rule::ErrorIn;
+        if let (Duty::Learn { after: Confirms::These(before), .. }, true) = (duty, told.is_some()) {
+            // Who of the two is wrong cannot be seen from here.
+            blamed.extend(before.iter().copied());
+            rule = Rule::ErrorMon;
+        }
+        let expects = matches!(duty, Duty::Learn { .. });
+        let verdict = if expects {
+            self.monitor.step_interned(&mut run.session, channel, label, Payload::Positional(&[]))
+        } else {
+            let (side, state) = (Side::Environment, run.session.state);
+            Verdict::Violation(Violation { kind: Kind::Order, side, field: NO_FIELD, state, edge: NO_EDGE })
+        };
+        if verdict == Verdict::Forward {
+            let delivered = match self.settings.dependencies {
+                Dependencies::Deliver => true,
+                Dependencies::DeliverOnce => !again,
+                Dependencies::Hide => false,
+            };
+            if let (true, Some((label, _))) = (delivered, told) {
+                run.room = run.room.saturating_sub(1);
+                out(Effect::DeliverDependency { from, label });
+            }
+            return;
+        }
+        let text = told.map(|(label, _)| self.vocabulary().label_name(label));
+        let label = text.map_or(EventLabel::Malformed("an unknown dependency"), EventLabel::Text);
+        let (from, to, payload) = (Party::Role(from), Party::Role(self.role), Payload::Positional(&[]));
+        let event = Event { from, to, label, payload };
+        let (_, notice) = self.rule(run, Wrong { verdict, rule, blamed, dependency: true, event });
+        if let Some(notice) = notice {
+            out(Effect::Report(notice));
+        }
+    }
+
+    /// MON-END or ERROR-END.
+    fn end<T>(&self, run: &mut Run<T>, out: Out<'_, T>) {
+        if matches!(self.duty(run.session.state), Duty::End) && run.waiting.is_empty() {
+            run.status = Status::Finished;
+            return out(Effect::Finished);
+        }
+        let state = run.session.state;
+        let violation = Violation {
+            kind: Kind::PrematureEnd,
+            side: Side::Process,
+            field: NO_FIELD,
+            state,
+            edge: NO_EDGE,
+        };
+        let explanation = self.monitor.explain_end(&run.session, &violation, Party::Process);
+        let notice = Notice {
+            reporter: self.role,
+            blamed: SmallVec::from_slice(&[self.role]),
+            breach: Breach::Kind(Kind::PrematureEnd),
+            rule: Rule::ErrorEnd,
+            expected: explanation.expected.iter().map(|expected| expected.signature.clone()).collect(),
+            got: None,
+            assertion: None,
+            sentence: explanation.to_string(),
+            event: run.session.events(),
+            consequence: run.session.is_tainted(),
+            // Whatever the policy, the component is gone.
+            halted: true,
+        };
+        run.session.violations = run.session.violations.saturating_add(1);
+        self.halt(run);
+        out(Effect::Report(Box::new(notice)));
+    }
+
+    /// What the policy makes of what is wrong, and what everyone is told.
+    #[cold]
+    fn rule<T>(&self, run: &mut Run<T>, wrong: Wrong<'_>) -> (Handling, Option<Box<Notice>>) {
+        let ruling = self.settings.policy.rule(&mut run.session, wrong.verdict);
+        let notice = ruling.report.map(|report| {
+            let (breach, consequence, explained) = match report {
+                Report::Violation { violation, consequence } => {
+                    let explained = self.monitor.explain(&run.session, &violation, &wrong.event);
+                    let breach =
+                        if wrong.dependency { Breach::Dependency } else { Breach::Kind(violation.kind) };
+                    (breach, consequence, explained)
+                }
+                Report::Fault(_) => {
+                    let (side, state) = (Side::Process, run.session.state);
+                    let kind = Kind::Assertion;
+                    let nothing = Violation { kind, side, field: NO_FIELD, state, edge: NO_EDGE };
+                    (Breach::Fault, false, self.monitor.explain(&run.session, &nothing, &wrong.event))
+                }
+            };
+            let blamed = if breach == Breach::Fault { SmallVec::new() } else { wrong.blamed };
+            Box::new(Notice {
+                reporter: self.role,
+                blamed,
+                breach,
+                rule: wrong.rule,
+                expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
+                got: explained.got.clone(),
+                assertion: explained.assertion.as_ref().map(|failure| failure.assertion.clone()),
+                sentence: explained.to_string(),
+                event: run.session.events(),
+                consequence,
+                halted: ruling.handling == Handling::Close,
+            })
+        });
+        if ruling.handling == Handling::Close {
+            self.halt(run);
+        }
+        (ruling.handling, notice)
+    }
+
+    fn halt<T>(&self, run: &mut Run<T>) {
+        run.status = Status::Halted;
+        run.waiting = std::collections::VecDeque::new();
+        run.session.forget();
+    }
+}

@@ -1,0 +1,528 @@
+//! The compiled engines agree with the transitions of networks (RV'23, Definition 3, Figure 3) step by step under
+//! random schedules: each effect of an engine is a transition of the reference network, an engine that does
+//! nothing has no transition left, and an error is found exactly where the reference finds one, with the role
+//! that did it blamed (Referee's own) and everyone told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use referee_check::Options;
+use referee_monitor::multiparty::{
+    Arrival, Dependencies, Effect, Engine, Network, Rule, Run, Settings, Status,
+};
+use referee_monitor::{Event, EventLabel, FieldValue, Party, Payload, Policy, Registry};
+use referee_reference::global::{Tree, call, exchange, rec};
+use referee_reference::relamon::monitor::{Lines, Monitor, of_role};
+use referee_reference::relamon::network::{Action, Blackbox, Buffer, Message, Monitored, Outcome, push};
+use referee_reference::relative::is_well_formed;
+use referee_testkit::choices::{Choices, Random, law_seeds};
+use referee_testkit::global_types::{self, ROLES, Universe};
+use referee_theory::Role;
+
+fn lend(message: &Message, look: &mut dyn FnMut(&Event<'_>)) {
+    let label = EventLabel::Text(&message.label);
+    look(&Event { from: Party::Stranger, to: Party::Stranger, label, payload: Payload::Positional(&[]) });
+}
+
+/// Engines and their reference side by side.
+struct World {
+    engines: Vec<Engine>,
+    runs: Vec<Run<Message>>,
+    parts: Vec<Monitored>,
+    /// Between monitors, by sender and receiver.
+    flight: BTreeMap<(usize, usize), VecDeque<Message>>,
+    roles: usize,
+}
+
+/// How a run ended.
+#[derive(Debug, PartialEq)]
+enum Ending {
+    Finished,
+    Blamed(Rule, Vec<usize>),
+    Unfinished,
+}
+
+impl World {
+    fn new(g: &Tree, settings: Settings) -> Self {
+        let names: Vec<&str> = ROLES.iter().copied().filter(|r| g.participants().contains(*r)).collect();
+        let global = g.to_theory(&names).unwrap();
+        let relative = global.relative_all().unwrap();
+        let network = Network::synthesise(&global, &relative, &Options::default(), None, &mut ());
+        network.deployable().unwrap();
+        let engine = |role| Engine::new(&network, role, &Registry::new(), settings).unwrap();
+        let engines: Vec<Engine> = global.vocabulary().roles().map(engine).collect();
+        let part = |name: &&str| {
+            let monitor = of_role(g, name, Lines::CORRECTED);
+            Monitored::new(name, Blackbox::following(&monitor), &monitor)
+        };
+        Self {
+            runs: engines.iter().map(|engine| engine.run(u32::MAX)).collect(),
+            engines,
+            parts: names.iter().map(part).collect(),
+            flight: BTreeMap::new(),
+            roles: names.len(),
+        }
+    }
+
+    fn name(&self, role: usize) -> String {
+        self.parts[role].component.role.clone()
+    }
+
+    fn index(&self, name: &str) -> usize {
+        self.parts.iter().position(|part| part.component.role == name).unwrap()
+    }
+
+    /// The component of `p` does `action`, after which it is in `state`.
+    fn acts(&mut self, p: usize, action: &Action, state: usize) -> Option<Ending> {
+        let mut effects = Vec::new();
+        let (engine, run) = (&self.engines[p], &mut self.runs[p]);
+        match action {
+            Action::Output(q, message) => {
+                let to = engine.vocabulary().find_role(q).map_or(Party::Stranger, Party::Role);
+                let sent = engine.component_sends(run, to, message.clone(), &lend, &mut |e| effects.push(e));
+                assert!(sent.is_ok());
+            }
+            Action::End => engine.component_ends(run, &lend, &mut |e| effects.push(e)),
+            Action::Tau | Action::Input(..) => {}
+        }
+        let found = self.follow(p, effects, Some((action, state)));
+        self.assert_quiet(p);
+        found
+    }
+
+    /// The first message in flight from `q` to `p` arrives.
+    fn arrives(&mut self, q: usize, p: usize) -> Option<Ending> {
+        let message = self.flight.get_mut(&(q, p)).unwrap().pop_front().unwrap();
+        let mut effects = Vec::new();
+        let (engine, run) = (&self.engines[p], &mut self.runs[p]);
+        let arrival = match message.payload {
+            Some(_) => Arrival::Message(message.clone()),
+            None => Arrival::Dependency(&message.label),
+        };
+        let from = Role(u16::try_from(q).unwrap());
+        assert!(engine.arrives(run, from, arrival, &lend, &mut |e| effects.push(e)).is_ok());
+        let found = self.follow(p, effects, None);
+        self.assert_quiet(p);
+        found
+    }
+
+    /// Each effect is a transition of the reference.
+    fn follow(
+        &mut self,
+        p: usize,
+        effects: Vec<Effect<Message>>,
+        acted: Option<(&Action, usize)>,
+    ) -> Option<Ending> {
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => {
+                    let action = Action::Output(self.name(to.index()), message.clone());
+                    let state = acted.unwrap().1;
+                    self.step(p, "MON-OUT", |a, next| *a == action && next.component.state == state);
+                    self.travels(p, to.index(), message);
+                }
+                Effect::Inform { to, label } => {
+                    let label = self.engines[p].vocabulary().label_name(label).to_owned();
+                    let message = Message::dependency(&label);
+                    let action = Action::Output(self.name(to.index()), message.clone());
+                    self.step(p, "MON-OUT-DEP", |a, _| *a == action);
+                    self.travels(p, to.index(), message);
+                }
+                Effect::Deliver { from, message } => self.delivered(p, from, &message),
+                Effect::DeliverDependency { from, label } => {
+                    let label = self.engines[p].vocabulary().label_name(label).to_owned();
+                    self.delivered(p, from, &Message::dependency(&label));
+                }
+                Effect::Finished => self.step(p, "MON-END", |_, _| true),
+                Effect::Tell(_) => panic!("nobody told anything"),
+                Effect::Report(notice) => {
+                    let part = &self.parts[p];
+                    let rules: Vec<&str> = self.seen(p).steps().iter().map(|(rule, ..)| *rule).collect();
+                    let agreed = match notice.rule {
+                        // The engine says at once what the reference says when the component ends.
+                        Rule::ErrorIn if part.monitor == Monitor::End => !part.buffer.is_empty(),
+                        Rule::ErrorMon => self.seen(p).steps().iter().any(|(rule, _, outcome)| {
+                            matches!(outcome, Outcome::On(next) if *rule == "MON-IN" && next.monitor == Monitor::Error)
+                        }),
+                        rule => rules.contains(&rule.name()),
+                    };
+                    assert!(agreed, "{notice}: the reference has {rules:?} in {part:?}");
+                    for (q, engine) in self.engines.iter().enumerate().filter(|(q, _)| *q != p) {
+                        let mut told = Vec::new();
+                        let running = self.runs[q].status() != Status::Halted;
+                        engine.told(&mut self.runs[q], &notice, &mut |e| told.push(e));
+                        assert!(
+                            !running || matches!(&told[..], [Effect::Tell(_)]),
+                            "every component is told"
+                        );
+                    }
+                    let blamed = notice.blamed.iter().map(|role| role.index()).collect();
+                    return Some(Ending::Blamed(notice.rule, blamed));
+                }
+            }
+            // Telling nobody is a silent step.
+            while matches!(&self.parts[p].monitor, Monitor::DependencyOutput(_, d, ..) if d.is_empty()) {
+                self.step(p, "MON-OUT-DEP-EMPTY", |_, _| true);
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, p: usize, rule: &str, is: impl Fn(&Action, &Monitored) -> bool) {
+        let found = self.parts[p].steps().into_iter().find_map(|(name, action, outcome)| match outcome {
+            Outcome::On(next) if name == rule && is(&action, &next) => Some(*next),
+            _ => None,
+        });
+        self.parts[p] = found.unwrap_or_else(|| panic!("no {rule} in {:?}", self.parts[p]));
+    }
+
+    fn travels(&mut self, from: usize, to: usize, message: Message) {
+        let name = self.name(from);
+        push(&mut self.parts[to].buffer, &name, message.clone());
+        self.flight.entry((from, to)).or_default().push_back(message);
+    }
+
+    fn delivered(&mut self, p: usize, from: Role, message: &Message) {
+        let from = self.name(from.index());
+        assert_eq!(self.parts[p].buffer[&from].first(), Some(message));
+        let expected = message.clone();
+        self.step(p, "MON-IN", |_, next| next.component.buffer[&from].last() == Some(&expected));
+    }
+
+    /// The reference of `p` with what has arrived, and not with what is in flight.
+    fn seen(&self, p: usize) -> Monitored {
+        let mut part = self.parts[p].clone();
+        for (q, queue) in &mut part.buffer {
+            let q = self.index(q);
+            let flying = self.flight.get(&(q, p)).map_or(0, VecDeque::len);
+            queue.truncate(queue.len() - flying);
+        }
+        part.buffer = part.buffer.into_iter().filter(|(_, queue)| !queue.is_empty()).collect::<Buffer>();
+        part
+    }
+
+    /// What the engine could do on its own, it has done.
+    fn assert_quiet(&self, p: usize) {
+        if self.runs[p].status() == Status::Running {
+            let left = self.seen(p).steps();
+            let own = |rule: &str| rule == "MON-IN" || rule.starts_with("MON-OUT-DEP") || rule == "ERROR-IN";
+            assert!(!left.iter().any(|(rule, ..)| own(rule)), "{left:?} is left to do");
+        }
+    }
+
+    fn run(&mut self, choices: &mut impl Choices, budget: usize, wrong_at: Option<usize>) -> Ending {
+        for tick in 0..budget {
+            if self.runs.iter().all(|run| run.status() == Status::Finished) {
+                return Ending::Finished;
+            }
+            if wrong_at.is_some_and(|at| tick >= at)
+                && let Some(ending) = self.misbehave(choices)
+            {
+                return ending;
+            }
+            let mut enabled: Vec<(usize, Option<usize>, Action, usize)> = Vec::new();
+            for (p, part) in self.parts.iter().enumerate() {
+                for (action, next) in part.component.steps() {
+                    enabled.push((p, None, action, next.state));
+                }
+                for q in 0..self.roles {
+                    if self.flight.get(&(q, p)).is_some_and(|queue| !queue.is_empty()) {
+                        enabled.push((p, Some(q), Action::Tau, 0));
+                    }
+                }
+            }
+            if enabled.is_empty() {
+                return Ending::Unfinished;
+            }
+            let (p, from, action, state) = enabled.swap_remove(choices.choose(enabled.len()));
+            let ended = match (from, &action) {
+                (Some(q), _) => self.arrives(q, p),
+                (None, Action::Tau) => {
+                    // The component reads; its monitor has nothing to do with it.
+                    self.step(p, "MON-TAU", |_, next| next.component.state == state);
+                    None
+                }
+                (None, action) => self.acts(p, action, state),
+            };
+            if let Some(ending) = ended {
+                return ending;
+            }
+        }
+        Ending::Unfinished
+    }
+
+    /// Somebody does something that its monitor does not allow, if it is the moment for it.
+    fn misbehave(&mut self, choices: &mut impl Choices) -> Option<Ending> {
+        let p = choices.choose(self.roles);
+        if self.runs[p].status() != Status::Running {
+            return None;
+        }
+        let q = (p + 1 + choices.choose(self.roles - 1)) % self.roles;
+        let labels = ["l1", "l2", "wrong", "(l1)", "toString", ""];
+        let action = match choices.choose(4) {
+            0 => Action::End,
+            1 => Action::Output("nobody".to_owned(), Message::data("l1", "")),
+            _ => Action::Output(self.name(q), Message::data(labels[choices.choose(labels.len())], "")),
+        };
+        let mut blackbox = (*self.parts[p].component.blackbox).clone();
+        let state = blackbox.transitions.len();
+        blackbox.transitions.push(Vec::new());
+        let here = self.parts[p].component.state;
+        blackbox.transitions[here] = vec![(action.clone(), state)];
+        let before = std::mem::replace(&mut self.parts[p].component.blackbox, Rc::new(blackbox));
+        let expected =
+            match self.seen(p).steps().iter().map(|(rule, ..)| *rule).find(|r| r.starts_with("ERROR")) {
+                Some("ERROR-OUT") => Rule::ErrorOut,
+                Some("ERROR-END") => Rule::ErrorEnd,
+                // It happens to be right.
+                _ => {
+                    self.parts[p].component.blackbox = before;
+                    return None;
+                }
+            };
+        let ending = self.acts(p, &action, state);
+        assert_eq!(ending, Some(Ending::Blamed(expected, vec![p])), "{action:?} of {p}");
+        assert!(self.runs.iter().all(|run| run.status() != Status::Running), "everyone has stopped");
+        ending
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    types: usize,
+    finished: usize,
+    unfinished: usize,
+    out: usize,
+    end: usize,
+}
+
+impl Seen {
+    fn check(&mut self, g: &Tree, choices: &mut impl Choices) {
+        if !is_well_formed(g) || g.participants().len() < 2 {
+            return;
+        }
+        self.types += 1;
+        match World::new(g, Settings::default()).run(choices, 200, None) {
+            Ending::Finished => self.finished += 1,
+            Ending::Unfinished => self.unfinished += 1,
+            Ending::Blamed(rule, who) => panic!("{g}: {rule:?} of {who:?}, but everyone is right"),
+        }
+        let at = choices.choose(12);
+        match World::new(g, Settings::default()).run(choices, 200, Some(at)) {
+            Ending::Blamed(Rule::ErrorOut, _) => self.out += 1,
+            Ending::Blamed(Rule::ErrorEnd, _) => self.end += 1,
+            Ending::Blamed(rule, who) => panic!("{g}: {rule:?} of {who:?}"),
+            Ending::Finished | Ending::Unfinished => {}
+        }
+    }
+}
+
+#[test]
+fn every_small_type() {
+    let mut seen = Seen::default();
+    let choices = &mut Random::new(1);
+    Universe { roles: 3, labels: 2, payloads: &[""] }.for_each(3, |g| seen.check(g, choices));
+    Universe { roles: 4, labels: 2, payloads: &[""] }.for_each(3, |g| seen.check(g, choices));
+    println!("multiparty engine: {seen:?}");
+    assert!(seen.types > 500 && seen.finished > 300 && seen.out > 200 && seen.end > 50, "{seen:?}");
+}
+
+#[test]
+fn random_types() {
+    let mut seen = Seen::default();
+    for seed in law_seeds(1_500) {
+        let choices = &mut Random::new(seed);
+        let universe = Universe { roles: 4, labels: 2, payloads: &[""] };
+        seen.check(&global_types::random(universe, 8, choices), choices);
+        seen.check(&global_types::random(Universe { roles: 3, ..universe }, 12, choices), choices);
+    }
+    println!("multiparty engine: {seen:?}");
+    assert!(seen.types > 700 && seen.out > 300 && seen.end > 50, "{seen:?}");
+}
+
+fn authorisation() -> Tree {
+    let login = exchange("b", "c", vec![("pwd", "", exchange("c", "a", vec![("succ", "", call("X"))]))]);
+    rec("X", exchange("a", "b", vec![("login", "", login), ("quit", "", Tree::End)]))
+}
+
+/// A forged dependency: the two informers disagree, and both are named, for it cannot be seen who lies.
+#[test]
+fn informers_that_disagree() {
+    let world = &mut World::new(&authorisation(), Settings::default());
+    let mut effects = Vec::new();
+    let (engine, run) = (&world.engines[2], &mut world.runs[2]);
+    for (from, label) in [(0, "login"), (1, "quit")] {
+        engine.arrives(run, Role(from), Arrival::Dependency(label), &lend, &mut |e| effects.push(e)).unwrap();
+    }
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorMon, &[Role(1), Role(0)][..]));
+    assert_eq!(notice.breach.name(), "dependency");
+}
+
+/// A message whose label looks like a dependency is none.
+#[test]
+fn a_message_is_no_dependency() {
+    let world = &mut World::new(&authorisation(), Settings::default());
+    let mut effects = Vec::new();
+    let (engine, run) = (&world.engines[2], &mut world.runs[2]);
+    let forged = Arrival::Message(Message::data("(login)", ""));
+    engine.arrives(run, Role(0), forged, &lend, &mut |e| effects.push(e)).unwrap();
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorIn, &[Role(0)][..]));
+}
+
+/// With dependencies hidden, a component that sends before its monitor was told waits and is not blamed; one
+/// that closes while its monitor is still to be told is blamed only if there was something left to do.
+#[test]
+fn a_component_that_knows_nothing_of_dependencies() {
+    let g = exchange(
+        "a",
+        "b",
+        vec![("go", "", exchange("c", "a", vec![("m", "", Tree::End)])), ("no", "", Tree::End)],
+    );
+    let settings = Settings { dependencies: Dependencies::Hide, ..Settings::default() };
+    for (label, closes, right) in
+        [("go", false, true), ("no", true, true), ("no", false, false), ("go", true, false)]
+    {
+        let world = &mut World::new(&g, settings);
+        let (engine, run) = (&world.engines[2], &mut world.runs[2]);
+        let mut effects = Vec::new();
+        let mut out = |e| effects.push(e);
+        if closes {
+            engine.component_ends(run, &lend, &mut out);
+        } else {
+            engine
+                .component_sends(run, Party::Role(Role(0)), Message::data("m", ""), &lend, &mut out)
+                .unwrap();
+        }
+        engine.arrives(run, Role(0), Arrival::Dependency(label), &lend, &mut out).unwrap();
+        let reported = effects.iter().any(|e| matches!(e, Effect::Report(_)));
+        assert_eq!(reported, !right, "{label} {closes}: {effects:?}");
+        assert!(!effects.iter().any(|e| matches!(e, Effect::DeliverDependency { .. })));
+    }
+}
+
+/// A sender that is ahead waits in the buffer, which is bounded; a run is the same after a journal.
+#[test]
+fn buffers_are_bounded_and_runs_survive() {
+    let settings = Settings { capacity: 2, ..Settings::default() };
+    let world = &mut World::new(&authorisation(), settings);
+    let (engine, run) = (&world.engines[0], &mut world.runs[0]);
+    let mut effects = Vec::new();
+    let mut out = |e: Effect<Message>| effects.push(e);
+    for round in 0..3 {
+        let early = Arrival::Message(Message::data("succ", ""));
+        assert_eq!(engine.arrives(run, Role(2), early, &lend, &mut out).is_ok(), round < 2);
+    }
+    assert!(!engine.has_room(run, Role(2)));
+    let bytes = engine.save(run, |message, bytes| bytes.extend(message.label.as_bytes()));
+    let read = |bytes: &[u8]| Some(Message::data(std::str::from_utf8(bytes).ok()?, ""));
+    let mut again = engine.restore(&bytes, read).unwrap();
+    for cut in 0..bytes.len() {
+        assert!(engine.restore(&bytes[..cut], read).is_err(), "{cut}");
+    }
+    for run in [run, &mut again] {
+        let mut effects = Vec::new();
+        let login = Message::data("login", "");
+        engine.component_sends(run, Party::Role(Role(1)), login, &lend, &mut |e| effects.push(e)).unwrap();
+        assert!(
+            matches!(
+                &effects[..],
+                [Effect::Send { .. }, Effect::Inform { to: Role(2), .. }, Effect::Deliver { .. }]
+            ),
+            "{effects:?}"
+        );
+        assert_eq!(run.waiting(), 1);
+    }
+}
+
+const ORDERS: &str = "
+    protocol Orders(role buyer, role shop, role bank) {
+      rec AGAIN {
+        choice at buyer {
+          Order(amount: int) from buyer to shop where amount > 0;
+          Bill(due: int) from shop to bank where due == amount;
+          Paid(sum: int) from bank to buyer where sum >= due;
+          continue AGAIN;
+        } or { Leave() from buyer to shop; Bye() from shop to bank; }
+      }
+    }";
+
+/// A message with one integer, or none.
+type Order = (&'static str, Option<i64>);
+
+fn lend_order(order: &Order, look: &mut dyn FnMut(&Event<'_>)) {
+    let values: Vec<FieldValue<'_>> = order.1.into_iter().map(FieldValue::Int).collect();
+    let payload = Payload::Positional(&values);
+    look(&Event { from: Party::Stranger, to: Party::Stranger, label: EventLabel::Text(order.0), payload });
+}
+
+fn orders(policy: Policy) -> Vec<Engine> {
+    let document = referee_syntax::parse(ORDERS, referee_syntax::Language::Scr);
+    let referee_syntax::Content::Global(protocols) = &document.content else { panic!("global") };
+    let global = protocols[0].global.as_ref().unwrap();
+    let relative = global.relative_all().unwrap();
+    let network = Network::synthesise(global, &relative, &Options::default(), None, &mut ());
+    network.deployable().unwrap();
+    let settings = Settings { policy, ..Settings::default() };
+    let engine = |role| Engine::new(&network, role, &Registry::new(), settings).unwrap();
+    global.vocabulary().roles().map(engine).collect()
+}
+
+/// Assertions are enforced where their variables are known, and the sender is blamed wherever it is found.
+#[test]
+fn assertions_blame_the_sender() {
+    let (buyer, shop, bank) = (Role(0), Role(1), Role(2));
+    let engines = orders(Policy::Halt);
+    let mut effects: Vec<Effect<Order>> = Vec::new();
+    // The buyer's own monitor stops what the buyer must not send.
+    let mut run = engines[0].run(9);
+    let zero = ("Order", Some(0));
+    engines[0]
+        .component_sends(&mut run, shop.into(), zero, &lend_order, &mut |e| effects.push(e))
+        .ok()
+        .unwrap();
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorOut, &[buyer][..]));
+    assert_eq!((notice.breach.name(), notice.assertion.as_deref()), ("assertion", Some("amount > 0")));
+    // Where it gets through, the shop's monitor finds it, and blames the buyer.
+    let mut run = engines[1].run(9);
+    let message = Arrival::Message(zero);
+    engines[1].arrives(&mut run, buyer, message, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorIn, &[buyer][..]));
+    // The bank does not know the amount: only the shop's monitor can compare the bill with it.
+    let mut run = engines[1].run(9);
+    let order = Arrival::Message(("Order", Some(3)));
+    engines[1].arrives(&mut run, buyer, order, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    effects.clear();
+    let bill = ("Bill", Some(4));
+    engines[1]
+        .component_sends(&mut run, bank.into(), bill, &lend_order, &mut |e| effects.push(e))
+        .ok()
+        .unwrap();
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!(
+        (notice.rule, &notice.blamed[..], run.status()),
+        (Rule::ErrorOut, &[shop][..], Status::Halted)
+    );
+}
+
+/// Dropped: the session goes on as if nothing had been sent. Observed: it goes through, and is reported.
+#[test]
+fn policies() {
+    for (policy, forwarded) in [(Policy::Drop, 0), (Policy::Observe, 1)] {
+        let engine = &orders(policy)[0];
+        let mut run = engine.run(9);
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        for order in [("Order", Some(-1)), ("Order", Some(1))] {
+            let sent = engine
+                .component_sends(&mut run, Role(1).into(), order, &lend_order, &mut |e| effects.push(e));
+            sent.ok().unwrap();
+        }
+        let sent = effects.iter().filter(|e| matches!(e, Effect::Send { .. })).count();
+        let reports: Vec<_> =
+            effects.iter().filter(|e| matches!(e, Effect::Report(n) if !n.halted)).collect();
+        assert_eq!((sent, reports.len(), run.status()), (1 + forwarded, 1, Status::Running), "{policy:?}");
+    }
+}
