@@ -2,12 +2,10 @@
 //! time, and the memory of many sessions. `cargo xtask bench multiparty`.
 
 #![expect(
-    clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::panic,
-    missing_docs,
     reason = "it measures and prints"
 )]
 

@@ -25,6 +25,7 @@ impl Engine {
             Status::Running => 0,
             Status::Finished => 1,
             Status::Halted => 2,
+            Status::Lost => 3,
         });
         bytes.push(u8::from(run.gone));
         bytes.extend(run.room.to_le_bytes());
@@ -70,6 +71,7 @@ impl Engine {
             0 => Status::Running,
             1 => Status::Finished,
             2 => Status::Halted,
+            3 => Status::Lost,
             _ => return Err(damaged),
         };
         let room = u32::from_le_bytes(array(&mut rest).ok_or(damaged)?);

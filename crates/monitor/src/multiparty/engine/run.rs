@@ -52,6 +52,8 @@ pub enum Status {
     Finished,
     /// A violation ended it, here or elsewhere.
     Halted,
+    /// A fault of the configuration was let through: everything is forwarded, and nothing judged any more.
+    Lost,
 }
 
 impl<T> Run<T> {

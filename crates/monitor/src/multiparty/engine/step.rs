@@ -109,8 +109,13 @@ impl Engine {
 
     /// The component ends, or is gone: its connection closed, its process exited. Nobody else is to blame for it.
     pub fn component_ends<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
-        if run.status != Status::Running {
-            return;
+        match run.status {
+            Status::Running => {}
+            Status::Lost => {
+                run.status = Status::Finished;
+                return out(Effect::Finished);
+            }
+            Status::Finished | Status::Halted => return,
         }
         run.gone = true;
         let untold = matches!(self.duty(run.session.state), Duty::Learn { .. });
@@ -135,6 +140,9 @@ impl Engine {
 
     /// Whether the monitor can take what `from` sends now.
     fn is_ready<T>(&self, run: &Run<T>, from: Role) -> bool {
+        if run.status == Status::Lost {
+            return true;
+        }
         match self.duty(run.session.state) {
             Duty::Receive { from: expected } => *expected == from && run.room > 0,
             Duty::Learn { from: expected, .. } => *expected == from && (run.room > 0 || !self.delivers()),
@@ -171,11 +179,15 @@ impl Engine {
                     _ => return,
                 },
                 Duty::End => match run.waiting.pop_front() {
-                    Some(Waiting::Held(to, message)) => self.output(run, to, message, lend, out),
                     Some(waiting) => self.input(run, waiting, lend, out),
                     None => return,
                 },
             }
+        }
+        while run.status == Status::Lost
+            && let Some(waiting) = run.waiting.pop_front()
+        {
+            self.input(run, waiting, lend, out);
         }
     }
 
@@ -184,6 +196,9 @@ impl Engine {
         let mut handling = Handling::Forward;
         let mut notice = None;
         lend.lend(&message, &mut |event| {
+            if run.status == Status::Lost {
+                return;
+            }
             let event = Event { from: Party::Role(self.role), to, ..*event };
             let verdict = self.monitor.step(&mut run.session, &event);
             if verdict != Verdict::Forward {
@@ -207,6 +222,9 @@ impl Engine {
                 let mut handling = Handling::Forward;
                 let mut notice = None;
                 lend.lend(&message, &mut |event| {
+                    if run.status == Status::Lost {
+                        return;
+                    }
                     let event = Event { from: Party::Role(from), to: Party::Role(self.role), ..*event };
                     // A dependency is no message, whatever the message is called.
                     let verdict = match self.duty(run.session.state) {
@@ -240,6 +258,12 @@ impl Engine {
 
     fn learn<T>(&self, run: &mut Run<T>, from: Role, index: u32, out: Out<'_, T>) {
         let told = self.told_as.get(index as usize).copied();
+        if let (Status::Lost, told) = (run.status, told) {
+            if let (true, Some((label, _))) = (self.delivers(), told) {
+                out(Effect::DeliverDependency { from, label });
+            }
+            return;
+        }
         let label = told.map_or(LabelId::UNKNOWN, |(_, label)| label);
         let channel = self.incoming.get(from.index()).copied().unwrap_or(crate::Channel::UNCONCERNED);
         let duty = self.duty(run.session.state);
@@ -350,6 +374,8 @@ impl Engine {
         });
         if ruling.handling == Handling::Close {
             self.halt(run);
+        } else if run.session.is_lost() {
+            run.status = Status::Lost;
         }
         (ruling.handling, notice)
     }
