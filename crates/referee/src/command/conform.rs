@@ -134,8 +134,8 @@ fn component(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabula
             Some(system) => Ok(((**system.vocabulary()).clone(), system.machines().to_vec())),
             None => bail!("`{}` has no machines", path.display()),
         },
-        Content::Global(_) | Content::Binary(_) => {
-            bail!("`{}` is a protocol; a component is an .fsm or .kmc file", path.display())
+        Content::Global(_) | Content::Binary(_) | Content::Properties(_) => {
+            bail!("`{}` is no component: that is an .fsm or .kmc file", path.display())
         }
     }
 }
