@@ -87,7 +87,7 @@ impl<R> Decoded<R> {
         let body = chunk.body;
         self.text = match String::from_utf8(std::mem::take(&mut chunk.text)) {
             Ok(text) => text,
-            Err(error) => blank_out(error.into_bytes(), body),
+            Err(error) => blank_out(error.into_bytes(), body, chunk.columns.is_some()),
         };
         self.chunk = chunk;
         body
@@ -122,16 +122,17 @@ pub(crate) const NOT_UTF8: u8 = 0x1a;
 
 /// Replaces lines that are not UTF-8.
 #[cold]
-fn blank_out(mut bytes: Vec<u8>, body: usize) -> String {
+fn blank_out(mut bytes: Vec<u8>, body: usize, csv: bool) -> String {
     let mut at = body.min(bytes.len());
     // What stands before the body was read before.
     bytes[..at].fill(b' ');
     while at < bytes.len() {
-        let end = line_end(&bytes, at);
+        let next = at + line_ends::first(&bytes[at..], csv);
+        let end = if bytes[..next].ends_with(b"\n") { next - 1 } else { next };
         if std::str::from_utf8(&bytes[at..end]).is_err() {
             bytes[at..end].fill(NOT_UTF8);
         }
-        at = end + 1;
+        at = next;
     }
     String::from_utf8(bytes).unwrap_or_default()
 }

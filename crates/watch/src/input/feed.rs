@@ -35,8 +35,8 @@ struct Source {
     state: State,
     /// The start of a line whose end has not been read.
     carry: Vec<u8>,
-    /// Whether we are inside a line that is too long.
-    discarding: bool,
+    /// The line that we are in, if it is too long.
+    discarding: Option<LineEnds>,
     started: bool,
     columns: Option<Arc<Columns>>,
 }
@@ -60,7 +60,7 @@ impl Feed {
             name: input.name,
             state: State::Waiting(input.kind),
             carry: Vec::new(),
-            discarding: false,
+            discarding: None,
             started: false,
             columns: None,
         };
@@ -131,9 +131,8 @@ impl Feed {
                     break;
                 }
                 if filled > self.max_line {
-                    source.discarding = true;
+                    source.discarding = Some(mem::replace(&mut ends, LineEnds::new(self.csv)));
                     filled = 0;
-                    ends = LineEnds::new(false);
                 } else {
                     let grown = (filled * 2).clamp(1024, self.max_line.saturating_add(1).max(1024));
                     buffer.resize(grown.max(filled + 1), 0);
@@ -147,11 +146,11 @@ impl Feed {
                 exhausted = true;
                 break;
             }
-            if source.discarding {
-                if let Some(at) = memchr::memchr(b'\n', &buffer[filled..filled + length]) {
-                    source.carry = buffer[filled + at + 1..filled + length].to_vec();
-                    source.discarding = false;
-                    return Ok(Filled::Chunk(source.oversize(index, buffer)));
+            if let Some(line) = &mut source.discarding {
+                if let Some(end) = line.skip(&buffer[filled..filled + length]) {
+                    source.carry = buffer[filled + end..filled + length].to_vec();
+                    source.discarding = None;
+                    return source.oversize(index, buffer, self.csv).map(Filled::Chunk);
                 }
                 continue;
             }
@@ -164,8 +163,8 @@ impl Feed {
         if exhausted && !tail {
             source.state = State::Done;
             cut = filled;
-            if mem::take(&mut source.discarding) {
-                return Ok(Filled::Chunk(source.oversize(index, buffer)));
+            if source.discarding.take().is_some() {
+                return source.oversize(index, buffer, self.csv).map(Filled::Chunk);
             }
         }
         source.carry = buffer[cut..filled].to_vec();
@@ -174,7 +173,7 @@ impl Feed {
         }
         buffer.truncate(cut);
         let mut chunk = Chunk { source: index, text: buffer, ..Chunk::default() };
-        source.start(&mut chunk, self.csv, &self.shape, self.messages)?;
+        source.start(&mut chunk, self.csv, &self.shape, self.messages, self.max_line)?;
         Ok(Filled::Chunk(chunk))
     }
 }
@@ -210,16 +209,14 @@ impl Source {
     }
 
     /// A chunk that stands for a line that was too long.
-    fn oversize(&mut self, index: usize, mut buffer: Vec<u8>) -> Chunk {
+    fn oversize(&mut self, index: usize, mut buffer: Vec<u8>, csv: bool) -> io::Result<Chunk> {
+        if csv && self.columns.is_none() {
+            return Err(long_header());
+        }
         buffer.clear();
         self.started = true;
-        Chunk {
-            source: index,
-            text: buffer,
-            oversize: true,
-            columns: self.columns.clone(),
-            ..Chunk::default()
-        }
+        let columns = self.columns.clone();
+        Ok(Chunk { source: index, text: buffer, oversize: true, columns, ..Chunk::default() })
     }
 
     /// Skips what stands before the first event.
@@ -229,6 +226,7 @@ impl Source {
         csv: bool,
         shape: &crate::shape::Shape,
         messages: bool,
+        max_line: usize,
     ) -> io::Result<()> {
         if !mem::replace(&mut self.started, true) && chunk.text.starts_with(&BYTE_ORDER_MARK) {
             chunk.body = BYTE_ORDER_MARK.len();
@@ -236,6 +234,10 @@ impl Source {
         if csv && self.columns.is_none() {
             let rest = &chunk.text[chunk.body..];
             let end = chunk.body + line_ends::first(rest, true);
+            let header = rest.get(..end - chunk.body).unwrap_or_default();
+            if header.strip_suffix(b"\n").unwrap_or(header).len() > max_line {
+                return Err(long_header());
+            }
             let columns = Columns::parse(&chunk.text[chunk.body..end], shape, messages)
                 .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
             self.columns = Some(Arc::new(columns));
@@ -245,4 +247,9 @@ impl Source {
         chunk.columns.clone_from(&self.columns);
         Ok(())
     }
+}
+
+/// Without its header a file cannot be read.
+fn long_header() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the header is longer than lines may be (--max-line)")
 }

@@ -34,6 +34,18 @@ impl LineEnds {
         self.scanned = text.len();
         self.last
     }
+
+    /// The position after the end, in `fresh`, of the line that has been scanned so far.
+    pub(crate) fn skip(&mut self, fresh: &[u8]) -> Option<usize> {
+        for at in memchr::memchr2_iter(b'"', b'\n', fresh) {
+            match fresh.get(at) {
+                Some(b'"') => self.inside = self.quotes && !self.inside,
+                _ if !self.inside => return Some(at + 1),
+                _ => {}
+            }
+        }
+        None
+    }
 }
 
 /// The position after the first line of `text`.
@@ -66,6 +78,11 @@ mod tests {
             let mut ends = LineEnds::new(true);
             ends.last(&text[..cut]);
             assert_eq!(ends.last(text), 16);
+        }
+        for cut in 0..9 {
+            let mut ends = LineEnds::new(true);
+            ends.last(&text[..cut]);
+            assert_eq!(ends.skip(&text[cut..]), Some(10 - cut));
         }
     }
 }

@@ -71,6 +71,13 @@ impl Ord for ByAddress {
     }
 }
 
+impl Held {
+    /// Whether a quote is open at the end, as it may be at the end of a file: no row may be put behind it.
+    fn is_open(&self) -> bool {
+        self.columns.0.is_some() && memchr::memchr_iter(b'"', &self.text).count() % 2 == 1
+    }
+}
+
 impl Reorder {
     pub(crate) fn new(feed: Feed, tree: Tree, window: Duration, sources: usize, size: usize) -> Self {
         Self {
@@ -175,10 +182,15 @@ impl Reorder {
         text.clear();
         text.extend_from_slice(&first.text);
         let mut numbers = vec![first.number];
-        while text.len() < self.size && self.ready.front().is_some_and(|line| line.source == first.source) {
+        let mut open = first.is_open();
+        while !open
+            && text.len() < self.size
+            && self.ready.front().is_some_and(|line| line.source == first.source)
+        {
             let Some(line) = self.ready.pop_front() else { break };
             text.extend_from_slice(&line.text);
             numbers.push(line.number);
+            open = line.is_open();
         }
         let (source, columns) = (first.source, first.columns.0);
         Some(Chunk { source, text, columns, numbers: Some(numbers), ..Chunk::default() })

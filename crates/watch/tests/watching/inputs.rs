@@ -212,6 +212,48 @@ impl Observer for Stopping {
     }
 }
 
+/// Found by fuzzing: a row that is too long ended at a line feed between quotes, and a header that is too long was left
+/// out, if the chunk was shorter than the row.
+#[test]
+fn long_rows_and_headers_are_the_same_however_the_input_is_cut() {
+    let monitor = monitor(AUTH, "client");
+    let csv = |chunk| Options { format: EventsFormat::Csv, max_line: 64, chunk, ..Options::default() };
+    let row = format!("1,client,Auth,\"{}\n2,client,Auth,\",x\n", "y".repeat(80));
+    let log = format!("session,from,label,uname,pwd\n{row}3,client,Auth,bob,x\n");
+    let whole = text(&monitor, &log, csv(1 << 16));
+    assert_eq!((whole.1.counts.events, whole.1.counts.malformed, whole.1.counts.violated), (1, 1, 0));
+    for chunk in [1, 7, 50] {
+        let cut = text(&monitor, &log, csv(chunk));
+        assert_eq!((&cut.0, cut.1.counts), (&whole.0, whole.1.counts), "{chunk}");
+    }
+    let log = format!("session,from,label,{}\n1,client,Auth,x\n", "z".repeat(80));
+    for chunk in [1, 1 << 16] {
+        let input = Input::stream("log", Cursor::new(log.clone().into_bytes()));
+        let error = run(&monitor, vec![input], csv(chunk)).unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.contains("the header is longer"), "{why}");
+    }
+}
+
+/// Found by fuzzing: a line that is not UTF-8 lost the quote that made it a part of a row, and a row that was cut off
+/// inside quotes swallowed what was put behind it.
+#[test]
+fn rows_stay_rows_when_they_are_not_text_or_are_reordered() {
+    let monitor = monitor(AUTH, "client");
+    let csv = |chunk| Options {
+        format: EventsFormat::Csv,
+        reorder: Some(Duration::from_secs(5)),
+        chunk,
+        ..Options::default()
+    };
+    let log = b"session,from,label,uname,pwd,time\n1,client,Auth,\"b\xff\nc\",x,2\n2,client,Auth,bob,x,4\n3,client,Auth,bob,\"x,1";
+    for chunk in [1, 1 << 16] {
+        let (told, sums) = bytes(&monitor, log, csv(chunk));
+        assert_eq!((sums.counts.events, sums.counts.malformed), (1, 2), "{told:?}");
+        assert!(told.iter().any(|told| told == "log:2 malformed: not UTF-8"), "{told:?}");
+    }
+}
+
 #[test]
 fn what_is_compressed_is_not_followed() {
     let path = std::env::temp_dir().join(format!("referee-watch-compressed-{}", std::process::id()));
