@@ -61,6 +61,11 @@ const BENCHMARKS: &[Benchmark] = &[
         what: "a network of multiparty monitors in one process: messages per second, memory of many sessions",
         runner: Runner::Target { package: "referee-monitor" },
     },
+    Benchmark {
+        name: "property",
+        what: "property monitors: decoded events, JSON lines, detectEr's log, many keys, a thousand properties",
+        runner: Runner::Target { package: "referee-watch" },
+    },
 ];
 
 impl Benchmark {

@@ -10,7 +10,7 @@
 //! (`rows`). Where a set of matches leads from a control state is worked out once. A formula without data has one
 //! submonitor without values: a table. Many submonitors (`index`) are found by the values that the event must
 //! have, and those that nothing tells apart move together. Where `and` meets `or`, residuals are grouped in
-//! `clauses`.
+//! `clauses`. Of many properties (`family`) an event costs as much as those it can move.
 //!
 //! Satisfaction is the same with the roles of the constants, the connectives and the modalities exchanged, which
 //! [`Judged`](referee_theory::property::Judged) takes care of.
@@ -25,6 +25,7 @@ mod automaton;
 mod clauses;
 mod datum;
 mod derivation;
+mod family;
 mod index;
 mod matcher;
 mod program;
@@ -44,6 +45,7 @@ use self::program::Program;
 use self::rows::{Row, Submonitor, Submonitors};
 
 pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, DerivationStep};
+pub use self::family::{PropertyBundle, PropertyFamily, PropertyMemories, PropertyStep};
 pub use self::program::TooLarge;
 
 /// A property that can be monitored.
@@ -134,7 +136,11 @@ const FEW: usize = 16;
 
 /// What stepping learns about a property: where sets of matches lead. Each thread has its own.
 #[derive(Clone, Debug)]
-pub struct PropertyMemory(Automaton);
+pub struct PropertyMemory {
+    automaton: Automaton,
+    /// Room for submonitors to come.
+    spare: Submonitors,
+}
 
 impl PropertyMonitor {
     /// The monitor of `property`.
@@ -179,7 +185,7 @@ impl PropertyMonitor {
     /// What is learned while stepping, before the first step.
     #[must_use]
     pub fn memory(&self) -> PropertyMemory {
-        PropertyMemory(self.automaton.clone())
+        PropertyMemory { automaton: self.automaton.clone(), spare: Submonitors::new() }
     }
 
     /// A new instance, if `event` starts one: any event does, unless instances are per process. The instance has
@@ -224,7 +230,7 @@ impl PropertyMonitor {
         event: &EventView<'_>,
         limit: usize,
     ) -> Option<PropertyVerdict> {
-        let (program, automaton) = (&self.program, &mut memory.0);
+        let (program, automaton) = (&self.program, &mut memory.automaton);
         match &mut instance.0 {
             State::Done => None,
             State::Table(state) => {
@@ -239,7 +245,7 @@ impl PropertyMonitor {
                 self.leave_table(outcome, instance)
             }
             State::Few(submonitors) => {
-                if rows::step(program, automaton, submonitors, event) {
+                if rows::step(program, automaton, submonitors, &mut memory.spare, event) {
                     return self.decide(instance);
                 }
                 if submonitors.is_empty() {
@@ -308,7 +314,7 @@ impl PropertyMonitor {
             return give_up(instance);
         }
         let submonitors = std::mem::take(submonitors);
-        instance.0 = State::Many(Box::new(Index::new(&self.program, &mut memory.0, submonitors)));
+        instance.0 = State::Many(Box::new(Index::new(&self.program, &mut memory.automaton, submonitors)));
         None
     }
 }

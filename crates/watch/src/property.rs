@@ -41,9 +41,10 @@ pub fn watch_properties(
 ) -> Result<Summary, WatchError> {
     options.messages = false;
     let mut at_start = Vec::new();
-    for monitor in &monitors {
+    for (number, monitor) in monitors.iter().enumerate() {
         let Some(verdict) = monitor.verdict_at_start() else { continue };
         let report = PropertyReport {
+            number,
             property: Arc::clone(monitor.property()),
             verdict,
             session: None,

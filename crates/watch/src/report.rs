@@ -66,6 +66,8 @@ pub struct Unanswered {
 /// What a property's monitor says about one instance.
 #[derive(Clone, Debug)]
 pub struct PropertyReport {
+    /// Which of the properties, in the order in which they were given.
+    pub number: usize,
     /// The property.
     pub property: Arc<Property>,
     /// What is said.
@@ -119,6 +121,16 @@ pub enum Notice {
     Malformed(Place, String),
     /// The monitor's configuration is wrong.
     Unanswered(Box<Unanswered>),
+}
+
+impl Notice {
+    /// What comes first of several notices about one line, whichever lanes they come from.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Self::Property(report) => report.number,
+            _ => 0,
+        }
+    }
 }
 
 /// Who is told, in the order of the input.

@@ -274,7 +274,7 @@ impl Teller<'_> {
             notices.extend(outcome.notices);
         }
         // Stable: several notices about one line stay in their order.
-        notices.sort_by_key(|(line, _)| *line);
+        notices.sort_by_key(|(line, notice)| (*line, notice.rank()));
         for (_, notice) in notices {
             match &notice {
                 Notice::Violation(report) => self.summary.note(report),

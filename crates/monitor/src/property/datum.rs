@@ -48,7 +48,7 @@ impl Short {
 
     #[inline]
     fn is(&self, kind: Kind, text: &str) -> bool {
-        self.kind == kind && self.bytes() == text.as_bytes()
+        self.kind == kind && same_text(self.bytes(), text.as_bytes())
     }
 
     fn view(&self) -> Term<'_> {
@@ -99,6 +99,42 @@ impl Datum {
     }
 }
 
+/// Whether two texts are equal. Most are names of a few bytes, for which a call of `memcmp` costs more than the rest.
+#[inline]
+pub(crate) fn same_text(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    match left.len() {
+        0 => true,
+        1..4 => {
+            let bytes = |text: &[u8]| {
+                (text.first().copied(), text.get(text.len() / 2).copied(), text.last().copied())
+            };
+            bytes(left) == bytes(right)
+        }
+        4..8 => {
+            let ends = |text: &[u8]| {
+                (
+                    text.first_chunk().copied().map(u32::from_le_bytes),
+                    text.last_chunk().copied().map(u32::from_le_bytes),
+                )
+            };
+            ends(left) == ends(right)
+        }
+        8..=16 => {
+            let ends = |text: &[u8]| {
+                (
+                    text.first_chunk().copied().map(u64::from_le_bytes),
+                    text.last_chunk().copied().map(u64::from_le_bytes),
+                )
+            };
+            ends(left) == ends(right)
+        }
+        _ => left == right,
+    }
+}
+
 impl PartialEq for Datum {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -123,6 +159,20 @@ impl Hash for Datum {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_compared_whole() {
+        for length in 0..24_usize {
+            let text = vec![b'a'; length];
+            assert!(same_text(&text, &text.clone()));
+            assert!(!same_text(&text, &vec![b'a'; length + 1]));
+            for at in 0..length {
+                let mut other = text.clone();
+                other[at] = b'b';
+                assert!(!same_text(&text, &other), "{length} {at}");
+            }
+        }
+    }
 
     #[test]
     fn a_datum_is_its_term() {

@@ -10,7 +10,7 @@ use referee_theory::property::{
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
-use super::datum::Datum;
+use super::datum::{Datum, same_text};
 
 /// What the patterns that match an event bind, one after the other.
 pub(crate) type Bound<'a> = SmallVec<[Term<'a>; 8]>;
@@ -145,6 +145,11 @@ impl Matcher {
         guard.holds(&Variables { matcher: self, environment, bound })
     }
 
+    /// Whether every event matches.
+    pub(crate) fn is_any(&self) -> bool {
+        self.kind.is_none() && self.parts.is_empty() && self.guard.is_none()
+    }
+
     /// Equal matchers have equal fingerprints.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
@@ -268,8 +273,12 @@ impl Node {
         match self {
             Self::Any => true,
             Self::Int(literal) => matches!(term, Term::Int(value) if value == *literal),
-            Self::Atom(literal) => matches!(term, Term::Atom(name) if *name == **literal),
-            Self::Text(literal) => matches!(term, Term::Text(text) if *text == **literal),
+            Self::Atom(literal) => {
+                matches!(term, Term::Atom(name) if same_text(name.as_bytes(), literal.as_bytes()))
+            }
+            Self::Text(literal) => {
+                matches!(term, Term::Text(text) if same_text(text.as_bytes(), literal.as_bytes()))
+            }
             Self::Bind => {
                 bound.push(term);
                 !matches!(term, Term::Absent)

@@ -53,12 +53,13 @@ pub(crate) fn build(template: &Template, row: &[Datum], bound: &[referee_theory:
     template.sources.iter().filter_map(value).collect()
 }
 
-/// Steps all submonitors over `event`; whether the verdict is reached.
+/// Steps all submonitors over `event`; whether the verdict is reached. `spare` is room to work in.
 #[inline]
 pub(crate) fn step(
     program: &Program,
     automaton: &mut Automaton,
     submonitors: &mut Submonitors,
+    spare: &mut Submonitors,
     event: &EventView<'_>,
 ) -> bool {
     if let [only] = submonitors.as_mut_slice() {
@@ -79,11 +80,11 @@ pub(crate) fn step(
                 only.row = build(template, &only.row, &bound);
                 only.state = template.state;
             }
-            _ => return step_all(program, automaton, submonitors, event),
+            _ => return step_all(program, automaton, submonitors, spare, event),
         }
         return false;
     }
-    step_all(program, automaton, submonitors, event)
+    step_all(program, automaton, submonitors, spare, event)
 }
 
 #[inline(never)]
@@ -91,11 +92,14 @@ fn step_all(
     program: &Program,
     automaton: &mut Automaton,
     submonitors: &mut Submonitors,
+    spare: &mut Submonitors,
     event: &EventView<'_>,
 ) -> bool {
-    let mut after = Submonitors::new();
+    // What is dropped or moved leaves its memory for the next event.
+    let after = spare;
+    after.clear();
     let mut bound = Bound::new();
-    for Submonitor { state, row } in std::mem::take(submonitors) {
+    for Submonitor { state, row } in submonitors.drain(..) {
         bound.clear();
         let mask = mask(program, automaton, state, &row, event, &mut bound);
         let outcome = automaton.outcome(program, state, mask) as usize;
@@ -104,16 +108,16 @@ fn step_all(
             return true;
         }
         if let Some(state) = found.stays {
-            add(program, automaton, &mut after, state, row);
+            add(program, automaton, after, state, row);
             continue;
         }
         for index in 0..found.templates.len() {
             let Some(template) = automaton.outcomes[outcome].templates.get(index) else { break };
             let (state, row) = (template.state, build(template, &row, &bound));
-            add(program, automaton, &mut after, state, row);
+            add(program, automaton, after, state, row);
         }
     }
-    *submonitors = after;
+    std::mem::swap(submonitors, after);
     false
 }
 

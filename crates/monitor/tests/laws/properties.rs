@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use referee_monitor::property::{Derivation, DerivationRule, PropertyMonitor, PropertyVerdict};
+use referee_monitor::property::{
+    Derivation, DerivationRule, PropertyFamily, PropertyMonitor, PropertyVerdict,
+};
 use referee_theory::Origin;
 use referee_theory::expr::Place;
 use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardOperator};
@@ -235,6 +237,48 @@ fn all_small_formulas_on_all_small_traces() {
         }
     }
     assert!(formulas > 10_000 && verdicts > 100_000, "{formulas} formulas, {verdicts} verdicts");
+}
+
+/// Properties that are run together say what each says alone, at the same events and in their order.
+#[test]
+fn a_family_is_its_members() {
+    let mut verdicts = 0;
+    for seed in 1..600_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut choose = |options: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % options
+        };
+        let mut monitors = Vec::new();
+        while monitors.len() < 12 {
+            let size = 2 + choose(8);
+            let property = Generator::property(Polarity::Violation, choose(5) == 0, true, size, &mut choose);
+            monitors.extend(PropertyMonitor::new(Arc::new(property)).ok().map(Arc::new));
+        }
+        let trace: Vec<Event> = (0..20).map(|_| (KINDS[choose(2)], 1 + choose(3) as i64)).collect();
+        let mut expected: Vec<(i64, usize)> = (0..)
+            .zip(&monitors)
+            .filter_map(|(member, monitor)| Some((given(monitor, &trace)?, member)))
+            .collect();
+        expected.retain(|(at, _)| *at >= 0);
+        expected.sort_unstable();
+        let family = PropertyFamily::new(monitors);
+        let mut memories = family.memories();
+        let mut bundle = family.begin(&mut memories, &view(&trace[0])).unwrap();
+        let mut found = Vec::new();
+        let mut submonitors = bundle.submonitors();
+        for (at, event) in trace.iter().enumerate() {
+            let step = family.step(&mut memories, &mut bundle, &view(event), 100_000);
+            found.extend(step.verdicts.iter().map(|(member, _)| (at as i64, *member)));
+            submonitors = submonitors.checked_add_signed(step.grown).unwrap();
+            assert_eq!(submonitors, bundle.submonitors());
+        }
+        assert_eq!(found, expected, "seed {seed}");
+        verdicts += found.len();
+    }
+    assert!(verdicts > 500, "{verdicts} verdicts");
 }
 
 #[test]

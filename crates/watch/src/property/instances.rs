@@ -2,7 +2,7 @@
 //! can say must not start anew.
 
 use hashbrown::HashTable;
-use referee_monitor::property::PropertyInstance;
+use referee_monitor::property::PropertyBundle;
 use smallvec::SmallVec;
 
 /// The instances of one key.
@@ -11,8 +11,8 @@ pub(super) struct Entry {
     pub(super) key: SmallVec<[u8; 16]>,
     /// How many events it has seen.
     pub(super) events: u64,
-    /// One for each property of the family; empty when none can say anything any more.
-    pub(super) instances: SmallVec<[PropertyInstance; 1]>,
+    /// One of each property of the family; none when they can say nothing any more.
+    pub(super) bundle: Option<PropertyBundle>,
     /// The lines it has seen, if they are kept.
     pub(super) history: Option<Box<History>>,
 }
@@ -61,16 +61,11 @@ impl Instances {
         self.table.find(hash, is).copied().unwrap_or(NOBODY)
     }
 
-    pub(super) fn insert(
-        &mut self,
-        hash: u64,
-        key: &[u8],
-        instances: SmallVec<[PropertyInstance; 1]>,
-    ) -> u32 {
+    pub(super) fn insert(&mut self, hash: u64, key: &[u8], bundle: PropertyBundle) -> u32 {
         // INVARIANT: four thousand million entries do not fit into memory.
         let index = self.entries.len() as u32;
         let key = SmallVec::from_slice(key);
-        self.entries.push(Entry { hash, key, events: 0, instances, history: None });
+        self.entries.push(Entry { hash, key, events: 0, bundle: Some(bundle), history: None });
         let entries = &self.entries;
         let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
         self.table.insert_unique(hash, index, rehash);

@@ -4,11 +4,8 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use referee_monitor::property::{
-    Derivation, PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict,
-};
+use referee_monitor::property::{Derivation, PropertyMemories, PropertyVerdict};
 use referee_theory::property::EventView;
-use smallvec::SmallVec;
 
 use super::decode::{Record, decode};
 use super::event::show;
@@ -26,8 +23,8 @@ type Position<'a> = run::Position<'a, PropertyPlan>;
 /// Some shards.
 pub(super) struct Lane {
     shards: Vec<Shard>,
-    /// What stepping has learned, for each property.
-    memories: Vec<PropertyMemory>,
+    /// What stepping has learned, for each family.
+    memories: Vec<PropertyMemories>,
     bump: Bump,
 }
 
@@ -62,7 +59,7 @@ impl Job for PropertyPlan {
         };
         Lane {
             shards: (0..self.shards / self.lanes).map(|_| shard()).collect(),
-            memories: self.monitors.iter().map(|monitor| monitor.memory()).collect(),
+            memories: self.families.iter().map(|family| family.properties.memories()).collect(),
             bump: Bump::new(),
         }
     }
@@ -85,7 +82,7 @@ impl Job for PropertyPlan {
 
     fn open(lane: &Lane) -> u64 {
         let tables = lane.shards.iter().flat_map(|shard| &shard.families);
-        tables.flat_map(Instances::entries).filter(|entry| !entry.instances.is_empty()).count() as u64
+        tables.flat_map(Instances::entries).filter(|entry| entry.bundle.is_some()).count() as u64
     }
 }
 
@@ -118,7 +115,10 @@ impl Lane {
         let Position { plan, decoded, .. } = position;
         let Self { shards, memories, bump } = self;
         let Some(shard) = shards.get_mut(usize::from(record.shard) / plan.lanes) else { return };
-        let Some(family) = plan.families.get(usize::from(record.family)) else { return };
+        let family = usize::from(record.family);
+        let (Some(family), Some(memories)) = (plan.families.get(family), memories.get_mut(family)) else {
+            return;
+        };
         let line = record.place.of(&decoded.text);
         let columns = decoded.chunk.columns.as_deref();
         match plan.reader.event(&decoded.text, &record.spans, line, columns, bump) {
@@ -152,7 +152,7 @@ struct Stepping<'a> {
     position: Position<'a>,
     record: &'a Record,
     family: &'a Family,
-    memories: &'a mut [PropertyMemory],
+    memories: &'a mut PropertyMemories,
     outcome: &'a mut Outcome,
     line: &'a str,
 }
@@ -170,52 +170,32 @@ impl Stepping<'_> {
             index = instances.find(self.record.hash, key);
         }
         if index == NOBODY {
-            let begin = |member: &usize| plan.monitors.get(*member)?.begin(event);
-            let begun: SmallVec<[_; 1]> = self.family.members.iter().map(begin).collect();
-            // Instances per process: nobody has asked for this one.
-            if begun.iter().all(Option::is_none) {
-                return;
-            }
+            // Instances per process: perhaps nobody has asked for this one.
+            let Some(bundle) = self.family.properties.begin(self.memories, event) else { return };
             if *held >= limit {
                 return self.refuse(full);
             }
-            let begun =
-                begun.into_iter().map(|instance| instance.unwrap_or_else(PropertyInstance::done)).collect();
-            index = instances.insert(self.record.hash, key, begun);
-            *held += 1;
+            *held += bundle.submonitors().max(1);
+            index = instances.insert(self.record.hash, key, bundle);
             self.outcome.counts.sessions += 1;
         }
         let Some(entry) = instances.entry(index) else { return };
         let number = entry.events;
         entry.events += 1;
-        if entry.instances.is_empty() {
-            return;
-        }
+        let Some(bundle) = &mut entry.bundle else { return };
+        let step = self.family.properties.step(self.memories, bundle, event, limit.saturating_sub(*held));
+        *held = held.saturating_add_signed(step.grown);
+        let is_done = bundle.is_done();
         if plan.options.history > 0 {
             keep(entry, self.line, plan.options.history);
         }
-        let mut all_done = true;
-        let mut verdicts: SmallVec<[(usize, PropertyVerdict); 2]> = SmallVec::new();
-        for (member, instance) in self.family.members.iter().zip(&mut entry.instances) {
-            let (Some(monitor), Some(memory)) = (plan.monitors.get(*member), self.memories.get_mut(*member))
-            else {
-                continue;
-            };
-            let before = instance.submonitors();
-            let room = limit.saturating_sub(*held).saturating_add(before);
-            if let Some(verdict) = monitor.step(memory, instance, event, room.max(1)) {
-                verdicts.push((*member, verdict));
-            }
-            // The first submonitor is paid for by the key.
-            let after = instance.submonitors();
-            *held = (*held + after.saturating_sub(1)).saturating_sub(before.saturating_sub(1));
-            all_done &= instance.is_done();
+        if !step.verdicts.is_empty() {
+            self.tell(entry, number, event, &step.verdicts);
         }
-        if !verdicts.is_empty() {
-            self.tell(entry, number, event, &verdicts);
-        }
-        if all_done {
-            entry.instances = SmallVec::new();
+        if is_done {
+            // The key itself is still kept.
+            *held += 1;
+            entry.bundle = None;
             entry.history = None;
         }
     }
@@ -228,9 +208,8 @@ impl Stepping<'_> {
             return;
         }
         full.push(self.record.family);
-        for member in &self.family.members {
-            let Some(monitor) = self.position.plan.monitors.get(*member) else { continue };
-            let report = self.report(monitor, PropertyVerdict::ResourceLimit, 0);
+        for member in 0..self.family.numbers.len() {
+            let Some(report) = self.report(member, PropertyVerdict::ResourceLimit, 0) else { continue };
             self.outcome.notices.push((self.record.line, Notice::Property(Box::new(report))));
             self.outcome.counts.limited += 1;
         }
@@ -245,8 +224,7 @@ impl Stepping<'_> {
         verdicts: &[(usize, PropertyVerdict)],
     ) {
         for (member, verdict) in verdicts {
-            let Some(monitor) = self.position.plan.monitors.get(*member) else { continue };
-            let mut report = self.report(monitor, *verdict, number as i64);
+            let Some(mut report) = self.report(*member, *verdict, number as i64) else { continue };
             report.got = Some(show(event));
             if let Some(history) = &entry.history {
                 self.explain(history, &mut report);
@@ -284,12 +262,13 @@ impl Stepping<'_> {
         report.history.clone_from(&history.lines);
     }
 
-    fn report(&self, monitor: &PropertyMonitor, verdict: PropertyVerdict, event: i64) -> PropertyReport {
+    fn report(&self, member: usize, verdict: PropertyVerdict, event: i64) -> Option<PropertyReport> {
         let key = self.position.decoded.key_of(self.record);
         let by_session = self.family.keyed_by == super::plan::KeyedBy::Session;
         let key = Some(key.to_owned()).filter(|key| !(by_session && key.is_empty()));
-        PropertyReport {
-            property: Arc::clone(monitor.property()),
+        Some(PropertyReport {
+            number: *self.family.numbers.get(member)?,
+            property: Arc::clone(self.family.properties.monitors().get(member)?.property()),
             verdict,
             session: key.clone().filter(|_| by_session),
             key: key.filter(|_| !by_session),
@@ -299,7 +278,7 @@ impl Stepping<'_> {
             history: Vec::new(),
             derivation: None,
             unexplained: None,
-        }
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ahash::RandomState;
-use referee_monitor::property::PropertyMonitor;
+use referee_monitor::property::{PropertyFamily, PropertyMonitor};
 use referee_theory::property::{Key, Property, Scope};
 
 use super::event::Reader;
@@ -28,13 +28,16 @@ pub(super) enum KeyedBy {
 /// Properties whose instances have the same keys.
 pub(super) struct Family {
     pub(super) keyed_by: KeyedBy,
-    /// Positions in [`PropertyPlan::monitors`].
-    pub(super) members: Vec<usize>,
+    pub(super) properties: PropertyFamily,
+    /// The position of each among all properties.
+    pub(super) numbers: Vec<usize>,
 }
+
+/// Monitors with their positions among all.
+type Numbered = Vec<(usize, Arc<PropertyMonitor>)>;
 
 /// What does not change while watching.
 pub(super) struct PropertyPlan {
-    pub(super) monitors: Vec<Arc<PropertyMonitor>>,
     pub(super) families: Vec<Family>,
     pub(super) reader: Reader,
     pub(super) options: Options,
@@ -51,21 +54,26 @@ impl PropertyPlan {
             0 | 1 => 1,
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),
         };
-        let mut families: Vec<Family> = Vec::new();
-        for (at, monitor) in monitors.iter().enumerate() {
+        let asked = monitors.iter().flat_map(|monitor| asked(monitor.property()));
+        let reader = Reader::new(options.format, &options.shape, asked);
+        let mut groups: Vec<(KeyedBy, Numbered)> = Vec::new();
+        for (number, monitor) in monitors.into_iter().enumerate() {
             let keyed_by = match monitor.property().scope() {
                 Scope::Stream => KeyedBy::Session,
                 Scope::PerKey(keys) => KeyedBy::Keys(keys.clone()),
                 Scope::PerProcess(_) => KeyedBy::Process,
             };
-            match families.iter_mut().find(|family| family.keyed_by == keyed_by) {
-                Some(family) => family.members.push(at),
-                None => families.push(Family { keyed_by, members: vec![at] }),
+            match groups.iter_mut().find(|(known, _)| *known == keyed_by) {
+                Some((_, members)) => members.push((number, monitor)),
+                None => groups.push((keyed_by, vec![(number, monitor)])),
             }
         }
-        let asked = monitors.iter().flat_map(|monitor| asked(monitor.property()));
-        let reader = Reader::new(options.format, &options.shape, asked);
-        Self { families, reader, hasher: RandomState::new(), shards, lanes, options, monitors }
+        let family = |(keyed_by, members): (KeyedBy, Numbered)| {
+            let (numbers, members) = members.into_iter().unzip();
+            Family { keyed_by, properties: PropertyFamily::new(members), numbers }
+        };
+        let families = groups.into_iter().map(family).collect();
+        Self { families, reader, hasher: RandomState::new(), shards, lanes, options }
     }
 
     /// How many submonitors one shard may keep.

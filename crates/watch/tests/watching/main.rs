@@ -4,6 +4,7 @@
 
 mod hostile;
 mod inputs;
+mod properties;
 mod sessions;
 mod support;
 mod threads;

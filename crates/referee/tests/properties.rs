@@ -1,0 +1,113 @@
+//! `referee watch --property` and `referee verify-verdict` as scripts rely on them.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests throughout")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("referee-properties-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn referee(arguments: &[&str], files: &[&PathBuf]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_referee")).args(arguments).args(files).output().unwrap()
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every case of the corpus in which the system can do what the trace says: a monitor sees only what was done.
+#[test]
+fn the_cases_of_the_corpus() {
+    let Some(root) = referee_testkit::corpus::corpus_root() else {
+        eprintln!("skipped: there is no corpus beside the repository");
+        return;
+    };
+    let cases: Value = serde_json::from_slice(&std::fs::read(root.join("hml/cases.json")).unwrap()).unwrap();
+    let mut checked = 0;
+    for case in cases["cases"].as_array().unwrap() {
+        if case.get("system_traces").is_some() {
+            continue;
+        }
+        let id = case["id"].as_str().unwrap();
+        let property = file(&format!("{id}.hml"), case["formula"].as_str().unwrap());
+        let actions: Vec<&str> =
+            case["trace"].as_array().unwrap().iter().map(|a| a.as_str().unwrap()).collect();
+        let events = file(&format!("{id}.txt"), &actions.join("\n"));
+        let arguments =
+            ["watch", "--events-format", "actions", "--format", "json", "--explain", "--property"];
+        let output = referee(&arguments, &[&property, &events]);
+        let verdicts = lines(&output);
+        let found = verdicts.first().map_or(Value::Null, |verdict| verdict["event"].clone());
+        assert_eq!(found, case["first_violation_index"], "{id}");
+        assert_eq!(output.status.code(), Some(i32::from(!verdicts.is_empty())), "{id}");
+        let told = file(&format!("{id}.verdicts"), &String::from_utf8_lossy(&output.stdout));
+        let verified =
+            referee(&["verify-verdict", "--events-format", "actions", "--property"], &[&property, &told]);
+        assert_eq!(verified.status.code(), Some(0), "{id}: {}", String::from_utf8_lossy(&verified.stdout));
+        checked += 1;
+        for path in [property, events, told] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    assert!(checked > 70, "{checked} cases");
+}
+
+#[test]
+fn a_verdict_that_was_changed_is_not_derived() {
+    let property = file("once.hml", "[wrk?{req,C,N}][C!{rply,N}][C!{rply,N}]ff");
+    let events = file("once.txt", "wrk?{req,c1,7}\nc1!{rply,7}\nc1!{rply,7}\n");
+    let arguments = ["watch", "--events-format", "actions", "--format", "json", "--explain", "--property"];
+    let output = referee(&arguments, &[&property, &events]);
+    let verdict = &lines(&output)[0];
+    assert_eq!(verdict["kind"], "property");
+    assert_eq!(verdict["event"], 2);
+    assert_eq!(verdict["values"], serde_json::json!({"C": "c1", "N": "7"}));
+    let status = |verdict: &Value| {
+        let told = file("once.verdicts", &verdict.to_string());
+        referee(&["verify-verdict", "--events-format", "actions", "--property"], &[&property, &told])
+            .status
+            .code()
+    };
+    assert_eq!(status(verdict), Some(0));
+    for (key, value) in [
+        ("/event", serde_json::json!(1)),
+        ("/verdict", serde_json::json!("satisfaction")),
+        ("/events/2", serde_json::json!("c2!{rply,7}")),
+        ("/derivation/0/bound/1/1", serde_json::json!("8")),
+    ] {
+        let mut changed = verdict.clone();
+        *changed.pointer_mut(key).unwrap() = value;
+        assert_eq!(status(&changed), Some(1), "{key}");
+    }
+    let mut without = verdict.clone();
+    without.as_object_mut().unwrap().remove("derivation");
+    assert_eq!(status(&without), Some(2));
+}
+
+#[test]
+fn a_wrong_call_is_said_to_be_one() {
+    let property = file("call.hml", "[a?b]ff");
+    let events = file("call.txt", "a?b\n");
+    for arguments in [
+        vec!["watch", "--events-format", "actions", "--protocol"],
+        vec!["watch", "--reorder", "5s", "--events-format", "actions", "--property"],
+        vec!["watch", "--role", "a", "--property"],
+    ] {
+        assert_eq!(referee(&arguments, &[&property, &events]).status.code(), Some(2), "{arguments:?}");
+    }
+    let broken = file("broken.hml", "[a?b");
+    assert_eq!(referee(&["watch", "--property"], &[&broken, &events]).status.code(), Some(2));
+    let text =
+        referee(&["watch", "--explain", "--events-format", "actions", "--property"], &[&property, &events]);
+    let shown = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(
+        shown.contains("violation of `property`, event 0") && shown.contains("1 event in 1 instance"),
+        "{shown}"
+    );
+}

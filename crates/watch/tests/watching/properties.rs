@@ -1,0 +1,173 @@
+//! Properties over events: every format, keys, processes, limits, threads, and the defects of detectEr.
+
+use std::sync::Arc;
+
+use referee_monitor::property::PropertyMonitor;
+use referee_syntax::{Content, Language, parse};
+use referee_watch::{EventsFormat, Input, Options, Summary, watch_properties};
+
+use crate::support::{Slow, Told};
+
+fn monitors(text: &str) -> Vec<Arc<PropertyMonitor>> {
+    let Content::Properties(file) = parse(text, Language::Hml).content else { panic!("{text}") };
+    let monitor = |property| Arc::new(PropertyMonitor::new(property).unwrap());
+    file.properties.into_iter().map(monitor).collect()
+}
+
+fn watch(property: &str, events: &str, options: Options) -> (Vec<String>, Summary) {
+    let mut told = Told::default();
+    let reader = Slow { inner: std::io::Cursor::new(events.as_bytes().to_vec()), step: 4096 };
+    let input = Input::stream("log", reader);
+    let summary = watch_properties(monitors(property), vec![input], options, &mut told).unwrap();
+    (told.0, summary)
+}
+
+fn format(format: EventsFormat) -> Options {
+    Options { format, ..Options::default() }
+}
+
+fn told(property: &str, events: &str, kind: EventsFormat) -> Vec<String> {
+    watch(property, events, format(kind)).0
+}
+
+const ONCE: &str = "property once { max X.([a -> b : Q(n)][b -> a : A(n)][b -> a : A(n)]ff and [_]X) }";
+
+#[test]
+fn each_session_has_its_instance() {
+    let line = |session: &str, from: &str, to: &str, label: &str| {
+        format!(
+            "{{\"session\":{session},\"from\":\"{from}\",\"to\":\"{to}\",\"label\":\"{label}\",\"payload\":[7]}}\n"
+        )
+    };
+    let mut events = String::new();
+    for session in ["1", "\"x\""] {
+        events += &line(session, "a", "b", "Q");
+        events += &line(session, "b", "a", "A");
+    }
+    assert!(told(ONCE, &events, EventsFormat::JsonLines).is_empty());
+    events += &line("\"x\"", "b", "a", "A");
+    assert_eq!(told(ONCE, &events, EventsFormat::JsonLines), ["log:5 x event 2 once violation"]);
+    let (explained, _) = watch(ONCE, &events, Options { history: 100, ..Options::default() });
+    assert_eq!(explained, ["log:5 x event 2 once violation because"]);
+}
+
+#[test]
+fn rows_of_csv_are_events() {
+    let rows = "session,status,path\n1,200,/a\n1,503,/b\n2,500,/a\n";
+    let property = "property ok { max X.([{status >= 500, status < 503}]ff and [_]X) }";
+    assert_eq!(told(property, rows, EventsFormat::Csv), ["log:4 2 event 0 ok violation"]);
+}
+
+#[test]
+fn keys_make_slices_of_the_stream() {
+    let property = "property twice for each \"/payload/id\" { [_][_]ff }";
+    let events = "{\"session\":1,\"payload\":{\"id\":\"k\"}}\n{\"payload\":{}}\n{\"session\":2,\"payload\":{\"id\":\"l\"}}\n\
+                  {\"session\":3,\"payload\":{\"id\":\"k\"}}\n{\"session\":3,\"payload\":{\"id\":\"k\"}}\n";
+    assert_eq!(told(property, events, EventsFormat::JsonLines), ["log:4 k event 1 twice violation"]);
+}
+
+#[test]
+fn what_is_decided_at_once_is_told_once() {
+    assert_eq!(told("ff", "", EventsFormat::Actions), ["- - event -1 property violation"]);
+    assert_eq!(told("ff", "a?b\na?b\n", EventsFormat::Actions), ["- - event -1 property violation"]);
+}
+
+#[test]
+fn satisfaction_is_told_and_is_no_violation() {
+    let (told, summary) =
+        watch("min X.(<b!done>tt or <_>X)", "a?x\nb!done\nb!done\n", format(EventsFormat::Actions));
+    assert_eq!(told, ["log:2 - event 1 property satisfaction"]);
+    assert_eq!((summary.counts.satisfied, summary.counts.violations()), (1, 0));
+}
+
+/// Every value is remembered, so the monitor grows until it may not.
+#[test]
+fn a_limit_gives_a_verdict_and_not_silence() {
+    let property = "max X.([p?V](max Y.([q!V]ff and [p?_]Y)) and [p?_]X)";
+    let mut events: String = (0..100).map(|n| format!("p?{n}\n")).collect();
+    events += "q!3\n";
+    let options = |max_instances| Options { max_instances, ..format(EventsFormat::Actions) };
+    assert_eq!(watch(property, &events, options(1000)).0, ["log:101 - event 100 property violation"]);
+    let (told, summary) = watch(property, &events, options(50));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].ends_with("resource-limit"), "{told:?}");
+    assert_eq!((summary.counts.limited, summary.counts.violations()), (1, 0));
+    let keyed = "property one for each label { [_][_]ff }";
+    let events: String = (0..20).map(|n| format!("{{\"label\":\"L{}\"}}\n", n % 10)).collect();
+    let (told, summary) = watch(keyed, &events, Options { max_instances: 4, ..Options::default() });
+    assert_eq!(told.iter().filter(|line| line.ends_with("resource-limit")).count(), 1, "{told:?}");
+    assert_eq!((summary.counts.violated, summary.counts.unjudged), (4, 12));
+}
+
+const WORKER: &str = "with srv:loop(_) check max X.([{W ? {req,C,N}}]([{W2 : C2 ! {rply,N2} when C2 =:= C, N2 =:= N}]\
+     ([{W3 : C3 ! {rply,N3} when C3 =:= C, N3 =:= N}]ff and [{_ ? {tick}}]X))).";
+
+/// Events of a child that come before its fork, or without one, are judged all the same: an instance starts with the
+/// process's own init. detectEr loses such events when it runs on two schedulers.
+#[test]
+fn a_child_may_overtake_its_fork() {
+    let child = "init(<0.2.0>,<0.1.0>,{srv,loop,[1]})\nrecv(<0.2.0>,{req,<0.9.0>,7})\n\
+                 send(<0.2.0>,<0.9.0>,{rply,7})\nsend(<0.2.0>,<0.9.0>,{rply,7}) delayed by 3\n";
+    let fork = "fork(<0.1.0>,<0.2.0>,{srv,loop,[1]})\n";
+    let property = WORKER.replace("check max X.(", "check [{_ <- _, srv:loop(_)}]max X.(");
+    for events in [format!("{fork}{child}"), format!("{child}{fork}"), child.to_owned()] {
+        let told = told(&property, &events, EventsFormat::Detecter);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("<0.2.0> event 3") && told[0].ends_with("violation"), "{told:?}");
+    }
+}
+
+/// detectEr takes the first branch that matches and misses what the others say.
+#[test]
+fn all_overlapping_branches_are_followed() {
+    let property = "[a?x]tt and [a?V][a?V]ff and [a?_][b!_]ff";
+    assert_eq!(told(property, "a?x\na?x\n", EventsFormat::Actions), ["log:2 - event 1 property violation"]);
+    assert_eq!(told(property, "a?x\nb!y\n", EventsFormat::Actions), ["log:2 - event 1 property violation"]);
+}
+
+/// An event of another process, and a line that is no event, change nothing; detectEr's monitor ends.
+#[test]
+fn what_is_not_the_processs_does_not_end_its_monitor() {
+    let property = "with m:f() check [{_ <- _, m:f()}][{P ? go}]ff.";
+    let events =
+        "init(<0.2.0>,<0.1.0>,{m,f,[]})\nrecv(<0.3.0>,other)\nnonsense(\n% remark\n\nrecv(<0.2.0>,go)\n";
+    let told = told(property, events, EventsFormat::Detecter);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("log:3 malformed"), "{told:?}");
+    assert!(told[1].starts_with("log:6 <0.2.0> event 1"), "{told:?}");
+}
+
+#[test]
+fn threads_and_chunks_change_nothing() {
+    let properties = format!(
+        "{ONCE}\nproperty keyed for each label, \"/payload/0\" {{ max X.([_ -> b : _][_ -> a : _]ff and [_]X) }}\n\
+         property seen {{ min X.(<_ -> _ : Z>tt or <_>X) }}"
+    );
+    let mut seed = 7_u64;
+    let mut random = move |bound: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % bound
+    };
+    let mut events = String::new();
+    for _ in 0..20_000 {
+        let (session, label) = (random(300), ["Q", "A", "A", "Z"][random(4) as usize]);
+        let (from, to) = if random(2) == 0 { ("a", "b") } else { ("b", "a") };
+        if random(50) == 0 {
+            events += "{\"broken\n";
+        }
+        events += &format!(
+            "{{\"session\":{session},\"from\":\"{from}\",\"to\":\"{to}\",\"label\":\"{label}\",\"payload\":[{}]}}\n",
+            random(3)
+        );
+    }
+    let (expected, _) = watch(&properties, &events, Options::default());
+    assert!(expected.len() > 500, "{}", expected.len());
+    for (threads, chunk) in [(2, 1 << 16), (3, 1000), (8, 1 << 12)] {
+        let (told, _) = watch(&properties, &events, Options { threads, chunk, ..Options::default() });
+        let differ = told.iter().zip(&expected).find(|(told, expected)| told != expected);
+        assert_eq!(differ, None, "{threads} threads, chunks of {chunk}");
+        assert_eq!(told.len(), expected.len());
+    }
+}
