@@ -7,13 +7,16 @@
 //! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
 //! machines, explored naively; [`stmonitor`] the calculi of processes and monitors, [`relamon`] networks of
-//! monitored components.
+//! monitored components; [`shml`] has formulas and the actors that monitor them, [`property`] what the product's
+//! properties mean.
 
 pub mod automaton;
 pub mod global;
 pub mod kmc;
 pub mod local;
+pub mod property;
 pub mod relamon;
 pub mod relative;
 pub mod session;
+pub mod shml;
 pub mod stmonitor;

@@ -1,4 +1,4 @@
-//! The theorems of ECOOP'21 and RV'23, and that compiled monitors are their monitors. Rows in `docs/theory.md`.
+//! The theorems of ECOOP'21, RV'23 and FMSD'15, and that compiled monitors are their monitors. Rows in `docs/theory.md`.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test may say no")]
 
@@ -14,6 +14,8 @@ mod multiparty_soundness;
 mod multiparty_synthesis;
 mod multiparty_transparency;
 mod properties;
+mod property_meaning;
+mod property_theorems;
 mod soundness;
 
 #[path = "support/expressions.rs"]

@@ -1,0 +1,77 @@
+//! What `referee_theory`'s properties mean, rule by rule: Definition 3 of FMSD'15 with data, guards and disjunction, and
+//! its dual. The table stands in `referee_theory::property::verdict`; nothing of the code there is used here.
+
+use std::collections::HashSet;
+
+use referee_theory::property::{EventView, Formula, FormulaId, Modality, OwnedTerm, Polarity, Property};
+
+/// The values of the slots.
+type Slots = Vec<Option<OwnedTerm>>;
+
+/// The event at which `events` first lead to a verdict `polarity`, −1 before any; `initial` are the slots that
+/// the property's scope has filled.
+#[must_use]
+pub fn first_verdict(
+    property: &Property,
+    polarity: Polarity,
+    initial: &[Option<OwnedTerm>],
+    events: &[EventView<'_>],
+) -> Option<i64> {
+    let mut slots = initial.to_vec();
+    slots.resize(property.slots().len(), None);
+    (0..=events.len())
+        .find(|length| {
+            let events = &events[..*length];
+            Derivation { property, polarity, events, refuted: HashSet::new() }.holds(
+                property.root(),
+                0,
+                &slots,
+            )
+        })
+        .map(|length| i64::try_from(length).unwrap_or(i64::MAX) - 1)
+}
+
+struct Derivation<'a> {
+    property: &'a Property,
+    polarity: Polarity,
+    events: &'a [EventView<'a>],
+    /// What has been found to have no derivation, so that it is looked for once.
+    refuted: HashSet<(FormulaId, usize, Slots)>,
+}
+
+impl Derivation<'_> {
+    /// Whether the events from `at` on lead from `node` to the verdict. Recursion is guarded, so this ends.
+    fn holds(&mut self, node: FormulaId, at: usize, slots: &Slots) -> bool {
+        let key = (node, at, slots.clone());
+        if self.refuted.contains(&key) {
+            return false;
+        }
+        let violation = self.polarity == Polarity::Violation;
+        let holds = match self.property.node(node) {
+            Formula::False => violation,
+            Formula::True => !violation,
+            Formula::And(parts) if violation => parts.iter().any(|part| self.holds(*part, at, slots)),
+            Formula::And(parts) => parts.iter().all(|part| self.holds(*part, at, slots)),
+            Formula::Or(parts) if violation => parts.iter().all(|part| self.holds(*part, at, slots)),
+            Formula::Or(parts) => parts.iter().any(|part| self.holds(*part, at, slots)),
+            Formula::Modal { modality, pattern, next } => {
+                let decisive = if violation { Modality::Necessity } else { Modality::Possibility };
+                let event = self.events.get(at).filter(|_| *modality == decisive);
+                let bound = event.and_then(|event| self.property.pattern(*pattern).matches(event, slots));
+                bound.is_some_and(|bound| {
+                    let mut slots = slots.clone();
+                    for (slot, term) in bound {
+                        slots[slot.index()] = Some(term.to_owned());
+                    }
+                    self.holds(*next, at + 1, &slots)
+                })
+            }
+            Formula::Fixpoint { body, .. } => self.holds(*body, at, slots),
+            Formula::Call { target } => self.holds(*target, at, slots),
+        };
+        if !holds {
+            self.refuted.insert(key);
+        }
+        holds
+    }
+}
