@@ -1,8 +1,9 @@
 //! `.hml`: what is accepted, what is said about it, and that what is printed is read back.
 
-#![expect(clippy::panic, reason = "tests")]
+#![expect(clippy::panic, reason = "tests fail by panicking, in helpers too")]
 
 mod diagnosed;
+mod documentation;
 mod round_trip;
 
 use std::sync::Arc;
