@@ -26,13 +26,15 @@
 //! **Scope.** In Referee's syntax it is lexical: a variable that an enclosing modality binds tests for equality. In
 //! detectEr's files each pattern binds its own variables and hides outer ones of the same name, which is warned of.
 //!
-//! Reading order: `cursor`, `parser` (formulas), `native` and `erlang` (what they are about), `guard`, `check`.
+//! Reading order: `cursor`, `parser` (formulas), `native` and `erlang` (what they are about), `guard`, `check`;
+//! `induced` for properties made of protocols.
 
 mod action;
 mod check;
 mod cursor;
 mod erlang;
 mod guard;
+mod induced;
 mod native;
 mod parser;
 mod print;
@@ -40,6 +42,7 @@ mod print;
 use std::sync::Arc;
 
 pub use action::{OwnedEvent, action};
+pub use induced::{NotInduced, induced};
 pub use print::print;
 use referee_theory::property::Property;
 

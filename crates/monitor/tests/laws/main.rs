@@ -8,6 +8,7 @@ mod calculus;
 mod compiled_assertions;
 mod completeness;
 mod impossibility;
+mod induced_property;
 mod multiparty_conformance;
 mod multiparty_engine;
 mod multiparty_soundness;

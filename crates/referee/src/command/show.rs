@@ -1,17 +1,17 @@
 //! `referee show`: a protocol in another form: types, machines, pictures.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use referee::Language;
 use referee::draw::{Charset, Graph};
 use referee::monitor::{Monitor, MonitorView, Registry};
-use referee::syntax::{print, scr};
+use referee::syntax::{hml, print, scr};
 use referee::theory::expr::{Signature, Value};
 use referee::theory::relative::RelativeType;
 use referee::theory::{GlobalType, Machine, System};
-use referee::view;
+use referee::{Content, Language, view};
 use serde_json::json;
 
 use crate::Outcome;
@@ -66,6 +66,8 @@ enum View {
     Monitor,
     /// The protocol as a message sequence chart.
     Sequence,
+    /// The property that a role's view induces: what it may send and receive, and nothing else.
+    Property,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -89,6 +91,15 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let read = Input::read(&arguments.file)?.analyse(arguments.language)?;
+    if let (View::Property, Content::Properties(file)) = (arguments.view, &read.analysis.document.content) {
+        if !read.analysis.is_well_formed() {
+            output::report_errors(&read)?;
+            return Ok(Outcome::WrongInput);
+        }
+        only_text(arguments)?;
+        output::print(&hml::print(&file.properties))?;
+        return Ok(Outcome::Holds);
+    }
     let subject = match Subject::of(&read, arguments.protocol.as_deref())? {
         Some(subject) => subject,
         None => {
@@ -100,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         View::Global => global(&subject, arguments.format)?,
         View::Sequence => sequence(&subject, arguments.format)?,
         View::Relative => relative(&subject, arguments)?,
+        View::Property => properties(&subject, arguments)?,
         View::Monitor if multiparty::is_meant(&subject, arguments.monitor) => {
             multiparty::show(&subject, arguments)?
         }
@@ -218,24 +230,48 @@ fn relative(subject: &Subject, arguments: &Arguments) -> Result<String> {
     }
 }
 
-/// The views of single roles.
-fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
-    let vocabulary = &subject.vocabulary;
-    let chosen: Vec<&Result<Machine, String>> = match &arguments.role {
+fn only_text(arguments: &Arguments) -> Result<()> {
+    match arguments.format {
+        Format::Text => Ok(()),
+        format => Err(not_available(arguments.view, format)),
+    }
+}
+
+/// The properties that the views of roles induce.
+fn properties(subject: &Subject, arguments: &Arguments) -> Result<String> {
+    /// Larger session types are too long to be read as a formula.
+    const LIMIT: usize = 20_000;
+    only_text(arguments)?;
+    let mut all = Vec::new();
+    for machine in chosen(subject, arguments.role.as_deref())? {
+        let role = subject.vocabulary.role_name(machine.role());
+        let session = machine.session_type(&subject.vocabulary, LIMIT);
+        let session =
+            session.with_context(|| format!("the session type of `{role}` is too long to be a property"))?;
+        let property = hml::induced(&session, &format!("{}_{role}", subject.name))
+            .with_context(|| format!("`{role}` induces no property"))?;
+        all.push(Arc::new(property));
+    }
+    Ok(hml::print(&all))
+}
+
+/// The machines of the chosen role, or of all.
+fn chosen<'s>(subject: &'s Subject, role: Option<&str>) -> Result<Vec<&'s Machine>> {
+    let chosen: Vec<&Result<Machine, String>> = match role {
         Some(role) => vec![&subject.machines[subject.role(role)?.index()]],
         None => subject.machines.iter().collect(),
     };
+    chosen.into_iter().map(|machine| machine.as_ref().map_err(|why| anyhow::anyhow!("{why}"))).collect()
+}
+
+/// The views of single roles.
+fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
+    let vocabulary = &subject.vocabulary;
     let is_picture = matches!(arguments.format, Format::Dot | Format::Mermaid | Format::Svg);
-    if is_picture && chosen.len() != 1 {
+    if is_picture && arguments.role.is_none() && subject.machines.len() != 1 {
         bail!("a picture shows one role: choose it with --role ({})", subject.role_names().join(", "));
     }
-    let mut machines = Vec::new();
-    for machine in chosen {
-        match machine {
-            Ok(machine) => machines.push(machine),
-            Err(why) => bail!("{why}"),
-        }
-    }
+    let machines = chosen(subject, arguments.role.as_deref())?;
     if arguments.view == View::Monitor {
         return monitors(subject, &machines, arguments.format);
     }

@@ -179,6 +179,8 @@ fn kind_test(name: &str) -> Option<GuardFunction> {
     Some(match name {
         "is_atom" => GuardFunction::IsAtom,
         "is_boolean" => GuardFunction::IsBoolean,
+        "is_string" => GuardFunction::IsText,
+        "is_record" => GuardFunction::IsRecord,
         "is_integer" => GuardFunction::IsInteger,
         "is_float" => GuardFunction::IsFloat,
         "is_number" => GuardFunction::IsNumber,

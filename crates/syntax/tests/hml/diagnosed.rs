@@ -35,6 +35,7 @@ const DIAGNOSED: &[(&str, &[&str])] = &[
     ("max X.([p?V](max Y.([q!V]ff and [p?_]Y)) and [p?_]X)", &["RF0804"]),
     ("max X.([p?V](max Y.([q!V]ff and [r?_]Y)) and [p?_]X)", &[]),
     ("max X.([p?V][q!V]X and [p?V][r!V]ff)", &[]),
+    ("max X.([p?V](max Y.([q!V]ff and [P?_ when P != \"p\"]Y)) and [p?_]X)", &[]),
     ("with m:f(_) check [{_ ? {C, a}}][{_ : C ! b}]ff.", &["RF0805"]),
     ("with m:f(_) check [{_ ? {C, C}}][{_ : D ! b when D =:= C}]ff.", &[]),
     ("with m:f(_) check [{_ ? a}]ff", &["RF0004"]),

@@ -4,8 +4,7 @@ use referee_syntax::{Language, parse};
 
 #[test]
 fn the_documentation_says_what_is_so() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/properties.md");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = include_str!("../../../../docs/properties.md");
     let blocks: Vec<&str> =
         text.split("```hml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
     assert!(blocks.len() >= 15, "{} blocks", blocks.len());

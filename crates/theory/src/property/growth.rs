@@ -6,8 +6,8 @@
 //! two threads of the formula round two loops at once, the first past a place that leads to a modality that binds
 //! a variable, the second past modalities at which that variable stays live.
 //!
-//! The threads are followed in pairs, step by step, with guards and the values of variables left out of account:
-//! two patterns are taken to match a common event unless their constants say otherwise. So a growth that is reported
+//! The threads are followed in pairs, step by step, with the values of variables left out of account: two patterns are
+//! taken to match a common event unless their constants, and what guards say of these, exclude it. So a growth that is reported
 //! may be impossible, but one that is possible is reported.
 
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ use super::event::EventKind;
 use super::live::LiveSlots;
 use super::pattern::{EventPattern, Pattern};
 use super::verdict::{Judged, Rule};
-use super::{FormulaId, Property, Slot};
+use super::{FormulaId, OwnedTerm, Property, Slot};
 
 /// After so many steps of pairs the search is given up, and growth is taken to be possible.
 const MOST_STEPS: usize = 4_000_000;
@@ -272,6 +272,27 @@ pub(super) fn overlap(left: &EventPattern, right: &EventPattern) -> bool {
         && left.keys.iter().all(|(key, pattern)| {
             right.keys.iter().all(|(other, against)| key != other || compatible(pattern, against))
         })
+        && !refuted(left, right)
+        && !refuted(right, left)
+}
+
+/// Whether the guard of `guarded` is false of all events that match `other`, by the constants `other` has where `guarded`
+/// has variables.
+fn refuted(guarded: &EventPattern, other: &EventPattern) -> bool {
+    let Some(guard) = &guarded.guard else { return false };
+    let parts = [
+        (&guarded.subject, &other.subject),
+        (&guarded.object, &other.object),
+        (&guarded.label, &other.label),
+    ];
+    let mut known: Vec<Option<OwnedTerm>> = Vec::new();
+    for part in parts {
+        if let (Pattern::Bind(slot), Pattern::Literal(term)) = part {
+            known.resize(known.len().max(slot.index() + 1), None);
+            known[slot.index()] = Some(term.clone());
+        }
+    }
+    guard.is_refuted(&known)
 }
 
 fn compatible(left: &Pattern, right: &Pattern) -> bool {

@@ -176,6 +176,10 @@ pub enum GuardFunction {
     IsAtom,
     /// `is_boolean(x)`.
     IsBoolean,
+    /// `is_string(x)`.
+    IsText,
+    /// `is_record(x)`.
+    IsRecord,
     /// `is_integer(x)`.
     IsInteger,
     /// `is_float(x)`.
@@ -309,6 +313,12 @@ impl Guard {
     #[must_use]
     pub fn holds(&self, environment: &dyn Environment) -> bool {
         eval::truth(self.dialect, &self.condition, environment) == Some(true)
+    }
+
+    /// Whether the guard is `false` whatever the slots hold that `environment` does not know.
+    #[must_use]
+    pub fn is_refuted(&self, environment: &dyn Environment) -> bool {
+        eval::truth(self.dialect, &self.condition, environment) == Some(false)
     }
 
     /// Adds the slots it reads to `slots`.

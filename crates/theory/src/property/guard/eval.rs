@@ -183,6 +183,8 @@ impl<'e> Evaluator<'e> {
         let truth = match function {
             F::IsAtom => matches!(first, Term::Atom(_) | Term::Bool(_)),
             F::IsBoolean => matches!(first, Term::Bool(_)),
+            F::IsText => matches!(first, Term::Text(_)),
+            F::IsRecord => matches!(first, Term::Record(_)),
             F::IsInteger => matches!(first, Term::Int(_) | Term::Big(_)),
             F::IsFloat => matches!(first, Term::Float(_)),
             F::IsNumber => matches!(first, Term::Int(_) | Term::Big(_) | Term::Float(_)),

@@ -233,6 +233,8 @@ impl Checker {
             F::Min | F::Max => (ANYTHING, "anything", ANYTHING),
             F::IsAtom
             | F::IsBoolean
+            | F::IsText
+            | F::IsRecord
             | F::IsInteger
             | F::IsFloat
             | F::IsNumber
@@ -319,6 +321,8 @@ impl GuardFunction {
             (Self::Max, _) => "max",
             (Self::IsAtom, _) => "is_atom",
             (Self::IsBoolean, _) => "is_boolean",
+            (Self::IsText, _) => "is_string",
+            (Self::IsRecord, _) => "is_record",
             (Self::IsInteger, _) => "is_integer",
             (Self::IsFloat, _) => "is_float",
             (Self::IsNumber, _) => "is_number",
