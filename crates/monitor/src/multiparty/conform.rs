@@ -252,10 +252,10 @@ impl Search<'_> {
     fn same(&self, message: Message, action: &Transition) -> bool {
         let (ours, theirs) =
             (self.network.vocabulary().spec(message), self.component.vocabulary.spec(action.message));
-        let label = self.label(message);
-        let label = match self.network.is_dependency(message) {
-            true => label.strip_prefix('(').and_then(|l| l.strip_suffix(')')).unwrap_or(label),
-            false => label,
+        // A dependency is read like a message of its label.
+        let label = match self.network.told(message) {
+            Some(label) => self.network.vocabulary().label_name(label),
+            None => self.label(message),
         };
         let types = || ours.fields.iter().map(|f| &f.ty).eq(theirs.fields.iter().map(|f| &f.ty));
         label == self.component.vocabulary.label_of(action.message) && (theirs.fields.is_empty() || types())

@@ -25,7 +25,8 @@ mod step;
 
 use std::sync::Arc;
 
-use referee_theory::{Action, Label, Role, Vocabulary};
+use referee_theory::{Action, Label, Message, Role, State, Vocabulary};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use notice::{Breach, Notice, Rule};
@@ -120,17 +121,18 @@ impl Engine {
         let vocabulary = network.vocabulary();
         let machine = network.system().machine(role);
         let monitor = Monitor::synthesise(machine, vocabulary, registry)?;
-        let labels: Vec<(Label, LabelId, Box<str>)> = vocabulary
-            .messages()
-            .filter(|message| network.is_dependency(*message))
-            .filter_map(|message| {
-                let text = vocabulary.label_of(message);
-                let plain = text.strip_prefix('(')?.strip_suffix(')')?;
-                Some((vocabulary.find_label(plain)?, monitor.label(text), plain.into()))
-            })
-            .collect();
-        let plain =
-            |message| labels.iter().find(|(_, id, _)| *id == monitor.label(vocabulary.label_of(message)));
+        let told = |message| Some((network.told(message)?, monitor.label(vocabulary.label_of(message))));
+        let labels: Vec<(Label, LabelId)> = vocabulary.messages().filter_map(told).collect();
+        // Who tells what on the way into each state.
+        let mut told_before: FxHashMap<(State, Message), SmallVec<[Role; 2]>> = FxHashMap::default();
+        for told in machine.all_transitions() {
+            if told.action == Action::Receive && network.is_dependency(told.message) {
+                let before = told_before.entry((told.target, told.message)).or_default();
+                if !before.contains(&told.peer) {
+                    before.push(told.peer);
+                }
+            }
+        }
         let mut first_edge = 0;
         let mut duties = Vec::with_capacity(machine.state_count());
         for state in machine.states() {
@@ -140,7 +142,7 @@ impl Engine {
                 Some(first) => match (first.action, network.is_dependency(first.message)) {
                     (Action::Send, false) => Duty::Send,
                     (Action::Send, true) => {
-                        let label = plain(first.message).map_or(Label(0), |(label, ..)| *label);
+                        let label = network.told(first.message).unwrap_or(Label(0));
                         Duty::Inform { to: first.peer, label, edge: first_edge }
                     }
                     (Action::Receive, false) => Duty::Receive { from: first.peer },
@@ -149,11 +151,7 @@ impl Engine {
                     }
                     // A choice of one branch is never told: here another role told the same before.
                     (Action::Receive, true) => {
-                        let before = machine.states().flat_map(|state| machine.transitions(state));
-                        let before = before.filter(|t| t.target == state && t.message == first.message);
-                        let mut who: SmallVec<[Role; 2]> = before.map(|t| t.peer).collect();
-                        who.sort_unstable();
-                        who.dedup();
+                        let who = told_before.get(&(state, first.message)).cloned().unwrap_or_default();
                         Duty::Learn { from: first.peer, after: Confirms::These(who) }
                     }
                 },
@@ -161,8 +159,9 @@ impl Engine {
             first_edge += u32::try_from(transitions.len()).unwrap_or(u32::MAX);
         }
         let incoming = vocabulary.roles().map(|from| monitor.channel(from.into(), role.into())).collect();
-        let told = Labels::new(labels.iter().map(|(.., text)| text.clone()).collect());
-        let told_as = labels.iter().map(|(label, id, _)| (*label, *id)).collect();
+        let told =
+            Labels::new(labels.iter().map(|(label, _)| vocabulary.label_name(*label).into()).collect());
+        let told_as = labels.into();
         Ok(Self { monitor, role, settings, duties: duties.into(), told, told_as, incoming })
     }
 

@@ -8,7 +8,7 @@ use referee_theory::{
     Action, Exchange, Global, GlobalType, Label, Machine, MachineBuilder, Message, NodeId, Origin, Role,
     State, Transition, Vocabulary,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::algorithm::{Duty, Synthesised};
 
@@ -18,32 +18,40 @@ pub(super) struct Dependencies {
     /// The protocol's names, and those of the dependencies.
     pub(super) vocabulary: Arc<Vocabulary>,
     by_label: FxHashMap<Label, Message>,
+    /// What is told by the messages from `first` on.
+    labels: Vec<Label>,
+    first: Message,
 }
 
 impl Dependencies {
     /// A dependency for each label of `vocabulary`, whose own numbers stay as they are.
     pub(super) fn new(vocabulary: &Vocabulary) -> Self {
         let mut extended = vocabulary.clone();
-        let labels: FxHashSet<Label> =
-            vocabulary.messages().map(|message| vocabulary.label(message)).collect();
-        let mut labels: Vec<Label> = labels.into_iter().collect();
-        labels.sort_unstable();
-        let by_label = labels
-            .into_iter()
-            .map(|label| (label, extended.add_plain_message(&format!("({})", vocabulary.label_name(label)))))
-            .collect();
-        Self { vocabulary: Arc::new(extended), by_label }
+        let first = Message(u32::try_from(vocabulary.messages().len()).unwrap_or(u32::MAX));
+        let (mut by_label, mut labels) = (FxHashMap::default(), Vec::new());
+        for label in vocabulary.messages().map(|message| vocabulary.label(message)) {
+            if by_label.contains_key(&label) {
+                continue;
+            }
+            let mut text = format!("({})", vocabulary.label_name(label));
+            // Labels from JSON may look like anything, also like a dependency.
+            while extended.find_label(&text).is_some() {
+                text = format!("({text})");
+            }
+            by_label.insert(label, extended.add_plain_message(&text));
+            labels.push(label);
+        }
+        Self { vocabulary: Arc::new(extended), by_label, labels, first }
     }
 
     /// The message that tells `label`.
     pub(super) fn message(&self, label: Label) -> Message {
-        self.by_label.get(&label).copied().unwrap_or(Message(0))
+        self.by_label.get(&label).copied().unwrap_or(self.first)
     }
 
-    /// Whether `message` tells a label.
-    pub(super) fn is_dependency(&self, message: Message) -> bool {
-        let first = self.by_label.values().min();
-        first.is_some_and(|first| message >= *first)
+    /// The label that `message` tells, if it tells one.
+    pub(super) fn told(&self, message: Message) -> Option<Label> {
+        self.labels.get(message.index().checked_sub(self.first.index())?).copied()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use referee_check::{Observer, Options, Report, Verdict, check};
 use referee_theory::relative::RelativeType;
-use referee_theory::{GlobalType, Message, NodeId, Role, System, Vocabulary};
+use referee_theory::{GlobalType, Label, Message, NodeId, Role, System, Vocabulary};
 
 use super::algorithm::{Follow, synthesise};
 use super::machine::{Dependencies, machine};
@@ -123,7 +123,13 @@ impl Network {
     /// Whether `message` of the system tells a label to a role that depends on it.
     #[must_use]
     pub fn is_dependency(&self, message: Message) -> bool {
-        self.dependencies.is_dependency(message)
+        self.told(message).is_some()
+    }
+
+    /// The label that `message` of the system tells, if it tells one.
+    #[must_use]
+    pub fn told(&self, message: Message) -> Option<Label> {
+        self.dependencies.told(message)
     }
 
     /// What the check of the system says.

@@ -526,3 +526,15 @@ fn policies() {
         assert_eq!((sent, reports.len(), run.status()), (1 + forwarded, 1, Status::Running), "{policy:?}");
     }
 }
+
+/// Labels from JSON may look like dependencies: they are told apart all the same.
+#[test]
+fn labels_that_look_like_dependencies() {
+    let m = |label, next| exchange("c", "a", vec![(label, "", next)]);
+    let g = exchange("a", "b", vec![("l", "", m("(l)", Tree::End)), ("(l)", "", m("l", Tree::End))]);
+    let mut seen = Seen::default();
+    for seed in 0..50 {
+        seen.check(&g, &mut Random::new(seed));
+    }
+    assert!(seen.finished == 50 && seen.out > 10, "{seen:?}");
+}
