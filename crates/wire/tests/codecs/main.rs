@@ -3,6 +3,8 @@
 #![expect(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a test may say no")]
 
 mod binary;
+mod documented;
+mod hostile;
 mod http;
 mod json;
 mod presets;
