@@ -3,6 +3,7 @@
 //! What can be measured from outside runs here. What needs Referee's crates is a benchmark target of one
 //! of them, so that this crate depends on none; the registry only knows where it lives.
 
+mod guard;
 mod monitor;
 mod startup;
 mod tools;
@@ -65,6 +66,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "property",
         what: "property monitors: decoded events, JSON lines, detectEr's log, many keys, a thousand properties",
         runner: Runner::Target { package: "referee-watch" },
+    },
+    Benchmark {
+        name: "guard",
+        what: "HTTP through a guard, beside HAProxy: rates, latencies and their ratios",
+        runner: Runner::Here(guard::run),
     },
 ];
 

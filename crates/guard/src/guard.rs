@@ -12,10 +12,11 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
+use crate::keyed::Sessions;
 use crate::listen::{Listener, Place};
 use crate::metrics::{Counters, MessageCounters, Scope, lock, open_metrics};
 use crate::plan::{Plan, Plans};
-use crate::scribe::Scribe;
+use crate::scribe::{Observer, Scribe};
 use crate::worker::{self, Order, Seat, Worker};
 
 /// Listening sockets that another process has handed over, by the names of their listeners.
@@ -59,12 +60,20 @@ pub(crate) struct Listening {
 pub(crate) struct Version {
     pub(crate) plan: Arc<Plan>,
     pub(crate) messages: Arc<MessageCounters>,
+    /// Sessions that span connections, where messages say which they are of.
+    pub(crate) sessions: Option<Arc<Sessions>>,
+}
+
+/// Where the sessions of `plan` are kept that span connections.
+fn sessions(plan: &Plan) -> Option<Sessions> {
+    plan.spans.then(|| Sessions::new(plan.limits.sessions, plan.limits.idle.0))
 }
 
 impl Listening {
     fn new(plan: &Arc<Plan>, place: Place, socket: Listener, threads: usize) -> Arc<Self> {
         let messages = Arc::new(message_counters(plan, threads));
-        let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages) };
+        let sessions = sessions(plan).map(Arc::new);
+        let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages), sessions };
         Arc::new(Self {
             name: plan.name.clone(),
             place,
@@ -89,7 +98,15 @@ impl Listening {
         if !versions.iter().any(|old| Arc::ptr_eq(old, &messages)) {
             versions.push(Arc::clone(&messages));
         }
-        self.version.store(Arc::new(Version { plan: Arc::clone(plan), messages }));
+        let old = self.version.load();
+        let same = old.plan.protocol.monitor.fingerprint() == plan.protocol.monitor.fingerprint();
+        let sessions = match (&old.sessions, sessions(plan)) {
+            (Some(old), Some(_)) if same => Some(Arc::clone(old)),
+            // Where these stand in the new protocol nobody knows.
+            (Some(old), Some(new)) => Some(Arc::new(new.after(old))),
+            (_, new) => new.map(Arc::new),
+        };
+        self.version.store(Arc::new(Version { plan: Arc::clone(plan), messages, sessions }));
     }
 }
 
@@ -113,9 +130,21 @@ impl Guard {
     /// A listener's address is not to be had, a thread cannot be started, or the journal cannot be opened; with
     /// what it is about.
     pub fn start(plans: &Plans, inherited: Inherited) -> io::Result<Self> {
+        Self::start_observed(plans, inherited, None)
+    }
+
+    /// Like [`start`](Self::start); `observer` hears of every verdict and every end of a session, after the journal.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_observed(
+        plans: &Plans,
+        inherited: Inherited,
+        observer: Option<Observer>,
+    ) -> io::Result<Self> {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let count = plans.config.threads.as_ref().map_or_else(available, |threads| *threads.get_ref());
-        let (scribe, scribe_thread) = Scribe::start(&plans.config).map_err(|error| {
+        let (scribe, scribe_thread) = Scribe::start(&plans.config, observer).map_err(|error| {
             io::Error::new(error.kind(), format!("the journal cannot be opened: {error}"))
         })?;
         let shared = Arc::new(Shared {

@@ -3,9 +3,11 @@
 //! No I/O here: bytes come in as slices, answers go out as [`Look`]s. The relay does what they say.
 
 mod account;
+mod loan;
 mod recent;
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use referee_monitor::{
     Channel, Event, EventLabel, Handling, LabelId, Lead, Party, Payload, Policy, Ruling, Session, Side,
@@ -14,9 +16,12 @@ use referee_monitor::{
 use referee_wire::{Connection, Fields, Label, Leave, Limits, Message, Reading, Scratch, Sender, Step};
 
 use crate::config::AtLimit;
+use crate::guard::Version;
+use crate::keyed::Sessions;
 use crate::metrics::{Counters, MessageCounters};
 use crate::plan::Plan;
 use crate::report::Report;
+use loan::Borrowed;
 use recent::Recent;
 
 /// What to do with the first bytes of one side.
@@ -30,23 +35,34 @@ pub(crate) enum Look {
     More(usize),
     /// They wait until the other side has said something.
     Hold,
+    /// They wait until the task is woken: another connection has their session.
+    Wait,
     /// They and all that follow go on without being looked at.
     Everything,
     /// The session is to be closed, for this reason.
     Close(&'static str),
 }
 
-/// The judge of one session.
+/// The judge of one session: what it goes by, and the case. Apart, so that judging need not touch the counter of those
+/// who share the plan.
 pub(crate) struct Judge {
     pub(crate) plan: Arc<Plan>,
+    case: Case,
+}
+
+/// What has happened in a session.
+pub(crate) struct Case {
     pub(crate) id: u64,
     pub(crate) source: String,
     pub(crate) counters: Arc<Counters>,
     messages: Arc<MessageCounters>,
+    sessions: Option<Arc<Sessions>>,
     thread: usize,
     session: Session,
     lead: Lead,
     connection: Connection,
+    /// Which session it is, where messages say so.
+    borrowed: Borrowed,
     recent: Recent,
     flows: [Flow; 2],
     inspecting: bool,
@@ -76,22 +92,24 @@ struct Flow {
 
 impl Judge {
     pub(crate) fn new(
-        plan: &Arc<Plan>,
+        version: &Version,
         id: u64,
         source: String,
         counters: &Arc<Counters>,
-        messages: &Arc<MessageCounters>,
         thread: usize,
     ) -> Self {
-        Self {
+        let plan = &version.plan;
+        let case = Case {
             id,
             source,
             counters: Arc::clone(counters),
-            messages: Arc::clone(messages),
+            messages: Arc::clone(&version.messages),
+            sessions: version.sessions.clone(),
             thread,
             session: plan.protocol.monitor.session(),
             lead: Lead::default(),
             connection: plan.codec.connection(Limits { message: plan.limits.message.0 }),
+            borrowed: Borrowed::default(),
             recent: Recent::default(),
             flows: [Flow::default(); 2],
             inspecting: true,
@@ -100,19 +118,51 @@ impl Judge {
             violations: 0,
             reports: Vec::new(),
             note: None,
-            plan: Arc::clone(plan),
-        }
+        };
+        Self { plan: Arc::clone(plan), case }
     }
 
+    /// What to do with `unread`, which is not empty: all that `sender` has sent and nobody has decided about.
+    pub(crate) fn look(
+        &mut self,
+        sender: Sender,
+        unread: &[u8],
+        scratch: &mut Scratch,
+        waker: &Waker,
+    ) -> Look {
+        self.case.look(&self.plan, sender, unread, scratch, waker)
+    }
+
+    /// `sender` will say nothing more, and `unread` is what it left unfinished. Whether the session may go on.
+    pub(crate) fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
+        self.case.end(&self.plan, sender, unread)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.plan.protocol.monitor.is_over(&self.case.session)
+    }
+}
+
+impl std::ops::Deref for Judge {
+    type Target = Case;
+
+    fn deref(&self) -> &Case {
+        &self.case
+    }
+}
+
+impl std::ops::DerefMut for Judge {
+    fn deref_mut(&mut self) -> &mut Case {
+        &mut self.case
+    }
+}
+
+impl Case {
     /// From now on everything goes on without being looked at.
     pub(crate) fn stop_inspecting(&mut self, note: &'static str) {
         self.inspecting = false;
         self.note = Some(note);
         self.version += 1;
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.plan.protocol.monitor.is_over(&self.session)
     }
 
     /// Whether what `sender` says is in the middle of a message that goes on.
@@ -125,12 +175,17 @@ impl Judge {
         self.inspecting
     }
 
-    /// What to do with `unread`, which is not empty: all that `sender` has sent and nobody has decided about.
-    pub(crate) fn look(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch) -> Look {
+    fn look(
+        &mut self,
+        plan: &Plan,
+        sender: Sender,
+        unread: &[u8],
+        scratch: &mut Scratch,
+        waker: &Waker,
+    ) -> Look {
         if !self.inspecting {
             return Look::Everything;
         }
-        let plan = Arc::clone(&self.plan);
         let side = plan.side(sender);
         loop {
             let flow = &mut self.flows[sender.index()];
@@ -145,7 +200,8 @@ impl Judge {
                 return Look::Discard(unread.len());
             }
             let early = plan.may_be_early.get(sender.index()).copied().unwrap_or(false);
-            let reading = if self.session.is_tainted() {
+            let unknown = plan.spans && sender == Sender::Client && !self.borrowed.is_active();
+            let reading = if unknown || self.session.is_tainted() {
                 Some(Reading::anything())
             } else {
                 let position = plan.ahead.position(&self.session, &self.lead, side);
@@ -161,15 +217,29 @@ impl Judge {
             let look = match step {
                 Step::More { at_least } => Look::More(at_least.max(unread.len() + 1)),
                 Step::Wait => self.hold(sender),
-                Step::Message(message) => self.message(&plan, sender, side, early, &message, &fields),
+                Step::Message(message) if unknown && !message.aside => {
+                    match self.borrow(plan, message.session, waker) {
+                        // Now it is known in which state it comes, and so how to read it.
+                        Ok(()) => continue,
+                        Err(look) => look,
+                    }
+                }
+                Step::Message(message) if self.is_of_another(plan, sender, &message) => self.hold(sender),
+                Step::Message(message) => {
+                    let look = self.message(plan, sender, side, early, &message, &fields);
+                    if sender == Sender::Server && matches!(look, Look::Forward(_)) {
+                        self.answered(plan, message.session);
+                    }
+                    look
+                }
                 Step::Body { bytes, last } => {
                     let flow = &mut self.flows[sender.index()];
                     (flow.body, flow.last) = (bytes, last);
                     flow.within &= !(last && bytes == 0);
                     continue;
                 }
-                Step::Malformed(malformed) if malformed.too_long => self.too_long(),
-                Step::Malformed(malformed) => self.malformed(&plan, sender, side, &malformed.reason),
+                Step::Malformed(malformed) if malformed.too_long => self.too_long(plan),
+                Step::Malformed(malformed) => self.malformed(plan, sender, side, &malformed.reason),
                 Step::Transparent => {
                     self.stop_inspecting("the sides agreed on something that cannot be read");
                     Look::Everything
@@ -201,7 +271,7 @@ impl Judge {
             Label::Unknown(_) => None,
         };
         let payload = Payload::Positional(fields);
-        let ruling = if message.aside {
+        let ruling = if message.aside || self.borrowed.is_lost() {
             Ruling { handling: Handling::Forward, report: None }
         } else {
             let label = index.and_then(|index| plan.labels.get(index)).copied().unwrap_or(LabelId::UNKNOWN);
@@ -257,8 +327,8 @@ impl Judge {
 
     /// The guard's own limit is reached: nobody is to blame.
     #[cold]
-    fn too_long(&mut self) -> Look {
-        match (self.plan.at_limit, self.plan.policy) {
+    fn too_long(&mut self, plan: &Plan) -> Look {
+        match (plan.at_limit, plan.policy) {
             (AtLimit::Open, _) | (_, Policy::Observe) => {
                 self.counters.unchecked.add(1);
                 self.stop_inspecting("a message was longer than the limit");
@@ -290,12 +360,11 @@ impl Judge {
         }
     }
 
-    /// `sender` will say nothing more, and `unread` is what it left unfinished. Whether the session may go on.
-    pub(crate) fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
-        let plan = Arc::clone(&self.plan);
+    fn end(&mut self, plan: &Plan, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
         let side = plan.side(sender);
         let monitor = &plan.protocol.monitor;
-        if !self.inspecting || self.session.is_halted() || self.flows[sender.index()].ended {
+        let spans = plan.spans;
+        if !self.inspecting || spans || self.session.is_halted() || self.flows[sender.index()].ended {
             return Ok(());
         }
         let within = self.flows[sender.index()].within;
@@ -320,7 +389,7 @@ impl Judge {
         self.flows[sender.index()].ended = true;
         let ruling = monitor.supervise_end(plan.policy, &mut self.session, party(side));
         if let Some(report) = ruling.report {
-            self.tell_end(&plan, sender, report);
+            self.tell_end(plan, sender, report);
         }
         if ruling.handling == Handling::Close { Err("violation") } else { Ok(()) }
     }

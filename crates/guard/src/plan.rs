@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) ahead: Ahead,
     pub(crate) codec: Codec,
     pub(crate) readings: Readings,
+    /// Whether messages say which session they are of.
+    pub(crate) spans: bool,
     /// The monitor's number of each of the codec's messages.
     pub(crate) labels: Box<[LabelId]>,
     pub(crate) policy: Policy,
@@ -195,6 +197,8 @@ impl Maker<'_> {
                     return None;
                 }
             },
+            // A small protocol may stand in the configuration itself.
+            None if named.contains('\n') => (named.clone(), None, "protocol.scr".to_owned()),
             None => {
                 let path = self.file(Path::new(&named));
                 match read_text(&path) {
@@ -214,7 +218,7 @@ impl Maker<'_> {
         match Protocol::read(&file, text.clone(), &wanted) {
             Ok(protocol) => Some((protocol, table)),
             Err(Unusable::Errors(diagnostics)) => {
-                self.refusal.protocols.push((named, text, diagnostics));
+                self.refusal.protocols.push((file, text, diagnostics));
                 None
             }
             Err(Unusable::Other(key, message)) => {
@@ -228,7 +232,7 @@ impl Maker<'_> {
         &mut self,
         protocol: &Protocol,
         preset: Option<referee_wire::Table>,
-    ) -> Option<(Codec, Ahead, Readings)> {
+    ) -> Option<(Codec, Ahead, Readings, bool)> {
         let written = self.listener.codec.as_ref().map(|table| table.get_ref().clone());
         let Some(table) = written.or(preset) else {
             let message = "there is no codec: nobody knows which bytes are which message";
@@ -243,7 +247,7 @@ impl Maker<'_> {
             Ok((codec, readings))
         });
         match made {
-            Ok((codec, readings)) => Some((codec, ahead, readings)),
+            Ok((codec, readings)) => Some((codec, ahead, readings, table.session.is_some())),
             Err(errors) => {
                 for error in errors {
                     let path: Vec<&str> =
@@ -306,7 +310,7 @@ impl Maker<'_> {
             self.complain("limits", "a limit of 0 bytes lets nothing through");
         }
         let (protocol, preset) = self.protocol()?;
-        let (codec, ahead, readings) = self.codec(&protocol, preset)?;
+        let (codec, ahead, readings, spans) = self.codec(&protocol, preset)?;
         if self.refusal.problems.len() > problems {
             return None;
         }
@@ -318,6 +322,7 @@ impl Maker<'_> {
             ahead,
             codec,
             readings,
+            spans,
             labels,
             policy: match listener.policy {
                 PolicyName::Halt => Policy::Halt,

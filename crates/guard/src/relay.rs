@@ -324,7 +324,7 @@ impl Flow {
         self.source(sender).look_again();
         let mut close = None;
         while at < bytes.len() {
-            match judge.look(sender, bytes.get(at..).unwrap_or_default(), scratch) {
+            match judge.look(sender, bytes.get(at..).unwrap_or_default(), scratch, cx.waker()) {
                 Look::Forward(count) => at += count,
                 Look::Everything => at = bytes.len(),
                 Look::Discard(count) => {
@@ -338,6 +338,10 @@ impl Flow {
                 }
                 Look::Hold => {
                     self.source(sender).hold(judge.version);
+                    break;
+                }
+                Look::Wait => {
+                    self.source(sender).hold_until_woken();
                     break;
                 }
                 Look::Close(why) => {

@@ -17,6 +17,9 @@ const WAITING: usize = 4096;
 /// How many are forced onto the disk at once.
 const BATCH: usize = 1024;
 
+/// Somebody in this process who hears of every report.
+pub type Observer = Box<dyn Fn(&Report) + Send>;
+
 /// Where reports go.
 #[derive(Clone)]
 pub(crate) struct Scribe {
@@ -28,7 +31,10 @@ pub(crate) struct Scribe {
 
 impl Scribe {
     /// Begins to write as `config` says.
-    pub(crate) fn start(config: &Config) -> io::Result<(Self, std::thread::JoinHandle<()>)> {
+    pub(crate) fn start(
+        config: &Config,
+        observer: Option<Observer>,
+    ) -> io::Result<(Self, std::thread::JoinHandle<()>)> {
         let (sender, receiver) = mpsc::channel(WAITING);
         let journal = match &config.journal {
             Some(journal) => {
@@ -41,12 +47,13 @@ impl Scribe {
             None => None,
         };
         let exporter = config.otlp.as_ref().map(Exporter::start).transpose()?;
-        let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some();
+        let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some() || observer.is_some();
         let errors = Arc::new(AtomicU64::new(0));
         let desk = Desk {
             receiver,
             journal,
             exporter,
+            observer,
             log_ends: config.log.sessions,
             errors: Arc::clone(&errors),
             forced: Instant::now(),
@@ -85,6 +92,7 @@ struct Desk {
     receiver: mpsc::Receiver<Option<Report>>,
     journal: Option<(Writer, Fsync)>,
     exporter: Option<Exporter>,
+    observer: Option<Observer>,
     log_ends: bool,
     errors: Arc<AtomicU64>,
     forced: Instant,
@@ -100,6 +108,9 @@ impl Desk {
             self.write(&reports);
             for report in reports {
                 log(&report, self.log_ends);
+                if let Some(observer) = &self.observer {
+                    observer(&report);
+                }
                 if let Some(exporter) = &self.exporter {
                     exporter.export(report);
                 }

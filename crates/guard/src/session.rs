@@ -177,8 +177,7 @@ impl Account {
         source: Source,
         id: u64,
     ) -> Self {
-        let mut judge =
-            Judge::new(&version.plan, id, source.to_string(), counters, &version.messages, seat.number);
+        let mut judge = Judge::new(version, id, source.to_string(), counters, seat.number);
         if place.unchecked {
             counters.unchecked.add(1);
             judge.stop_inspecting("the guard was at a limit");

@@ -107,7 +107,8 @@ async fn accept(
         let own = seat.worker.load.load(Ordering::Relaxed);
         let other = seat.shared.workers().iter().min_by_key(|other| other.load.load(Ordering::Relaxed));
         match other {
-            Some(other) if other.load.load(Ordering::Relaxed) < own => {
+            // Not for a small difference: moving a connection costs something too.
+            Some(other) if is_much_less(other.load.load(Ordering::Relaxed), own) => {
                 if let Ok(accepted) = accepted.detach() {
                     let _ = other.orders.send(Order::Carry(Arc::clone(&listening), accepted));
                 }
@@ -119,6 +120,10 @@ async fn accept(
         // Others may take the next one.
         tokio::task::yield_now().await;
     }
+}
+
+fn is_much_less(other: usize, own: usize) -> bool {
+    other + other / 4 < own
 }
 
 /// The connection was given up before it was taken.

@@ -24,7 +24,8 @@ pub struct Listener {
     /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<String>>>,
-    /// The protocol's file, relative to the configuration, or `preset:NAME`.
+    /// The protocol's file, relative to the configuration; or `preset:NAME`; or, if it has several lines, the text
+    /// of a `.scr` protocol itself.
     #[schemars(with = "String")]
     pub protocol: Spanned<String>,
     /// Which protocol of the file; without it, the first.
@@ -131,6 +132,8 @@ pub struct Limits {
     pub connections: usize,
     /// Open connections from one address.
     pub connections_per_source: usize,
+    /// Sessions that are kept between connections, where messages say which session they are of.
+    pub sessions: usize,
     /// Bytes of one message that must be held to judge it.
     pub message: Size,
     /// Bytes read from one side and not yet taken by the other. The side is not read from while they wait.
@@ -148,6 +151,7 @@ impl Default for Limits {
         Self {
             connections: 20_000,
             connections_per_source: usize::MAX,
+            sessions: 100_000,
             message: Size(1 << 20),
             buffer: Size(256 << 10),
             idle: Time::seconds(300),

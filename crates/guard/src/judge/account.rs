@@ -7,11 +7,11 @@ use referee_theory::expr::Value as Datum;
 use referee_wire::Sender;
 use serde_json::{Map, Value, json};
 
-use super::{Judge, party};
+use super::{Case, Judge, party};
 use crate::plan::Plan;
 use crate::report::{Report, VerdictReport, timestamp};
 
-impl Judge {
+impl Case {
     /// Tells of `report` about `event`, the codec's message `message`.
     #[cold]
     pub(super) fn tell(
@@ -103,7 +103,9 @@ impl Judge {
             ..VerdictReport::default()
         }
     }
+}
 
+impl Judge {
     /// How the session stands, for `/sessions`.
     pub(crate) fn describe(&self) -> Value {
         let monitor = &self.plan.protocol.monitor;

@@ -34,6 +34,8 @@ enum When {
     Length(usize),
     /// After the judge's version has changed from this.
     Version(u64),
+    /// Whenever the task is woken.
+    Woken,
 }
 
 impl End {
@@ -64,10 +66,14 @@ impl End {
         self.look = When::Version(version);
     }
 
+    pub(super) fn hold_until_woken(&mut self) {
+        self.look = When::Woken;
+    }
+
     pub(super) fn is_worth_a_look(&self, version: u64) -> bool {
         !self.inbox.is_empty()
             && match self.look {
-                When::Always => true,
+                When::Always | When::Woken => true,
                 When::Length(length) => self.inbox.len() >= length,
                 When::Version(held) => held != version,
             }
@@ -75,7 +81,7 @@ impl End {
 
     /// Whether something waits for the other side.
     pub(super) fn is_held(&self) -> bool {
-        !self.inbox.is_empty() && matches!(self.look, When::Version(_))
+        !self.inbox.is_empty() && matches!(self.look, When::Version(_) | When::Woken)
     }
 
     /// Sends as much as the stream takes now and keeps the rest.

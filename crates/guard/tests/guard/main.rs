@@ -11,4 +11,5 @@
 mod hostile;
 mod operating;
 mod relaying;
+mod spanning;
 mod support;

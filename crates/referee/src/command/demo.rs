@@ -8,6 +8,8 @@ use referee::draw::Charset;
 use referee::syntax::scr;
 use referee::{Analysis, Language, parse, view};
 
+mod guarded;
+
 use crate::Outcome;
 use crate::output::{self, Renderer, SOFT, STRONG, styled};
 
@@ -51,8 +53,9 @@ pub(crate) fn run(_: &Arguments) -> Result<Outcome> {
     let wrong = PROTOCOL.replacen(MISTAKE.0, MISTAKE.1, 1);
     let analysis = Analysis::of(parse(&wrong, Language::Scr));
     write!(out, "{}", renderer.render("auth.scr", &wrong, &analysis.diagnostics))?;
-    let hint =
-        "Next: referee check FILE, referee show FILE --view machine --role R --format svg, referee explain";
+    title(&mut out, "Guarded while it runs")?;
+    guarded::run(&mut out)?;
+    let hint = "Next: referee check FILE, referee show FILE --view machine --role R --format svg, referee guard CONFIG";
     writeln!(out, "{}", styled(SOFT, hint))?;
     out.flush()?;
     Ok(Outcome::Holds)
