@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`config`], `plan` (what is made of it), `protocol`; then a connection's way: `listen`, `worker`,
 //! `session`, `relay`, `judge`; then what is told: [`report`], `scribe`, [`journal`], `metrics`, `admin`; and
-//! [`Guard`] and [`Service`], which hold it together.
+//! [`Guard`] and [`Service`], which hold it together. Protocols of more than two roles are [`multiparty`]'s.
 
 mod admin;
 pub mod config;
@@ -20,6 +20,7 @@ mod keyed;
 mod listen;
 pub mod log;
 mod metrics;
+pub mod multiparty;
 mod otlp;
 mod plan;
 mod preset;

@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
-use referee::guard::config::Config;
-use referee::guard::{Ended, Refusal, Service, log};
+use clap::{Args, ValueEnum};
+use referee::guard::config::{Config, Log};
+use referee::guard::{Ended, Refusal, Service, log, multiparty};
+use referee::monitor;
 
 use crate::Outcome;
 use crate::output::{self, Renderer};
@@ -18,8 +19,18 @@ use crate::output::{self, Renderer};
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The configuration, TOML.
-    #[arg(value_name = "CONFIG", required_unless_present = "schema")]
+    #[arg(value_name = "CONFIG", required_unless_present_any = ["schema", "relamon"])]
     config: Option<PathBuf>,
+    /// Monitor a role of a multiparty protocol, as this configuration of RelaMon's says; several times for several
+    /// roles in one process. See docs/multiparty.md.
+    #[arg(long, value_name = "JSON", conflicts_with = "config")]
+    relamon: Vec<PathBuf>,
+    /// With `--relamon`: what happens to what is wrong.
+    #[arg(long, value_enum, default_value_t = Policy::Halt, requires = "relamon")]
+    policy: Policy,
+    /// With `--relamon`: what components see of the labels that monitors tell each other.
+    #[arg(long, value_enum, default_value_t = Dependencies::DeliverOnce, requires = "relamon")]
+    dependencies: Dependencies,
     /// Check the configuration and what it refers to, say what it guards, and do nothing.
     #[arg(long)]
     check_config: bool,
@@ -28,10 +39,33 @@ pub(crate) struct Arguments {
     schema: bool,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Policy {
+    /// It is not passed on, and the session ends.
+    Halt,
+    /// It is not passed on, and the session goes on.
+    Drop,
+    /// Everything is passed on, and what is wrong is reported.
+    Observe,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Dependencies {
+    /// All of them, as in the paper.
+    Deliver,
+    /// Of two about one choice the first, as RelaMon's components expect.
+    DeliverOnce,
+    /// None: for components that know nothing of them.
+    Hide,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.schema {
         output::print(&format!("{:#}\n", Config::schema()))?;
         return Ok(Outcome::Holds);
+    }
+    if !arguments.relamon.is_empty() {
+        return multiparty_guard(arguments);
     }
     let Some(path) = &arguments.config else { bail!("which configuration?") };
     let name = path.display().to_string();
@@ -65,6 +99,50 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Ended::Cut(count) => output::remark(&format!("{count} sessions were cut off")),
     }
     Ok(Outcome::Holds)
+}
+
+/// Runs the monitors that RelaMon's files describe.
+fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
+    let choices = multiparty::Choices {
+        policy: match arguments.policy {
+            Policy::Halt => monitor::Policy::Halt,
+            Policy::Drop => monitor::Policy::Drop,
+            Policy::Observe => monitor::Policy::Observe,
+        },
+        dependencies: match arguments.dependencies {
+            Dependencies::Deliver => monitor::multiparty::Dependencies::Deliver,
+            Dependencies::DeliverOnce => monitor::multiparty::Dependencies::DeliverOnce,
+            Dependencies::Hide => monitor::multiparty::Dependencies::Hide,
+        },
+    };
+    let mut members = Vec::new();
+    for path in &arguments.relamon {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{name}`"))?;
+        match multiparty::read_relamon(&text, choices) {
+            Ok(member) => members.push(member),
+            Err(multiparty::Unusable::Other(message)) => bail!("`{name}`: {message}"),
+            Err(multiparty::Unusable::Errors(diagnostics)) => {
+                let refusal =
+                    Refusal { problems: Vec::new(), protocols: vec![(name.clone(), text, diagnostics)] };
+                complain(&name, "", &refusal)?;
+                return Ok(Outcome::WrongInput);
+            }
+        }
+    }
+    if arguments.check_config {
+        for member in &members {
+            output::print(&format!("{}\n", member.in_words()))?;
+        }
+        return Ok(Outcome::Holds);
+    }
+    // The defaults are a log level that there is.
+    let _ = log::start(&Log::default());
+    let started = |words: &[String]| words.iter().for_each(|line| output::remark(line));
+    Ok(match multiparty::run(members, &started)? {
+        multiparty::Ending::Violated => Outcome::Violated,
+        multiparty::Ending::Over | multiparty::Ending::Stopped => Outcome::Holds,
+    })
 }
 
 /// Shows what is wrong with the configuration and with the protocols it names.

@@ -1,0 +1,120 @@
+//! What is taken: the HTTP side that the component and the other monitors post to.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use super::envelope::Envelope;
+use super::serve::Shared;
+use super::violation;
+
+/// Longer bodies are refused, as RelaMon does.
+const LONGEST_BODY: usize = 100 << 10;
+/// Connections at the same time.
+const CONNECTIONS: usize = 256;
+/// How long a request's head, and then its body, may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Listens at `place`; where the machine has no IPv6, at its IPv4 addresses.
+pub(super) async fn bind(place: &str) -> io::Result<TcpListener> {
+    let bound = match TcpListener::bind(place).await {
+        Err(error) if error.kind() != io::ErrorKind::AddrInUse && place.starts_with("[::]:") => {
+            TcpListener::bind(place.replace("[::]", "0.0.0.0")).await
+        }
+        other => other,
+    };
+    bound.map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {place}: {error}")))
+}
+
+/// Answers until the end.
+pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = service_fn(|request| {
+                let shared = Arc::clone(&shared);
+                async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(None)
+                .serve_connection(TokioIo::new(stream), service);
+            let _ = connection.await;
+            drop(permit);
+        });
+    }
+}
+
+async fn answer(shared: &Shared, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    match (&head.method, head.uri.path()) {
+        (&Method::GET, "/api/alive") => {
+            let alive = shared.alive.load(Ordering::Relaxed);
+            status(if alive { StatusCode::OK } else { StatusCode::BAD_REQUEST })
+        }
+        (&Method::GET, "/sessions") => {
+            let page = serde_json::Value::Array(vec![shared.describe()]).to_string();
+            Response::new(Full::new(page.into()))
+        }
+        (&Method::POST, "/") => match read(body).await {
+            Ok(body) => match Envelope::read(body) {
+                Ok(envelope) => {
+                    shared.take(envelope).await;
+                    status(StatusCode::OK)
+                }
+                Err(why) => {
+                    shared.stray(format!("no JSON object with `sender`, `receiver` and `payload`: {why}"));
+                    status(StatusCode::BAD_REQUEST)
+                }
+            },
+            Err(status_code) => {
+                if status_code == StatusCode::PAYLOAD_TOO_LARGE {
+                    shared.stray(format!("more than {} kB at once", LONGEST_BODY >> 10));
+                }
+                status(status_code)
+            }
+        },
+        (&Method::POST, "/api/violation") => match read(body).await {
+            Ok(body) => {
+                shared.told(|role, vocabulary| violation::from_json(&body, role, vocabulary));
+                status(StatusCode::OK)
+            }
+            Err(status_code) => status(status_code),
+        },
+        (_, "/" | "/api/alive" | "/api/violation" | "/sessions") => status(StatusCode::METHOD_NOT_ALLOWED),
+        _ => status(StatusCode::NOT_FOUND),
+    }
+}
+
+async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
+    match tokio::time::timeout(PATIENCE, Limited::new(body, LONGEST_BODY).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+fn status(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}

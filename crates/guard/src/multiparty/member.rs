@@ -1,0 +1,169 @@
+//! What is to be run: one role of a protocol, where its component and the other monitors are. RelaMon's own
+//! configurations are read as they are.
+
+use std::sync::Arc;
+
+use referee_check::Options;
+use referee_monitor::Policy;
+use referee_monitor::Registry;
+use referee_monitor::multiparty::{Dependencies, Engine, Network, Settings};
+use referee_syntax::{Analysis, Content, Diagnostic, Language, ill_formed, parse};
+use referee_theory::Role;
+use referee_theory::expr::Signature;
+use serde_json::Value;
+
+use super::station::Station;
+
+/// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
+const CONFIGURATIONS: usize = 1_000_000;
+
+/// What RelaMon's files do not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    /// What happens to what is wrong.
+    pub policy: Policy,
+    /// What components see of dependencies.
+    pub dependencies: Dependencies,
+}
+
+impl Default for Choices {
+    /// As RelaMon has it.
+    fn default() -> Self {
+        Self { policy: Policy::Halt, dependencies: Dependencies::DeliverOnce }
+    }
+}
+
+/// A role that is to be monitored.
+pub struct Member {
+    pub(super) name: String,
+    /// `HOST:PORT`.
+    pub(super) listen: String,
+    /// `HOST:PORT`.
+    pub(super) component: String,
+    /// `HOST:PORT` of the monitors, by role; `None` for itself, and for roles that do nothing.
+    pub(super) monitors: Vec<Option<String>>,
+    pub(super) station: Station,
+}
+
+/// Why a role cannot be monitored.
+#[derive(Debug)]
+pub enum Unusable {
+    /// The protocol has errors.
+    Errors(Vec<Diagnostic>),
+    /// Something else, in one sentence.
+    Other(String),
+}
+
+impl Member {
+    /// What it guards, in plain words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let others: Vec<String> = self
+            .station
+            .vocabulary()
+            .roles()
+            .zip(&self.monitors)
+            .filter_map(|(role, place)| {
+                Some(format!("{} at {}", self.station.vocabulary().role_name(role), place.as_ref()?))
+            })
+            .collect();
+        format!(
+            "the monitor of {} listens on {}; its component is at {}, the other monitors: {}",
+            self.name,
+            self.listen,
+            self.component,
+            others.join(", ")
+        )
+    }
+}
+
+/// Reads a component's file as RelaMon has it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_relamon(text: &str, choices: Choices) -> Result<Member, Unusable> {
+    let other = |message: String| Unusable::Other(message);
+    let (network, externals) = network(text)?;
+    let said: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
+    let name = said.get("implementingParty").and_then(Value::as_str);
+    let name = name.ok_or_else(|| other("`implementingParty` must say which role it is".to_owned()))?;
+    let port = said.get("monitorPort").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let port = port.ok_or_else(|| other("`monitorPort` must be a port number".to_owned()))?;
+    let places = said.get("participants").and_then(Value::as_object);
+    let places =
+        places.ok_or_else(|| other("`participants` must say where everyone is: name to URL".to_owned()))?;
+    let role = network.vocabulary().find_role(name);
+    let role = role.ok_or_else(|| other(format!("the protocol has no role `{name}`")))?;
+    let place = |role: Role| {
+        let name = network.vocabulary().role_name(role);
+        let url = places.get(name).and_then(Value::as_str);
+        let url = url.ok_or_else(|| other(format!("`participants` does not say where `{name}` is")))?;
+        host_and_port(url).map_err(other)
+    };
+    let component = place(role)?;
+    let mut monitors = Vec::new();
+    for peer in network.vocabulary().roles() {
+        monitors.push(if peer == role { None } else { Some(place(peer)?) });
+    }
+    let settings = Settings { policy: choices.policy, dependencies: choices.dependencies, capacity: 64 };
+    let engine = Engine::new(&network, role, &externals, settings)
+        .map_err(|error| other(format!("the protocol cannot be monitored: {error}")))?;
+    let station = Station::new(engine, &network);
+    // As RelaMon: on every address.
+    Ok(Member { name: name.to_owned(), listen: format!("[::]:{port}"), component, monitors, station })
+}
+
+/// The monitors of the protocol in `text`, which work together.
+fn network(text: &str) -> Result<(Arc<Network>, Registry), Unusable> {
+    let analysis = Analysis::of(parse(text, Language::GtJson));
+    if !analysis.is_well_formed() {
+        return Err(Unusable::Errors(analysis.diagnostics));
+    }
+    let Content::Global(protocols) = &analysis.document.content else {
+        return Err(Unusable::Other("this is no global protocol".to_owned()));
+    };
+    let protocol = protocols.iter().find(|protocol| !protocol.auxiliary);
+    let Some((protocol, global)) = protocol.and_then(|p| Some((p, p.global.as_deref()?))) else {
+        return Err(Unusable::Errors(analysis.diagnostics));
+    };
+    let relative = global.relative_all().map_err(|errors| {
+        let explain = |error| ill_formed::relative(error, &protocol.vocabulary, &analysis.document.origins);
+        Unusable::Errors(errors.iter().map(explain).collect())
+    })?;
+    let options = Options { max_states: CONFIGURATIONS, ..Options::default() };
+    let network = Network::synthesise(global, &relative, &options, None, &mut ());
+    network.deployable().map_err(|error| Unusable::Other(error.to_string()))?;
+    let mut registry = Registry::new();
+    for external in &protocol.externals {
+        let parameters = external.parameters.clone().into();
+        registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
+    }
+    Ok((Arc::new(network), registry))
+}
+
+/// `localhost:8080` of `http://localhost:8080/`.
+fn host_and_port(url: &str) -> Result<String, String> {
+    let rest = url.strip_prefix("http://").unwrap_or(url);
+    if rest.contains("://") {
+        return Err(format!("`{url}`: only `http://HOST:PORT` can be reached"));
+    }
+    let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if !path.is_empty() {
+        return Err(format!("`{url}`: messages are posted to `/`, so there can be no path"));
+    }
+    let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    Ok(if has_port { place.to_owned() } else { format!("{place}:80") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_and_port;
+
+    #[test]
+    fn places_of_participants() {
+        assert_eq!(host_and_port("http://localhost:8080").unwrap(), "localhost:8080");
+        assert_eq!(host_and_port("http://[::1]:80/").unwrap(), "[::1]:80");
+        assert_eq!(host_and_port("192.168.0.1").unwrap(), "192.168.0.1:80");
+        assert!(host_and_port("https://a:1").is_err() && host_and_port("http://a:1/b").is_err());
+    }
+}

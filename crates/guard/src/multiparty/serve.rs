@@ -1,0 +1,355 @@
+//! A session from start to end: everyone is awaited, messages go through, and in the end everyone knows how it
+//! went.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use hyper::{Method, StatusCode};
+use referee_monitor::multiparty::Notice;
+use referee_theory::{Role, Vocabulary};
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::counter;
+use super::courier::{Courier, Failure, connect};
+use super::envelope::Envelope;
+use super::member::Member;
+use super::station::{Order, Station};
+use super::violation;
+use crate::metrics::lock;
+
+/// How often is asked whether somebody is there yet.
+const ASKING: Duration = Duration::from_millis(50);
+/// How often is looked whether somebody is still there.
+const LOOKING: Duration = Duration::from_millis(250);
+/// A session that is over is kept for this long, in case somebody does not know that it is.
+const LINGERING: Duration = Duration::from_secs(2);
+/// How long to try to tell somebody of a violation.
+const TELLING: Duration = Duration::from_secs(1);
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As the protocol says.
+    Over,
+    /// Somebody broke the protocol, or is gone.
+    Violated,
+    /// The guard was told to stop.
+    Stopped,
+}
+
+/// What the tasks of one monitor share.
+pub(super) struct Shared {
+    name: String,
+    station: Mutex<Station>,
+    /// Told when something was taken.
+    room: Notify,
+    /// Whether the component is up.
+    pub(super) alive: AtomicBool,
+    component: Line,
+    monitors: Vec<Option<Line>>,
+    ending: watch::Sender<Option<Ending>>,
+    /// Those who are being told of a violation.
+    telling: Mutex<JoinSet<()>>,
+}
+
+/// Where bodies for one place wait.
+struct Line {
+    place: String,
+    bodies: mpsc::UnboundedSender<Bytes>,
+    connected: Arc<AtomicBool>,
+}
+
+impl Line {
+    /// Whether nobody listens there any more.
+    async fn is_gone(&self) -> bool {
+        !self.connected.load(Ordering::Relaxed) && matches!(connect(&self.place).await, Err(Failure::Refused))
+    }
+}
+
+/// Runs the monitors of `members` until their sessions end; `started` hears where they listen. The worst ending is
+/// the answer.
+///
+/// # Errors
+/// One of them cannot listen.
+pub fn run(members: Vec<Member>, started: &dyn Fn(&[String])) -> io::Result<Ending> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ending = runtime.block_on(async {
+        let mut listeners = Vec::new();
+        for member in &members {
+            listeners.push(counter::bind(&member.listen).await?);
+        }
+        started(&members.iter().map(Member::in_words).collect::<Vec<_>>());
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut sessions = JoinSet::new();
+        for (member, listener) in members.into_iter().zip(listeners) {
+            sessions.spawn(session(member, listener));
+        }
+        let mut worst = Ending::Over;
+        loop {
+            tokio::select! {
+                ended = sessions.join_next() => match ended {
+                    Some(Ok(Ending::Over)) => {}
+                    Some(_) => worst = Ending::Violated,
+                    None => return Ok(worst),
+                },
+                _ = terminate.recv() => return Ok(Ending::Stopped),
+                _ = interrupt.recv() => return Ok(Ending::Stopped),
+            }
+        }
+    });
+    runtime.shutdown_background();
+    ending
+}
+
+async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
+    let mut couriers = Vec::new();
+    let mut line = |place: &str| {
+        let (bodies, receiver) = mpsc::unbounded_channel();
+        let courier = Courier::new(place);
+        let connected = courier.connected();
+        couriers.push((courier, receiver));
+        Line { place: place.to_owned(), bodies, connected }
+    };
+    let component = line(&member.component);
+    let monitors: Vec<_> = member.monitors.iter().map(|place| place.as_deref().map(&mut line)).collect();
+    let shared = Arc::new(Shared {
+        name: member.name,
+        station: Mutex::new(member.station),
+        room: Notify::new(),
+        alive: AtomicBool::new(false),
+        component,
+        monitors,
+        ending: watch::Sender::new(None),
+        telling: Mutex::default(),
+    });
+    // Everything that belongs to the session ends with it.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(counter::serve(listener, Arc::clone(&shared)));
+    let mut couriers = couriers.into_iter();
+    if let Some((courier, bodies)) = couriers.next() {
+        tasks.spawn(to_component(Arc::clone(&shared), courier, bodies));
+    }
+    let roles: Vec<Role> = lock(&shared.station).vocabulary().roles().collect();
+    let peers = roles.into_iter().filter(|role| shared.monitors[role.index()].is_some());
+    for (role, (courier, bodies)) in peers.zip(couriers) {
+        tasks.spawn(to_monitor(Arc::clone(&shared), role, courier, bodies));
+    }
+    let mut ending = shared.ending.subscribe();
+    let ended = tokio::select! {
+        ended = ending.wait_for(Option::is_some) => ended.ok().and_then(|ended| *ended),
+        ended = shared.attend() => Some(ended),
+    };
+    let mut telling = std::mem::take(&mut *lock(&shared.telling));
+    while telling.join_next().await.is_some() {}
+    ended.unwrap_or(Ending::Violated)
+}
+
+/// Waits for everyone, tells the component to begin, and then gives it its messages.
+async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mpsc::UnboundedReceiver<Bytes>) {
+    let silent = || tracing::warn!(role = shared.name, "the component does not answer");
+    await_alive(&mut courier).await;
+    shared.alive.store(true, Ordering::Relaxed);
+    for line in shared.monitors.iter().flatten() {
+        await_alive(&mut Courier::new(&line.place)).await;
+    }
+    let go = courier.call(Method::POST, "/api/alive", Bytes::new(), silent).await;
+    if !shared.judge_delivery(go) {
+        return;
+    }
+    tracing::info!(role = shared.name, "everyone is there: the component was told to begin");
+    shared.with_station(Station::start);
+    while let Some(body) = bodies.recv().await {
+        let answer = courier.call(Method::POST, "/", body, silent).await;
+        if !shared.judge_delivery(answer) {
+            return;
+        }
+        shared.with_station(Station::delivered);
+    }
+}
+
+async fn to_monitor(
+    shared: Arc<Shared>,
+    peer: Role,
+    mut courier: Courier,
+    mut bodies: mpsc::UnboundedReceiver<Bytes>,
+) {
+    let name = lock(&shared.station).vocabulary().role_name(peer).to_owned();
+    let silent = || tracing::warn!(role = shared.name, peer = name, "the other monitor does not answer");
+    while let Some(body) = bodies.recv().await {
+        match courier.call(Method::POST, "/", body, silent).await {
+            Ok(status) if status.is_success() => {}
+            Ok(status) => {
+                tracing::warn!(role = shared.name, peer = name, %status, "the other monitor refused a message");
+            }
+            Err(failure) => {
+                tracing::warn!(role = shared.name, peer = name, %failure, "the other monitor is lost");
+                shared.with_station(|station| station.monitor_gone(peer));
+                return;
+            }
+        }
+        lock(&shared.station).sent();
+        shared.room.notify_waiters();
+    }
+}
+
+async fn await_alive(courier: &mut Courier) {
+    loop {
+        let asked = courier.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
+        if asked.is_ok_and(|status| status.is_success()) {
+            return;
+        }
+        tokio::time::sleep(ASKING).await;
+    }
+}
+
+impl Shared {
+    pub(super) fn describe(&self) -> Value {
+        lock(&self.station).describe()
+    }
+
+    /// Takes a body once there is room for it.
+    pub(super) async fn take(&self, envelope: Envelope) {
+        loop {
+            let mut room = std::pin::pin!(self.room.notified());
+            room.as_mut().enable();
+            if lock(&self.station).has_room(&envelope.sender) {
+                break;
+            }
+            room.await;
+        }
+        self.with_station(|station| station.take(envelope));
+    }
+
+    pub(super) fn stray(&self, why: String) {
+        self.with_station(|station| station.stray(why));
+    }
+
+    pub(super) fn told(&self, read: impl FnOnce(Role, &Vocabulary) -> Notice) {
+        self.with_station(|station| {
+            let notice = read(station.role(), station.vocabulary());
+            station.told(&notice)
+        });
+    }
+
+    /// Whether the component took what it was given.
+    fn judge_delivery(&self, answer: Result<StatusCode, Failure>) -> bool {
+        match answer {
+            Ok(status) if status.is_success() => return true,
+            Ok(status) => tracing::warn!(role = self.name, %status, "the component failed"),
+            Err(failure) => tracing::warn!(role = self.name, %failure, "the component is lost"),
+        }
+        self.with_station(Station::component_gone);
+        false
+    }
+
+    /// Looks after everyone until the session is over.
+    async fn attend(&self) -> Ending {
+        let mut over_since: Option<Instant> = None;
+        let mut missing: Option<Role> = None;
+        loop {
+            tokio::time::sleep(LOOKING).await;
+            if !self.alive.load(Ordering::Relaxed) {
+                continue;
+            }
+            if self.component.is_gone().await {
+                self.with_station(Station::component_gone);
+            }
+            let (over, awaited) = {
+                let station = lock(&self.station);
+                (station.is_over(), station.waits_for())
+            };
+            match (over, over_since) {
+                (false, _) => over_since = None,
+                (true, None) => over_since = Some(Instant::now()),
+                (true, Some(since)) if since.elapsed() >= LINGERING => return Ending::Over,
+                (true, Some(_)) => {}
+            }
+            let line = awaited.and_then(|role| Some((role, self.monitors.get(role.index())?.as_ref()?)));
+            // Seen twice: what it posted last has been taken by now.
+            missing = match line {
+                Some((role, line)) if line.is_gone().await => {
+                    if missing == Some(role) && lock(&self.station).waits_for() == Some(role) {
+                        self.with_station(|station| station.monitor_gone(role));
+                    }
+                    Some(role)
+                }
+                _ => None,
+            };
+        }
+    }
+
+    /// Lets `step` happen and does what follows from it, in order.
+    fn with_station(&self, step: impl FnOnce(&mut Station) -> Vec<Order>) {
+        let mut station = lock(&self.station);
+        for order in step(&mut station) {
+            match order {
+                Order::Component(body) => {
+                    let _ = self.component.bodies.send(body);
+                }
+                Order::Monitor(to, body) => {
+                    if let Some(Some(line)) = self.monitors.get(to.index()) {
+                        let _ = line.bodies.send(body);
+                    }
+                }
+                Order::Violated(notice) => {
+                    self.violated(&notice, station.vocabulary(), true);
+                }
+                Order::Told(notice) => self.violated(&notice, station.vocabulary(), false),
+                Order::Finished => {
+                    tracing::info!(role = self.name, "the component has ended, as it may");
+                    self.end(Ending::Over);
+                }
+            }
+        }
+        drop(station);
+        self.room.notify_waiters();
+    }
+
+    /// Tells the component, and everyone else if it was `found_here`. Not through the lines: somebody who does not
+    /// answer must not keep the others from knowing.
+    fn violated(&self, notice: &Notice, vocabulary: &Vocabulary, found_here: bool) {
+        let said = violation::to_json(notice, vocabulary);
+        let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
+        tracing::warn!(
+            role = self.name,
+            reporter = vocabulary.role_name(notice.reporter),
+            verdict = if blamed.is_empty() { "fault" } else { "violation" },
+            kind = notice.breach.name(),
+            blame = blamed.join(", "),
+            paper_rule = notice.rule.name(),
+            expected = ?notice.expected,
+            got = notice.got,
+            "{}",
+            notice.sentence
+        );
+        let body = Bytes::from(said.to_string());
+        let others = self.monitors.iter().flatten().filter(|_| found_here);
+        let mut telling = lock(&self.telling);
+        for line in others.chain([&self.component]) {
+            let (mut courier, body) = (Courier::new(&line.place), body.clone());
+            telling.spawn(async move {
+                let told = courier.call(Method::POST, "/api/violation", body, || {});
+                let _ = tokio::time::timeout(TELLING, told).await;
+            });
+        }
+        if notice.halted {
+            self.end(Ending::Violated);
+        }
+    }
+
+    fn end(&self, ending: Ending) {
+        self.ending.send_if_modified(|known| {
+            let first = known.is_none();
+            known.get_or_insert(ending);
+            first
+        });
+    }
+}

@@ -1,0 +1,420 @@
+//! One role's monitor on RelaMon's wire, without I/O: bodies in, orders out.
+//!
+//! RelaMon sends the label and the value as two bodies, and dependencies look like labels. What a body is depends
+//! on the state in which it is taken, so bodies wait here, one queue for each sender, and the engine is given whole
+//! messages, each when it is ready for it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use referee_monitor::multiparty::{
+    Arrival, Breach, Dependencies, Effect, Engine, Network, Notice, Rule, Run, Status,
+};
+use referee_monitor::{Party, Policy};
+use referee_theory::{Action, Role, Vocabulary};
+use serde_json::Value;
+
+use super::envelope::{Envelope, Parcel, lend};
+
+/// How many messages may be on their way to the component, and how many to other monitors.
+const UNDER_WAY: usize = 64;
+
+/// What is to be done, in this order.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Post to the component.
+    Component(Bytes),
+    /// Post to the monitor of a role.
+    Monitor(Role, Bytes),
+    /// A violation was found here: tell the component and all other monitors.
+    Violated(Box<Notice>),
+    /// A violation was found elsewhere: tell the component.
+    Told(Box<Notice>),
+    /// The component ended when it should.
+    Finished,
+}
+
+/// What a state waits for.
+enum Turn {
+    End,
+    Send(Vec<Branch>),
+    Receive {
+        from: Role,
+        branches: Vec<Branch>,
+    },
+    /// A dependency; `again` if it can only repeat what another monitor told.
+    Learn {
+        from: Role,
+        again: bool,
+    },
+}
+
+struct Branch {
+    peer: Role,
+    label: Box<str>,
+    fields: usize,
+}
+
+/// One role's monitor and its only session.
+pub(super) struct Station {
+    engine: Engine,
+    turns: Vec<Turn>,
+    run: Run<Parcel>,
+    component: VecDeque<Envelope>,
+    /// By sender.
+    monitors: Vec<VecDeque<Envelope>>,
+    /// Nothing is delivered before the component was told to begin.
+    started: bool,
+    /// Whether the component is gone although it may still be told something.
+    gone: bool,
+    undelivered: usize,
+    unsent: usize,
+}
+
+impl Station {
+    pub(super) fn new(engine: Engine, network: &Network) -> Self {
+        let machine = network.system().machine(engine.role());
+        let vocabulary = network.vocabulary();
+        let turns = machine.states().map(|state| {
+            let transitions = machine.transitions(state);
+            let Some(first) = transitions.first() else { return Turn::End };
+            let branch = |t: &referee_theory::Transition| Branch {
+                peer: t.peer,
+                label: vocabulary.label_of(t.message).into(),
+                fields: vocabulary.spec(t.message).fields.len(),
+            };
+            match (first.action, network.is_dependency(first.message)) {
+                (Action::Send, _) => Turn::Send(transitions.iter().map(branch).collect()),
+                (Action::Receive, true) => Turn::Learn { from: first.peer, again: transitions.len() == 1 },
+                (Action::Receive, false) => {
+                    Turn::Receive { from: first.peer, branches: transitions.iter().map(branch).collect() }
+                }
+            }
+        });
+        Self {
+            turns: turns.collect(),
+            run: engine.run(u32::MAX),
+            component: VecDeque::new(),
+            monitors: vocabulary.roles().map(|_| VecDeque::new()).collect(),
+            started: false,
+            gone: false,
+            undelivered: 0,
+            unsent: 0,
+            engine,
+        }
+    }
+
+    pub(super) fn role(&self) -> Role {
+        self.engine.role()
+    }
+
+    pub(super) fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.engine.vocabulary()
+    }
+
+    /// Whether one more body of `sender` may be taken now.
+    pub(super) fn has_room(&self, sender: &str) -> bool {
+        let waiting = match self.vocabulary().find_role(sender) {
+            Some(role) if role != self.role() => self.monitors[role.index()].len(),
+            _ => self.component.len(),
+        };
+        self.run.status() == Status::Halted
+            || (waiting < self.engine.settings().capacity && self.unsent < UNDER_WAY)
+    }
+
+    /// Takes a body, of the component or of another monitor. Monitors pass on nothing but messages to this role, so
+    /// whatever is neither comes from the component.
+    pub(super) fn take(&mut self, envelope: Envelope) -> Vec<Order> {
+        let mut orders = Vec::new();
+        let sender = self.vocabulary().find_role(&envelope.sender);
+        let here = self.vocabulary().find_role(&envelope.receiver) == Some(self.role());
+        match sender {
+            Some(sender) if sender == self.role() => self.component.push_back(envelope),
+            Some(sender) if here => self.monitors[sender.index()].push_back(envelope),
+            _ => {
+                let (from, to) = (envelope.sender, envelope.receiver);
+                return self.stray(format!("a message from `{from}` to `{to}` is not this component's"));
+            }
+        }
+        self.advance(&mut orders);
+        orders
+    }
+
+    /// The component posted something that is no message.
+    pub(super) fn stray(&mut self, why: String) -> Vec<Order> {
+        let mut orders = Vec::new();
+        self.component_sends(Party::Stranger, Parcel::malformed(why), &mut orders);
+        self.advance(&mut orders);
+        orders
+    }
+
+    /// The component was told to begin.
+    pub(super) fn start(&mut self) -> Vec<Order> {
+        self.started = true;
+        let mut orders = Vec::new();
+        self.advance(&mut orders);
+        orders
+    }
+
+    /// The component took a body.
+    pub(super) fn delivered(&mut self) -> Vec<Order> {
+        self.undelivered = self.undelivered.saturating_sub(1);
+        let mut orders = Vec::new();
+        self.advance(&mut orders);
+        orders
+    }
+
+    /// Another monitor took a body.
+    pub(super) fn sent(&mut self) {
+        self.unsent = self.unsent.saturating_sub(1);
+    }
+
+    /// The component is gone.
+    pub(super) fn component_gone(&mut self) -> Vec<Order> {
+        self.gone = true;
+        let mut orders = Vec::new();
+        self.advance(&mut orders);
+        orders
+    }
+
+    /// Another monitor tells of a violation.
+    pub(super) fn told(&mut self, notice: &Notice) -> Vec<Order> {
+        self.with_engine(|engine, run, out| engine.told(run, notice, out))
+    }
+
+    /// The monitor of `peer` is gone while this one waits for it. Whose fault that is nobody can tell.
+    pub(super) fn monitor_gone(&mut self, peer: Role) -> Vec<Order> {
+        let name = |role| self.vocabulary().role_name(role);
+        let sentence =
+            format!("the monitor of `{}` is gone, and `{}` waits for it", name(peer), name(self.role()));
+        let notice = Notice {
+            reporter: self.role(),
+            blamed: Default::default(),
+            breach: Breach::Fault,
+            rule: Rule::ErrorMon,
+            expected: Vec::new(),
+            got: None,
+            assertion: None,
+            sentence,
+            event: 0,
+            consequence: false,
+            halted: self.engine.settings().policy == Policy::Halt,
+        };
+        let mut orders = self.told(&notice);
+        for order in &mut orders {
+            if let Order::Told(notice) = order {
+                *order = Order::Violated(notice.clone());
+            }
+        }
+        orders
+    }
+
+    /// Whose message or dependency it waits for.
+    pub(super) fn waits_for(&self) -> Option<Role> {
+        let peer = match self.turn() {
+            Turn::Receive { from, .. } | Turn::Learn { from, .. } => *from,
+            Turn::End | Turn::Send(_) => return None,
+        };
+        let waits = self.run.status() == Status::Running && self.monitors[peer.index()].is_empty();
+        waits.then_some(peer)
+    }
+
+    /// Whether the protocol asks nothing more of anyone here.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.turn(), Turn::End)
+            && self.undelivered == 0
+            && self.unsent == 0
+            && self.run.status() != Status::Halted
+    }
+
+    /// How it stands, for operators.
+    pub(super) fn describe(&self) -> Value {
+        let name = |role: Role| self.vocabulary().role_name(role);
+        let waiting: serde_json::Map<String, Value> = self
+            .vocabulary()
+            .roles()
+            .filter(|role| *role != self.role())
+            .map(|role| (name(role).to_owned(), self.monitors[role.index()].len().into()))
+            .collect();
+        let turn = match self.turn() {
+            Turn::End => "end",
+            Turn::Send(_) => "component",
+            Turn::Receive { .. } | Turn::Learn { .. } => "monitor",
+        };
+        serde_json::json!({
+            "role": name(self.role()),
+            "status": format!("{:?}", self.run.status()).to_lowercase(),
+            "state": self.run.state().index(),
+            "waits_on": turn,
+            "waits_for": self.waits_for().map(name),
+            "violations": self.run.violations(),
+            "waiting": { "component": self.component.len(), "monitors": waiting },
+            "under_way": { "component": self.undelivered, "monitors": self.unsent },
+        })
+    }
+
+    fn turn(&self) -> &Turn {
+        self.turns.get(self.run.state().index()).unwrap_or(&Turn::End)
+    }
+
+    fn hides(&self) -> bool {
+        self.engine.settings().dependencies == Dependencies::Hide
+    }
+
+    /// Does everything that can be done now.
+    fn advance(&mut self, orders: &mut Vec<Order>) {
+        while matches!(self.run.status(), Status::Running | Status::Lost) {
+            if !(self.take_input(orders) || self.take_output(orders)) {
+                break;
+            }
+        }
+        if self.run.status() == Status::Halted {
+            self.component.clear();
+            self.monitors.iter_mut().for_each(VecDeque::clear);
+        }
+        // Having been told once, a component need not wait until it is told again.
+        let again = matches!(self.turn(), Turn::Learn { again: true, .. });
+        let once = self.engine.settings().dependencies == Dependencies::DeliverOnce;
+        if self.gone && !(again && once) {
+            *orders = std::mem::take(orders)
+                .into_iter()
+                .chain(self.with_engine(|engine, run, out| engine.component_ends(run, &lend, out)))
+                .collect();
+        }
+    }
+
+    /// Gives the engine what it waits for from another monitor, if that is here.
+    fn take_input(&mut self, orders: &mut Vec<Order>) -> bool {
+        if !self.started || self.undelivered >= UNDER_WAY {
+            return false;
+        }
+        let lost = self.run.status() == Status::Lost;
+        let state = self.run.state().index();
+        let (from, branches, learns) = match self.turns.get(state) {
+            Some(Turn::Receive { from, branches }) if !lost => (*from, branches.as_slice(), false),
+            Some(Turn::Learn { from, .. }) if !lost => (*from, &[][..], true),
+            Some(Turn::Send(_)) if !lost => return false,
+            _ => {
+                let any = self.vocabulary().roles().find(|role| !self.monitors[role.index()].is_empty());
+                let Some(from) = any else { return false };
+                (from, &[][..], false)
+            }
+        };
+        let queue = &mut self.monitors[from.index()];
+        if learns {
+            let Some(envelope) = queue.pop_front() else { return false };
+            let label = envelope.payload.as_str().unwrap_or_default().to_owned();
+            let made = self.with_engine(|engine, run, out| {
+                // Ready for it, so it does not wait.
+                let _ = engine.arrives(run, from, Arrival::Dependency(&label), &lend, out);
+            });
+            for order in made {
+                // The component is given the very bytes.
+                orders.push(match order {
+                    Order::Component(_) => Order::Component(envelope.body.clone()),
+                    other => other,
+                });
+            }
+            return true;
+        }
+        let Some(parcel) = whole(queue, |first| {
+            branches.iter().find(|branch| first.payload.as_str() == Some(&branch.label)).map(|b| b.fields)
+        }) else {
+            return false;
+        };
+        orders.extend(self.with_engine(|engine, run, out| {
+            let _ = engine.arrives(run, from, Arrival::Message(parcel), &lend, out);
+        }));
+        true
+    }
+
+    /// Gives the engine what the component sent.
+    fn take_output(&mut self, orders: &mut Vec<Order>) -> bool {
+        let lost = self.run.status() == Status::Lost;
+        if self.hides() && matches!(self.turn(), Turn::Learn { .. }) && !lost {
+            return false;
+        }
+        let Some(first) = self.component.front() else { return false };
+        let to = self.vocabulary().find_role(&first.receiver);
+        let branches = match self.turns.get(self.run.state().index()) {
+            Some(Turn::Send(branches)) if !lost => branches.as_slice(),
+            _ => &[],
+        };
+        let parcel = whole(&mut self.component, |first| {
+            let fits = |b: &&Branch| Some(b.peer) == to && first.payload.as_str() == Some(&b.label);
+            branches.iter().find(fits).map(|branch| branch.fields)
+        });
+        let Some(parcel) = parcel else { return false };
+        self.component_sends(to.map_or(Party::Stranger, Party::Role), parcel, orders);
+        true
+    }
+
+    fn component_sends(&mut self, to: Party, parcel: Parcel, orders: &mut Vec<Order>) {
+        orders.extend(self.with_engine(|engine, run, out| {
+            // What would have to wait is not offered.
+            let _ = engine.component_sends(run, to, parcel, &lend, out);
+        }));
+    }
+
+    fn with_engine(
+        &mut self,
+        step: impl FnOnce(&Engine, &mut Run<Parcel>, &mut dyn FnMut(Effect<Parcel>)),
+    ) -> Vec<Order> {
+        let mut orders = Vec::new();
+        let vocabulary = self.engine.vocabulary();
+        let own = vocabulary.role_name(self.engine.role());
+        step(&self.engine, &mut self.run, &mut |effect| match effect {
+            Effect::Deliver { message, .. } => {
+                orders.extend(message.bodies.into_iter().map(Order::Component))
+            }
+            Effect::DeliverDependency { from, label } => {
+                let from = vocabulary.role_name(from);
+                let body = Envelope::dependency(from, own, vocabulary.label_name(label));
+                orders.push(Order::Component(body));
+            }
+            Effect::Send { to, message } => {
+                orders.extend(message.bodies.into_iter().map(|body| Order::Monitor(to, body)));
+            }
+            Effect::Inform { to, label } => {
+                let name = vocabulary.role_name(to);
+                let body = Envelope::dependency(own, name, vocabulary.label_name(label));
+                orders.push(Order::Monitor(to, body));
+            }
+            Effect::Report(notice) => orders.push(Order::Violated(notice)),
+            Effect::Tell(notice) => orders.push(Order::Told(notice)),
+            Effect::Finished => orders.push(Order::Finished),
+        });
+        for order in &orders {
+            match order {
+                Order::Component(_) => self.undelivered += 1,
+                Order::Monitor(..) => self.unsent += 1,
+                _ => {}
+            }
+        }
+        orders
+    }
+}
+
+/// Takes the first message out of `queue`, if all of it is there. `fields` says how many values follow its label;
+/// a label that is not expected is a message of its own.
+fn whole(queue: &mut VecDeque<Envelope>, fields: impl FnOnce(&Envelope) -> Option<usize>) -> Option<Parcel> {
+    let fields = fields(queue.front()?).unwrap_or(0);
+    if fields > 0 && queue.len() < 2 {
+        return None;
+    }
+    let first = queue.pop_front()?;
+    let receiver = first.receiver.clone();
+    let mut parcel = Parcel::of_label(first);
+    if fields > 0 {
+        let second = queue.pop_front()?;
+        if second.receiver != receiver {
+            let why = format!("the value for `{receiver}` went to `{}`", second.receiver);
+            return Some(Parcel::malformed(why));
+        }
+        parcel.value = Some(second.payload);
+        parcel.spread = fields > 1;
+        parcel.bodies.push(second.body);
+    }
+    Some(parcel)
+}
