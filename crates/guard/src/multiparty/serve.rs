@@ -262,10 +262,13 @@ impl Shared {
             if self.component.is_gone().await {
                 self.with_station(Station::component_gone);
             }
-            let (over, awaited) = {
+            let (over, finished, awaited) = {
                 let station = lock(&self.station);
-                (station.is_over(), station.waits_for())
+                (station.is_over(), station.is_finished(), station.waits_for())
             };
+            if finished {
+                return Ending::Over;
+            }
             match (over, over_since) {
                 (false, _) => over_since = None,
                 (true, None) => over_since = Some(Instant::now()),
@@ -299,14 +302,9 @@ impl Shared {
                         let _ = line.bodies.send(body);
                     }
                 }
-                Order::Violated(notice) => {
-                    self.violated(&notice, station.vocabulary(), true);
-                }
+                Order::Violated(notice) => self.violated(&notice, station.vocabulary(), true),
                 Order::Told(notice) => self.violated(&notice, station.vocabulary(), false),
-                Order::Finished => {
-                    tracing::info!(role = self.name, "the component has ended, as it may");
-                    self.end(Ending::Over);
-                }
+                Order::Finished => tracing::info!(role = self.name, "the component has ended, as it may"),
             }
         }
         drop(station);

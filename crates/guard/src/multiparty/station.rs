@@ -228,6 +228,11 @@ impl Station {
             && self.run.status() != Status::Halted
     }
 
+    /// Whether the component has ended as it may, and everyone has what it sent.
+    pub(super) fn is_finished(&self) -> bool {
+        self.run.status() == Status::Finished && self.unsent == 0
+    }
+
     /// How it stands, for operators.
     pub(super) fn describe(&self) -> Value {
         let name = |role: Role| self.vocabulary().role_name(role);

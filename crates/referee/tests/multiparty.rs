@@ -1,0 +1,209 @@
+//! Multiparty guards from end to end: three monitors, and the three components of `examples/auth3`, each a process
+//! of its own, on RelaMon's wire.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test may panic")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Long enough for anything that will happen at all.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Everyone must know by then, on a machine that may be busy.
+const SOON: f64 = 2.0;
+const ROLES: [(&str, &str); 3] = [("s", "server"), ("c", "client"), ("a", "authorizer")];
+
+struct Processes(Vec<(String, Child)>);
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for (_, child) in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How a network of three ended.
+struct Ended {
+    /// The exit status of each monitor.
+    monitors: BTreeMap<&'static str, i32>,
+    /// What each component said.
+    events: BTreeMap<&'static str, Vec<Value>>,
+    /// What each monitor logged.
+    logs: BTreeMap<&'static str, String>,
+}
+
+impl Ended {
+    fn event(&self, role: &str, event: &str) -> Option<&Value> {
+        self.events[role].iter().find(|said| said["event"] == event)
+    }
+}
+
+struct Setup<'a> {
+    loops: usize,
+    /// Who does what wrong.
+    fault: Option<(&'a str, &'a str)>,
+    /// All monitors in one process.
+    gateway: bool,
+    options: &'a [&'a str],
+}
+
+impl Setup<'_> {
+    fn run(&self) -> Option<Ended> {
+        if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
+            eprintln!("skipped: there is no python3 for the components of examples/auth3");
+            return None;
+        }
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/auth3");
+        let sockets: Vec<TcpListener> = (0..6).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let ports: Vec<u16> = sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
+        drop(sockets);
+        let folder = Folder::new();
+        let mut files = Vec::new();
+        for (index, (role, name)) in ROLES.iter().enumerate() {
+            let text = fs::read_to_string(examples.join(name).with_extension("json")).unwrap();
+            let mut file: Value = serde_json::from_str(&text).unwrap();
+            file["monitorPort"] = ports[index].into();
+            for (other, (peer, _)) in ROLES.iter().enumerate() {
+                let port = if peer == role { ports[index + 3] } else { ports[other] };
+                file["participants"][peer] = format!("http://127.0.0.1:{port}").into();
+            }
+            let path = folder.0.join(name).with_extension("json");
+            fs::write(&path, file.to_string()).unwrap();
+            files.push(path);
+        }
+        let mut processes = Processes(Vec::new());
+        let groups: Vec<&[PathBuf]> = if self.gateway { vec![&files] } else { files.chunks(1).collect() };
+        for (group, (role, _)) in groups.into_iter().zip(ROLES) {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
+            command.arg("guard").args(self.options);
+            group.iter().for_each(|file| drop(command.arg("--relamon").arg(file)));
+            let child = command.stderr(Stdio::piped()).spawn().unwrap();
+            processes.0.push((format!("monitor {role}"), child));
+        }
+        for (index, (role, name)) in ROLES.iter().enumerate() {
+            let mut command = Command::new("python3");
+            command.arg(examples.join(name).with_extension("py"));
+            command.args(["--port", &ports[index + 3].to_string(), "--monitor", &ports[index].to_string()]);
+            command.args(["--loops", &self.loops.to_string()]).env("PYTHONDONTWRITEBYTECODE", "1");
+            if let Some((_, fault)) = self.fault.filter(|(who, _)| who == role) {
+                command.args(["--fault", fault]);
+            }
+            processes.0.push((format!("component {role}"), command.stdout(Stdio::piped()).spawn().unwrap()));
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let mut ended = Ended { monitors: BTreeMap::new(), events: BTreeMap::new(), logs: BTreeMap::new() };
+        let (monitors, components): (Vec<_>, Vec<_>) =
+            processes.0.iter_mut().partition(|(name, _)| name.starts_with("monitor"));
+        for ((name, child), (role, _)) in monitors.into_iter().zip(ROLES) {
+            let status = loop {
+                if let Some(status) = child.try_wait().unwrap() {
+                    break status;
+                }
+                assert!(Instant::now() < deadline, "{:?}: {name} does not end", self.fault);
+                std::thread::sleep(Duration::from_millis(10));
+            };
+            let mut log = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+            ended.monitors.insert(role, status.code().unwrap());
+            ended.logs.insert(role, log);
+        }
+        for ((_, child), (role, _)) in components.into_iter().zip(ROLES) {
+            // A component that misbehaves may never end.
+            std::thread::sleep(Duration::from_millis(20));
+            let _ = child.kill();
+            let mut text = String::new();
+            child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+            let events = text.lines().map(|line| serde_json::from_str(line).expect(line));
+            ended.events.insert(role, events.collect());
+        }
+        Some(ended)
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("referee-multiparty-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const NO_FAULT: Setup<'static> = Setup { loops: 300, fault: None, gateway: false, options: &[] };
+
+#[test]
+fn correct_components_raise_no_alarm() {
+    for setup in [NO_FAULT, Setup { gateway: true, loops: 50, ..NO_FAULT }] {
+        let Some(ended) = setup.run() else { return };
+        for (role, status) in &ended.monitors {
+            assert_eq!(*status, 0, "{role}: {}", ended.logs[role]);
+        }
+        for (role, _) in ROLES {
+            assert!(ended.event(role, "over").is_some(), "{role}: {:?} {:?}", ended.events, ended.logs);
+            assert!(ended.event(role, "violation").is_none());
+        }
+    }
+}
+
+/// Who does what, and what everyone must then know: of what kind it is, whoever did it being to blame.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("s", "wrong-label:2", "label"),
+    ("c", "wrong-label:1", "label"),
+    ("a", "prototype-label:2", "label"),
+    ("c", "wrong-type:2", "type"),
+    ("s", "out-of-turn:1", "order"),
+    ("s", "no-label:0", "malformed"),
+    ("c", "malformed:2", "malformed"),
+    ("a", "no-envelope:1", "malformed"),
+    ("a", "deep:1", "malformed"),
+    ("c", "huge:1", "malformed"),
+    ("s", "unknown-sender:1", "malformed"),
+    ("c", "unknown-receiver:1", ""),
+    ("s", "end:2", "premature-end"),
+    ("c", "end:0", "premature-end"),
+    ("a", "end:2", "premature-end"),
+    ("s", "fail:2", "premature-end"),
+];
+
+#[test]
+fn everyone_learns_who_broke_the_protocol() {
+    for (culprit, fault, kind) in FAULTS {
+        let Some(ended) = Setup { fault: Some((culprit, fault)), ..NO_FAULT }.run() else { return };
+        let began = ended.event(culprit, "fault").expect("the fault happened")["time"].as_f64().unwrap();
+        let mut slowest: f64 = 0.0;
+        for (role, _) in ROLES {
+            assert_eq!(ended.monitors[role], 1, "{culprit} {fault}, {role}: {}", ended.logs[role]);
+            if role == *culprit && fault.starts_with("end") {
+                continue;
+            }
+            let said = ended.event(role, "violation");
+            let said =
+                said.unwrap_or_else(|| panic!("{culprit} {fault}: {role} was not told; {:?}", ended.logs));
+            assert_eq!(said["notice"]["blame"], serde_json::json!([culprit]), "{fault}: {said}");
+            if !kind.is_empty() {
+                assert_eq!(said["notice"]["kind"], *kind, "{fault}: {said}");
+            }
+            slowest = slowest.max(said["time"].as_f64().unwrap() - began);
+        }
+        println!("{culprit} {fault}: everyone knew after {:.0} ms", slowest * 1000.0);
+        assert!(slowest < SOON, "{culprit} {fault}: {slowest} s");
+    }
+}
