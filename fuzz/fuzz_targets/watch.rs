@@ -57,8 +57,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if flag(5) {
         options.shape.payload = Pointer::parse("").expect("a pointer");
     }
-    // With both, lines that are too long are told of at once or in their turn: `docs/limits.md`.
-    if flag(6) && !flag(3) {
+    if flag(6) {
         options.max_line = 64;
     }
     let whole = run(monitor, log, options.clone());

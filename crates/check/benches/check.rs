@@ -24,6 +24,10 @@ mod spin;
 
 use report::Table;
 
+/// As in the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Each part makes one table.
 type Part = (&'static str, fn() -> Table);
 

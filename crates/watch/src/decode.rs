@@ -197,10 +197,11 @@ fn rows(plan: &Plan, columns: &csv::Columns, text: &str, body: usize, decoded: &
         at += length;
         let line = decoded.lines;
         decoded.lines += 1;
-        if row.trim().is_empty() {
+        let too_long = row.len() > plan.options.max_line;
+        if row.trim().is_empty() && !too_long {
             continue;
         }
-        let found = if row.len() > plan.options.max_line {
+        let found = if too_long {
             Err(plan.too_long())
         } else if row.as_bytes().first() == Some(&NOT_UTF8) {
             Err("not UTF-8".to_owned())

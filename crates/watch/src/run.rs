@@ -102,8 +102,8 @@ pub(crate) fn work<J: Job>(
     let lines = match options.reorder {
         None => Lines::AsRead(Box::new(feed)),
         Some(window) => {
-            let (sources, size) = (files.len(), options.chunk);
-            Lines::ByTime(Box::new(Reorder::new(feed, Tree::new(&options.shape), window, sources, size)))
+            let tree = Tree::new(&options.shape);
+            Lines::ByTime(Box::new(Reorder::new(feed, tree, window, files.len(), options)))
         }
     };
     let work = Work {

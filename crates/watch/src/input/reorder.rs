@@ -2,7 +2,7 @@
 //!
 //! A line is held back until a line has been read whose time is later by more than the window; then it goes
 //! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
-//! at once and is counted. A line without a time has that of the latest line before it.
+//! at once and is counted. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,6 +16,7 @@ use super::{Chunk, time};
 use crate::decode::csv::Columns;
 use crate::decode::fields::{Scanner, scalar};
 use crate::error::WatchError;
+use crate::options::Options;
 use crate::shape::{Part, Tree};
 
 /// Lines in order of time.
@@ -32,6 +33,7 @@ pub(crate) struct Reorder {
     /// The number of the next line of each source.
     lines: Vec<u64>,
     size: usize,
+    max_line: usize,
     ended: bool,
     /// Lines that came too late to be put in order.
     pub(crate) late: u64,
@@ -44,6 +46,7 @@ struct Held {
     order: u64,
     source: usize,
     number: u64,
+    /// With its line end; empty if it is too long.
     text: Box<[u8]>,
     columns: ByAddress,
 }
@@ -79,7 +82,7 @@ impl Held {
 }
 
 impl Reorder {
-    pub(crate) fn new(feed: Feed, tree: Tree, window: Duration, sources: usize, size: usize) -> Self {
+    pub(crate) fn new(feed: Feed, tree: Tree, window: Duration, sources: usize, options: &Options) -> Self {
         Self {
             feed,
             tree,
@@ -90,7 +93,8 @@ impl Reorder {
             ready: VecDeque::new(),
             taken: 0,
             lines: vec![0; sources],
-            size,
+            size: options.chunk,
+            max_line: options.max_line,
             ended: false,
             late: 0,
         }
@@ -114,10 +118,7 @@ impl Reorder {
                     self.ended = true;
                     self.ready_before(i64::MAX);
                 }
-                Some(mut chunk) if chunk.oversize => {
-                    chunk.numbers = Some(vec![self.number(chunk.source)]);
-                    return Ok(Some(chunk));
-                }
+                Some(chunk) if chunk.oversize => self.hold_line(&chunk, None, Box::default()),
                 Some(chunk) => {
                     self.hold(&chunk);
                     buffer = chunk.text;
@@ -143,28 +144,35 @@ impl Reorder {
             let end = first(rest, chunk.columns.is_some());
             let line = rest.get(..end).unwrap_or_default();
             at += end;
-            let number = self.number(chunk.source);
+            if line.strip_suffix(b"\n").unwrap_or(line).len() > self.max_line {
+                self.hold_line(chunk, None, Box::default());
+                continue;
+            }
             let time = match &chunk.columns {
                 Some(columns) => columns.time(line),
                 None => json_time(&mut scanner, line),
             };
-            let time = time.unwrap_or(self.newest);
-            self.newest = self.newest.max(time);
-            if time < self.released {
-                self.late += 1;
-            }
             let mut text = line.to_vec();
             if text.last() != Some(&b'\n') {
                 text.push(b'\n');
             }
-            let columns = ByAddress(chunk.columns.clone());
-            let (order, source) = (self.taken, chunk.source);
-            self.held.push(Reverse(Held { time, order, source, number, text: text.into(), columns }));
-            self.taken += 1;
-            // Strictly before: a line exactly one window late is still in time. Decided after every line, so
-            // that it does not matter how the input was cut.
-            self.ready_before(self.newest.saturating_sub(self.window));
+            self.hold_line(chunk, time, text.into());
         }
+    }
+
+    fn hold_line(&mut self, chunk: &Chunk, time: Option<i64>, text: Box<[u8]>) {
+        let (number, source, order) = (self.number(chunk.source), chunk.source, self.taken);
+        let time = time.unwrap_or(self.newest);
+        self.newest = self.newest.max(time);
+        if time < self.released {
+            self.late += 1;
+        }
+        let columns = ByAddress(chunk.columns.clone());
+        self.held.push(Reverse(Held { time, order, source, number, text, columns }));
+        self.taken += 1;
+        // Strictly before: a line exactly one window late is still in time. Decided after every line, so that it
+        // does not matter how the input was cut.
+        self.ready_before(self.newest.saturating_sub(self.window));
     }
 
     fn ready_before(&mut self, due: i64) {
@@ -182,10 +190,11 @@ impl Reorder {
         text.clear();
         text.extend_from_slice(&first.text);
         let mut numbers = vec![first.number];
-        let mut open = first.is_open();
+        let oversize = first.text.is_empty();
+        let mut open = oversize || first.is_open();
         while !open
             && text.len() < self.size
-            && self.ready.front().is_some_and(|line| line.source == first.source)
+            && self.ready.front().is_some_and(|line| line.source == first.source && !line.text.is_empty())
         {
             let Some(line) = self.ready.pop_front() else { break };
             text.extend_from_slice(&line.text);
@@ -193,7 +202,7 @@ impl Reorder {
             open = line.is_open();
         }
         let (source, columns) = (first.source, first.columns.0);
-        Some(Chunk { source, text, columns, numbers: Some(numbers), ..Chunk::default() })
+        Some(Chunk { source, text, columns, oversize, numbers: Some(numbers), ..Chunk::default() })
     }
 }
 

@@ -170,6 +170,28 @@ fn reordering_sorts_within_its_window() {
     assert!(told.iter().any(|line| line.starts_with("log:4 ")), "{told:?}");
 }
 
+#[test]
+fn where_a_long_line_is_told_of_does_not_depend_on_how_the_input_is_cut() {
+    let monitor = monitor("protocol P(role a, role b) { One() from a to b; Two() from b to a; }", "a");
+    let long = "x".repeat(100);
+    let log = format!(
+        r#"{{"from":"a","label":"Wrong","time":1}}
+{{"from":"b","label":"Two","time":1,"more":"{long}"}}
+nonsense
+{{"from":"b","label":"Wrong","time":9}}
+"#
+    );
+    let reorder = Some(Duration::from_secs(5));
+    let options = |chunk| Options { reorder, chunk, max_line: 64, ..Options::default() };
+    let (expected, _) = text(&monitor, &log, options(1 << 16));
+    let place = |start: &str| expected.iter().position(|line| line.starts_with(start));
+    assert!(place("log:1 ") < place("log:2 malformed: longer than 64"), "{expected:?}");
+    assert!(place("log:2 ") < place("log:3 malformed"), "{expected:?}");
+    for chunk in 1..=log.len() {
+        assert_eq!(text(&monitor, &log, options(chunk)).0, expected, "cut into pieces of {chunk}");
+    }
+}
+
 struct Stopping {
     told: Told,
     stop: Arc<AtomicBool>,
