@@ -423,3 +423,6 @@ fn whole(queue: &mut VecDeque<Envelope>, fields: impl FnOnce(&Envelope) -> Optio
     }
     Some(parcel)
 }
+
+#[cfg(test)]
+mod tests;

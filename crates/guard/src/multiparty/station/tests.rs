@@ -1,0 +1,202 @@
+//! Stations joined in one process: what one is ordered to post, the other takes.
+
+use std::collections::VecDeque;
+
+use hyper::body::Bytes;
+use referee_monitor::multiparty::{Breach, Dependencies};
+use referee_monitor::{Kind, Policy};
+use serde_json::{Value, json};
+
+use super::super::member::{Choices, read_relamon};
+use super::{Envelope, Order, Station};
+
+/// The stations of all roles; what each component was given; violations, by who found them.
+struct Wired {
+    stations: Vec<(String, Station)>,
+    given: Vec<VecDeque<Bytes>>,
+    violations: Vec<(String, Vec<String>, Breach)>,
+}
+
+impl Wired {
+    fn new(roles: &[&str], global: &Value, dependencies: Dependencies) -> Self {
+        let choices = Choices { policy: Policy::Halt, dependencies };
+        let places: serde_json::Map<String, Value> =
+            roles.iter().map(|role| ((*role).to_owned(), "http://localhost:1".into())).collect();
+        let station = |role: &&str| {
+            let file = json!({ "implementingParty": role, "monitorPort": 1, "participants": places,
+                               "globalType": global });
+            let mut station = read_relamon(&file.to_string(), choices).unwrap().station;
+            assert!(station.start().is_empty());
+            ((*role).to_owned(), station)
+        };
+        let stations = roles.iter().map(station).collect();
+        Self { stations, given: roles.iter().map(|_| VecDeque::new()).collect(), violations: Vec::new() }
+    }
+
+    fn at(&self, role: &str) -> usize {
+        self.stations.iter().position(|(name, _)| name == role).unwrap()
+    }
+
+    /// The component of `role` posts `body`, and everything that follows happens.
+    fn post(&mut self, role: &str, body: &str) {
+        let envelope = Envelope::read(Bytes::copy_from_slice(body.as_bytes())).unwrap();
+        let at = self.at(role);
+        let orders = self.stations[at].1.take(envelope);
+        self.perform(at, orders);
+    }
+
+    fn send(&mut self, from: &str, to: &str, payload: &Value) {
+        self.post(from, &json!({ "sender": from, "receiver": to, "payload": payload }).to_string());
+    }
+
+    fn perform(&mut self, at: usize, orders: Vec<Order>) {
+        let mut open: VecDeque<(usize, Order)> = orders.into_iter().map(|order| (at, order)).collect();
+        while let Some((at, order)) = open.pop_front() {
+            let name = |role| self.stations[at].1.vocabulary().role_name(role).to_owned();
+            let (next, made) = match order {
+                Order::Component(body) => {
+                    self.given[at].push_back(body);
+                    (at, self.stations[at].1.delivered())
+                }
+                Order::Monitor(to, body) => {
+                    let to = self.at(&name(to));
+                    self.stations[at].1.sent();
+                    (to, self.stations[to].1.take(Envelope::read(body).unwrap()))
+                }
+                Order::Violated(notice) => {
+                    let blamed = notice.blamed.iter().map(|role| name(*role)).collect();
+                    self.violations.push((self.stations[at].0.clone(), blamed, notice.breach));
+                    (at, Vec::new())
+                }
+                Order::Told(_) | Order::Finished => (at, Vec::new()),
+            };
+            open.extend(made.into_iter().map(|order| (next, order)));
+        }
+    }
+
+    fn given(&mut self, role: &str) -> Vec<Value> {
+        let at = self.at(role);
+        self.given[at]
+            .drain(..)
+            .map(|body| serde_json::from_slice::<Value>(&body).unwrap()["payload"].clone())
+            .collect()
+    }
+}
+
+fn exchange(from: &str, to: &str, branches: Value) -> Value {
+    json!({ "type": "EXCHANGE", "sender": from, "receiver": to, "branches": branches })
+}
+
+fn branch(value: &str, next: Value) -> Value {
+    json!({ "valueType": value, "protocolContinuation": next })
+}
+
+/// The weather protocol: `w` is told, or not, what goes on between `c` and `d`.
+fn weather() -> Value {
+    let again = json!({ "type": "RECURSIVE_CALL", "recursionVariable": "X" });
+    let temperature = exchange("w", "c", json!({ "temperature": branch("real", again.clone()) }));
+    let place = exchange("c", "w", json!({ "place": branch("str", temperature) }));
+    let answer =
+        exchange("d", "c", json!({ "place": branch("str", place), "unknown": branch("unit", again) }));
+    let end = json!({ "type": "END" });
+    let city = exchange("c", "d", json!({ "city": branch("str", answer), "quit": branch("unit", end) }));
+    let body =
+        json!({ "type": "RECURSIVE_DEFINITION", "recursionVariable": "X", "protocolContinuation": city });
+    exchange("c", "w", json!({ "key": branch("str", body) }))
+}
+
+/// A service that knows nothing of monitors gets its own messages and nothing else.
+#[test]
+fn dependencies_are_hidden_from_those_who_know_nothing_of_them() {
+    for (dependencies, told) in [(Dependencies::Hide, false), (Dependencies::Deliver, true)] {
+        let mut wired = Wired::new(&["c", "d", "w"], &weather(), dependencies);
+        for payload in ["key", "opensesame"] {
+            wired.send("c", "w", &payload.into());
+        }
+        for known in [false, true] {
+            wired.send("c", "d", &"city".into());
+            wired.send("c", "d", &"Groningen".into());
+            if known {
+                for (from, to, text) in
+                    [("d", "c", "place"), ("d", "c", "53,6"), ("c", "w", "place"), ("c", "w", "53,6")]
+                {
+                    wired.send(from, to, &text.into());
+                }
+                wired.send("w", "c", &"temperature".into());
+                wired.send("w", "c", &json!(17.5));
+            } else {
+                wired.send("d", "c", &"unknown".into());
+            }
+        }
+        wired.send("c", "d", &"quit".into());
+        assert!(wired.violations.is_empty(), "{:?}", wired.violations);
+        let expected = if told {
+            json!(["key", "opensesame", "city", "unknown", "city", "place", "place", "53,6", "quit"])
+        } else {
+            json!(["key", "opensesame", "place", "53,6"])
+        };
+        assert_eq!(Value::Array(wired.given("w")), expected);
+        assert_eq!(Value::Array(wired.given("c")), json!(["unknown", "place", "53,6", "temperature", 17.5]));
+        assert!(wired.stations.iter().all(|(_, station)| station.is_over()));
+    }
+}
+
+fn one(value: &str) -> Wired {
+    let global = exchange("a", "b", json!({ "m": branch(value, json!({ "type": "END" })) }));
+    Wired::new(&["a", "b"], &global, Dependencies::DeliverOnce)
+}
+
+/// What goes on is what came: other keys, their order, blanks, and integers of any size.
+#[test]
+fn bodies_go_on_byte_for_byte() {
+    for (ty, value) in [
+        ("int", "9007199254740993"),
+        ("int", "123456789012345678901234567890"),
+        ("int", "1.0"),
+        ("real", "2"),
+        ("real", "1e-3"),
+        ("str", r#""\u00e9""#),
+        ("bool", "true"),
+        ("Anything", r#"{"a":[1,null]}"#),
+    ] {
+        let mut wired = one(ty);
+        let label = r#"{ "extra": [1,  2], "sender":"a","receiver":"b","payload":"m" }"#;
+        let value = format!(r#"{{"payload":{value} ,"receiver":"b","sender":"a","more":null}}"#);
+        wired.post("a", label);
+        assert!(wired.given[1].is_empty(), "half a message");
+        wired.post("a", &value);
+        assert!(wired.violations.is_empty(), "{ty} {value}: {:?}", wired.violations);
+        assert_eq!(wired.given[1], [label, &value]);
+    }
+}
+
+#[test]
+fn values_of_other_types_are_not_passed_on() {
+    for (ty, value) in [
+        ("int", json!(1.5)),
+        ("int", json!("1")),
+        ("real", json!("1")),
+        ("str", json!(1)),
+        ("bool", json!(0)),
+    ] {
+        let mut wired = one(ty);
+        wired.send("a", "b", &"m".into());
+        wired.send("a", "b", &value);
+        assert_eq!(wired.violations, [("a".to_owned(), vec!["a".to_owned()], Breach::Kind(Kind::Type))]);
+        assert!(wired.given[1].is_empty());
+    }
+}
+
+/// A label that names a value in one place and none in another is read as its place says.
+#[test]
+fn a_value_is_expected_where_the_protocol_has_one() {
+    let inner = exchange("a", "b", json!({ "m": branch("str", json!({ "type": "END" })) }));
+    let global = exchange("a", "b", json!({ "m": branch("unit", inner) }));
+    let mut wired = Wired::new(&["a", "b"], &global, Dependencies::DeliverOnce);
+    for _ in 0..3 {
+        wired.send("a", "b", &"m".into());
+    }
+    assert!(wired.violations.is_empty() && wired.stations.iter().all(|(_, station)| station.is_over()));
+    wired.send("a", "b", &"m".into());
+    assert_eq!(wired.violations, [("a".to_owned(), vec!["a".to_owned()], Breach::Kind(Kind::AfterEnd))]);
+}
