@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc", what: "the documentation builds without warnings", run: doc },
     Step { name: "wasm", what: "the pure crates build for WebAssembly", run: wasm },
     Step { name: "benches", what: "the benchmarks compile", run: benches },
+    Step { name: "peers", what: "guards between real servers and clients", run: peers },
 ];
 
 /// Runs the steps named in `arguments`, or all of them.
@@ -196,6 +197,25 @@ fn benches() -> Result<Outcome> {
         arguments.extend(["--bench", bench]);
     }
     pass(&mut cargo(&arguments))
+}
+
+/// The exit status with which `tests/peers/run` says that nothing could be tested.
+const NOTHING_RAN: i32 = 77;
+
+fn peers() -> Result<Outcome> {
+    let script = |name: &str| workspace::root().join("tests/peers").join(name);
+    if !workspace::succeeds(Command::new("bash").arg("--version")) {
+        return Ok(Outcome::Skipped("there is no bash".to_owned()));
+    }
+    // The test profile shares what the tests have built.
+    workspace::run(&mut cargo(&["build", "--profile", "test", "--package", "referee", "--bin", "referee"]))?;
+    workspace::run(&mut Command::new(script("install")))?;
+    let status = Command::new(script("run")).status()?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Passed),
+        Some(NOTHING_RAN) => Ok(Outcome::Skipped("no peers: see `tests/peers/install`".to_owned())),
+        _ => bail!("`tests/peers/run` failed ({status})"),
+    }
 }
 
 #[cfg(test)]

@@ -203,6 +203,8 @@ impl Case {
             let unknown = plan.spans && sender == Sender::Client && !self.borrowed.is_active();
             let reading = if unknown || self.session.is_tainted() {
                 Some(Reading::anything())
+            } else if !early && !plan.ahead.is_turn(&self.session, side) {
+                Some(plan.readings.out_of_turn(sender))
             } else {
                 let position = plan.ahead.position(&self.session, &self.lead, side);
                 position.and_then(|position| plan.readings.at(sender, position))
@@ -210,7 +212,7 @@ impl Case {
             let reading = match reading {
                 Some(reading) => reading,
                 None if early => return self.hold(sender),
-                None => Reading::anything(),
+                None => plan.readings.out_of_turn(sender),
             };
             let mut fields = Fields::new();
             let step = plan.codec.decode(&mut self.connection, sender, unread, reading, scratch, &mut fields);
@@ -367,9 +369,10 @@ impl Case {
         if !self.inspecting || spans || self.session.is_halted() || self.flows[sender.index()].ended {
             return Ok(());
         }
-        let within = self.flows[sender.index()].within;
+        // A body that goes on until the end has come to it, unless something of it is still to be passed on.
+        let unsent = self.flows[sender.index()].body > 0;
         let broken = plan.codec.end(&mut self.connection, sender, unread).err();
-        let cut = broken.is_some() || within;
+        let cut = broken.is_some() || unsent;
         if !cut {
             let is_turn = plan.ahead.is_turn(&self.session, side);
             if !is_turn && !self.lead.is_empty() {

@@ -50,6 +50,8 @@ pub struct Readings {
     bits: Vec<u64>,
     /// For each position, the client's and the server's; none where the states of a position differ.
     modes: Vec<[Option<Mode>; 2]>,
+    /// The client's and the server's messages that are no part of the protocol.
+    asides: [Vec<u64>; 2],
 }
 
 impl Readings {
@@ -60,8 +62,13 @@ impl Readings {
     pub fn new(codec: &Codec, monitor: &Monitor, ahead: &Ahead) -> Result<Self, Vec<TableError>> {
         let words = codec.messages().len().div_ceil(64).max(1);
         let (machine, vocabulary) = (monitor.machine(), monitor.vocabulary());
+        let asides = Sender::BOTH.map(|sender| {
+            let mut bits = vec![0; words];
+            codec.asides(sender).for_each(|id| set(&mut bits, id.index()));
+            bits
+        });
         let mut readings =
-            Self { words, bits: vec![0; ahead.positions().len() * 2 * words], modes: Vec::new() };
+            Self { words, bits: vec![0; ahead.positions().len() * 2 * words], modes: Vec::new(), asides };
         let mut errors: Vec<TableError> = Vec::new();
         for (position, states) in ahead.positions().iter().enumerate() {
             let mut modes = [None, None];
@@ -87,10 +94,7 @@ impl Readings {
                 }
                 // What the monitor is not asked about may come anywhere.
                 for id in common.into_iter().flatten().chain(codec.asides(sender)) {
-                    let word = (position * 2 + sender.index()) * words + id.index() / 64;
-                    if let Some(word) = readings.bits.get_mut(word) {
-                        *word |= 1 << (id.index() % 64);
-                    }
+                    set(&mut readings.bits, (position * 2 + sender.index()) * words * 64 + id.index());
                 }
                 if let Some(slot) = modes.get_mut(sender.index()) {
                     *slot = mode.flatten();
@@ -108,6 +112,13 @@ impl Readings {
         self.get(sender, position.index())
     }
 
+    /// How to read a message of `sender` where it must not speak: as one that may come anywhere, if it can be one.
+    #[must_use]
+    pub fn out_of_turn(&self, sender: Sender) -> Reading<'_> {
+        let possible = self.asides.get(sender.index()).map_or(&[][..], |bits| bits);
+        Reading { possible, mode: Mode::Usual }
+    }
+
     /// How to read `sender`'s next message before anything has happened.
     #[must_use]
     pub fn start(&self, sender: Sender) -> Reading<'_> {
@@ -119,5 +130,11 @@ impl Readings {
         let mode = (*self.modes.get(position)?.get(sender.index())?)?;
         let start = (position * 2 + sender.index()) * self.words;
         Some(Reading { possible: self.bits.get(start..start + self.words)?, mode })
+    }
+}
+
+fn set(bits: &mut [u64], index: usize) {
+    if let Some(word) = bits.get_mut(index / 64) {
+        *word |= 1 << (index % 64);
     }
 }
