@@ -214,3 +214,38 @@ fn everyone_learns_who_broke_the_protocol() {
         assert!(slowest < SOON, "{culprit} {fault}: {slowest} s");
     }
 }
+
+#[test]
+fn what_cannot_be_monitored_is_said() {
+    let folder = Folder::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/auth3");
+    let text = fs::read_to_string(examples.join("client.json")).unwrap();
+    let check = |file: &Value| {
+        let path = folder.0.join("file.json");
+        fs::write(&path, file.to_string()).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
+        let output = command.args(["guard", "--check-config", "--relamon"]).arg(&path).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+    };
+    let good: Value = serde_json::from_str(&text).unwrap();
+    let (status, said) = check(&good);
+    assert!(status == 0 && said.contains("the monitor of c listens on [::]:8102"), "{said}");
+    let wrongs: [(&str, Value, &str); 5] = [
+        ("implementingParty", "nobody".into(), "nobody"),
+        ("monitorPort", 65_536.into(), "monitorPort"),
+        ("participants", serde_json::json!({ "c": "http://here:1", "a": "http://here:2" }), "where `s` is"),
+        (
+            "participants",
+            serde_json::json!({ "c": "ftp://x", "a": "http://x", "s": "http://x" }),
+            "http://HOST:PORT",
+        ),
+        ("globalType", serde_json::json!({ "type": "EXCHANGE" }), "RF07"),
+    ];
+    for (key, value, expected) in wrongs {
+        let mut file = good.clone();
+        file[key] = value;
+        let (status, said) = check(&file);
+        assert!(status == 2 && said.contains(expected), "{key}: {status} {said}");
+    }
+}

@@ -266,10 +266,8 @@ impl Shared {
                 let station = lock(&self.station);
                 (station.is_over(), station.is_finished(), station.waits_for())
             };
-            if finished {
-                return Ending::Over;
-            }
-            match (over, over_since) {
+            // Also when the component has ended: others may still be asking whether everyone is there.
+            match (over || finished, over_since) {
                 (false, _) => over_since = None,
                 (true, None) => over_since = Some(Instant::now()),
                 (true, Some(since)) if since.elapsed() >= LINGERING => return Ending::Over,

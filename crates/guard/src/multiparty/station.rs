@@ -210,8 +210,11 @@ impl Station {
         orders
     }
 
-    /// Whose message or dependency it waits for.
+    /// Whose message or dependency it waits for; before the start, somebody who has begun already.
     pub(super) fn waits_for(&self) -> Option<Role> {
+        if !self.started {
+            return self.vocabulary().roles().find(|role| !self.monitors[role.index()].is_empty());
+        }
         let peer = match self.turn() {
             Turn::Receive { from, .. } | Turn::Learn { from, .. } => *from,
             Turn::End | Turn::Send(_) => return None,
