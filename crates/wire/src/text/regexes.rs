@@ -30,7 +30,7 @@ struct Group {
 
 /// The fields of `fields` that the named groups of `expression` give values.
 pub(crate) fn groups(expression: &str, fields: &[Field]) -> Result<Vec<usize>, String> {
-    let regex = Regex::new(expression).map_err(|error| plain(&error))?;
+    let regex = builder(false).build(expression).map_err(|error| plain(&error))?;
     let names = regex.group_info().all_names().filter_map(|(_, _, name)| name);
     names
         .map(|name| {
@@ -42,6 +42,16 @@ pub(crate) fn groups(expression: &str, fields: &[Field]) -> Result<Vec<usize>, S
             }
         })
         .collect()
+}
+
+/// How expressions are read. Lines may be of any bytes, so `.` stands for any of them and `\w` for ASCII: a peer that
+/// writes in another encoding is not to blame for that.
+fn builder(ignore_case: bool) -> regex_automata::meta::Builder {
+    let syntax = syntax::Config::new().case_insensitive(ignore_case).unicode(false).utf8(false);
+    let config = Regex::config().utf8_empty(false).nfa_size_limit(Some(16 << 20));
+    let mut builder = Regex::builder();
+    builder.configure(config).syntax(syntax);
+    builder
 }
 
 /// What the regex library says, in one line.
@@ -61,14 +71,8 @@ impl Regexes {
         if expressions.is_empty() {
             return None;
         }
-        // Lines may be of any bytes; `.` is for them, too.
-        let syntax = syntax::Config::new().case_insensitive(ignore_case).utf8(false);
         let texts: Vec<String> = expressions.iter().map(|(_, _, text)| format!("(?:{text})$")).collect();
-        let built = Regex::builder()
-            .configure(Regex::config().utf8_empty(false).nfa_size_limit(Some(16 << 20)))
-            .syntax(syntax)
-            .build_many(&texts);
-        let regex = match built {
+        let regex = match builder(ignore_case).build_many(&texts) {
             Ok(regex) => regex,
             Err(error) => {
                 let first = expressions.first().map_or("", |(_, known, _)| &*known.name);

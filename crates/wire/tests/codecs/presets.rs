@@ -137,6 +137,21 @@ fn wrong_mail_is_blamed() {
 }
 
 #[test]
+fn nobody_is_blamed_for_an_encoding() {
+    let proxy = preset("smtp");
+    let talk: [(Sender, &[u8]); 4] = [
+        (Server, b"220 mx\r\n"),
+        (Client, b"EHLO me\r\n"),
+        (Server, b"550 n\xe3o\r\n"),
+        (Client, b"NOOP \xff\r\n"),
+    ];
+    assert_eq!(
+        labels(&proxy.converse(&talk)),
+        ["Server: Ready", "Client: Hello", "Server: No", "Client: Info"]
+    );
+}
+
+#[test]
 fn redis() {
     let proxy = preset("redis");
     let said = proxy.converse(&[
