@@ -90,6 +90,13 @@ impl Frames {
                 frames.add(id, known, entry, errors);
             }
         }
+        // The most exact first: the one with the most constants.
+        let shapes = &frames.shapes;
+        let constants = |id: &MessageId| shapes.get(id.index()).map_or(0, |shape| shape.layout.constants());
+        let tagged = frames.tags.iter_mut().flat_map(HashMap::values_mut);
+        for candidates in tagged.chain(&mut frames.untagged_messages) {
+            candidates.sort_by_key(|id| std::cmp::Reverse(constants(id)));
+        }
         for known in &signature.messages {
             if !table.messages.iter().any(|(name, _)| **name == *known.name) {
                 let message = format!("no tag for the protocol's message `{}`", known.name);

@@ -58,6 +58,11 @@ impl Layout {
         Ok(Self { items: parsed.into(), little })
     }
 
+    /// How many values must be what they are for a frame to be this message.
+    pub(crate) fn constants(&self) -> usize {
+        self.items.iter().filter(|item| item.constant.is_some()).count()
+    }
+
     pub(crate) fn fills(&self, field: usize) -> bool {
         self.items.iter().any(|item| item.field == Some(field))
     }

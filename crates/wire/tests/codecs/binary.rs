@@ -94,6 +94,22 @@ fn wrong_frames() {
 }
 
 #[test]
+fn the_most_exact_of_several_frames_with_one_tag() {
+    let protocol = "protocol P(role client, role server) { rec X { choice at client {
+        Any() from client to server; continue X; } or { Exact() from client to server; continue X; } } }";
+    let table = r#"
+kind = "frames"
+tag = { at = 0, bytes = 1 }
+length = { at = 1, bytes = 1, counts-from = 0 }
+[messages]
+Any = "E"
+Exact = { pattern = "E", layout = ["_: u8 = 7"] }
+"#;
+    let said = Proxy::new(protocol, table).converse(&[(Client, b"E\x03\x07E\x03\x08")]);
+    assert_eq!(said, ["Client: Exact", "Client: Any"]);
+}
+
+#[test]
 fn mistakes_in_a_table_of_frames() {
     let told = |from: &str, to: &str| compile(PROTOCOL, &TABLE.replace(from, to)).unwrap_err()[0].to_string();
     assert_eq!(

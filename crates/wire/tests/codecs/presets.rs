@@ -147,7 +147,7 @@ fn nobody_is_blamed_for_an_encoding() {
     ];
     assert_eq!(
         labels(&proxy.converse(&talk)),
-        ["Server: Ready", "Client: Hello", "Server: No", "Client: Info"]
+        ["Server: Greeting", "Client: Hello", "Server: No", "Client: Info"]
     );
 }
 
