@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test may say no")]
 
+mod ahead;
 mod assertions;
 mod blame;
 mod calculus;
