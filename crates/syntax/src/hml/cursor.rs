@@ -16,6 +16,9 @@ use crate::tokens::{LexError, flat_comment};
 /// How deep formulas, patterns and guards may be nested.
 pub(super) const MAX_NESTING: usize = 128;
 
+/// So many characters that belong to no token are told of; more would say nothing new.
+const MAX_STRAY: usize = 10;
+
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
 #[logos(error = LexError)]
@@ -100,6 +103,8 @@ pub(super) struct Cursor<'a> {
     /// Where the last token taken ended.
     pub(super) previous: Span,
     nesting: usize,
+    /// How many characters belonged to no token.
+    stray: usize,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -111,6 +116,7 @@ impl<'a> Cursor<'a> {
             span: Span::at(0),
             previous: Span::at(0),
             nesting: 0,
+            stray: 0,
             diagnostics: Vec::new(),
         };
         cursor.seek(0);
@@ -149,6 +155,10 @@ impl<'a> Cursor<'a> {
             }
             _ if matches!(first, '"' | '\'') => rf0003_unterminated_string::unterminated_string(span),
             _ => {
+                self.stray += 1;
+                if self.stray > MAX_STRAY {
+                    return;
+                }
                 let span = Span::new(start, start + first.len_utf8());
                 rf0001_unexpected_character::unexpected_character(span, first)
             }
