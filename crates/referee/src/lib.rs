@@ -14,7 +14,8 @@
 //!                or { Quit() from client to server; Sum(total: int) from server to client; } } }";
 //! let analysis = Analysis::of(referee::parse(text, Language::Scr));
 //! let global = &analysis.protocols[0].global;
-//! let machine = global.project(global.vocabulary().find_role("client").ok_or("no such role")?)?;
+//! let client = global.vocabulary().find_role("client").ok_or("no such role")?;
+//! let machine = global.project(client).map_err(|_| "no projection onto the client")?;
 //! let monitor = Monitor::synthesise(&machine, global.vocabulary(), &Registry::new())?;
 //!
 //! let mut session = monitor.session(); // one for each connection: 32 bytes
