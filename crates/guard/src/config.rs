@@ -1,7 +1,7 @@
 //! The configuration as it is written: one TOML file, every value with its place in the text.
 //!
 //! Reading it checks its form only. Whether the protocol exists and the codec fits it is found out when a
-//! [plan](crate::plan) is made of it; problems of both kinds are [`Problem`]s with a span.
+//! plan is made of it; problems of both kinds are [`Problem`]s with a span.
 
 mod address;
 mod expand;

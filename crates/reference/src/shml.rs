@@ -82,7 +82,7 @@ pub enum Formula {
     Tt,
     /// φ ∧ ψ.
     And(Box<Formula>, Box<Formula>),
-    /// [α]φ.
+    /// `[α]φ`.
     Necessity(ActionPattern, Box<Formula>),
     /// max(X, φ).
     Max(String, Box<Formula>),
