@@ -18,6 +18,7 @@ pub mod project;
 pub mod property;
 pub mod relative;
 pub mod session;
+mod unfold;
 pub mod vocabulary;
 
 pub use global::{Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};

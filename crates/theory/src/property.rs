@@ -40,7 +40,7 @@ pub use event::{EventKind, EventView, Key};
 pub use growth::Growth;
 pub use guard::Guard;
 pub use live::LiveSlots;
-pub use pattern::{EventPattern, Pattern};
+pub use pattern::{EventPattern, Pattern, PayloadFields};
 pub use term::{Fields, Items, OwnedTerm, Term};
 pub use verdict::{Judged, Polarity, Rule};
 

@@ -11,6 +11,7 @@ mod global;
 use rustc_hash::FxHashMap;
 
 use crate::machine::{Action, Machine, MachineBuilder, State, Transition};
+use crate::unfold;
 use crate::vocabulary::{Message, Origin, Role, Vocabulary};
 
 /// A node of a [`SessionType`].
@@ -155,28 +156,10 @@ fn unguarded(nodes: &[Session]) -> Vec<SessionError> {
     errors
 }
 
-/// Follows definitions and calls from every node, each chain once. They end because recursion is guarded.
+/// What every node stands for once definitions and calls are followed.
 fn unfolded(nodes: &[Session]) -> Vec<TermId> {
-    let mut unfolded: Vec<Option<TermId>> = vec![None; nodes.len()];
-    let mut chain = Vec::new();
-    for start in 0..nodes.len() {
-        let mut at = start;
-        let end = loop {
-            if let Some(known) = unfolded[at] {
-                break known;
-            }
-            chain.push(at);
-            match &nodes[at] {
-                Session::Rec { body, .. } => at = body.index(),
-                Session::Call { target, .. } => at = target.index(),
-                Session::End | Session::Choice(_) => break TermId(u32::try_from(at).unwrap_or(u32::MAX)),
-            }
-        };
-        for node in chain.drain(..) {
-            unfolded[node] = Some(end);
-        }
-    }
-    unfolded.into_iter().flatten().collect()
+    let ends = unfold::ends(nodes.len(), |at| successor(&nodes[at]).map(TermId::index));
+    ends.into_iter().map(|end| TermId(u32::try_from(end).unwrap_or(u32::MAX))).collect()
 }
 
 /// Where a definition or a call leads at once.

@@ -1,10 +1,11 @@
 //! Payloads: JSON values as the monitor's field values, borrowed from the line where they can be.
 
 use bumpalo::Bump;
-use bumpalo::collections::{String as BumpString, Vec as BumpVec};
+use bumpalo::collections::Vec as BumpVec;
 use referee_monitor::{FieldValue, Payload};
 
-use crate::scan::{Flaw, number, skip_blanks, skip_key, skip_value, string_end, text};
+use crate::scan::text::string;
+use crate::scan::{Flaw, number, skip_blanks, skip_key, skip_value};
 
 /// How deep values may be nested: beyond this they are of no type. The monitor's own bound.
 const MAX_DEPTH: u32 = referee_monitor::event::MAX_VALUE_DEPTH as u32;
@@ -91,10 +92,8 @@ fn value<'a>(text: &'a str, i: usize, depth: u32, bump: &'a Bump) -> Result<(Fie
     let bytes = text.as_bytes();
     match bytes.get(i) {
         Some(b'"') => {
-            let (end, escaped) = string_end(bytes, i + 1)?;
-            let inner = text.get(i + 1..end).unwrap_or_default();
-            let inner = if escaped { unescaped(inner, i + 1, bump)? } else { inner };
-            Ok((FieldValue::Str(inner), end + 1))
+            let (inner, end) = string(text, i, bump)?;
+            Ok((FieldValue::Str(inner), end))
         }
         Some(b'-' | b'0'..=b'9') => number::value(text, i),
         Some(b'{' | b'[') if depth == MAX_DEPTH => {
@@ -120,13 +119,6 @@ fn value<'a>(text: &'a str, i: usize, depth: u32, bump: &'a Bump) -> Result<(Fie
     }
 }
 
-#[cold]
-fn unescaped<'a>(raw: &'a str, at: usize, bump: &'a Bump) -> Result<&'a str, Flaw> {
-    let mut out = String::with_capacity(raw.len());
-    text::unescape(raw, &mut out).map_err(|flaw| Flaw::new(flaw.what, at + flaw.at))?;
-    Ok(BumpString::from_str_in(&out, bump).into_bump_str())
-}
-
 fn members<'a>(
     text: &'a str,
     i: usize,
@@ -142,9 +134,7 @@ fn members<'a>(
     }
     loop {
         let after = skip_key(bytes, i)?;
-        let (end, escaped) = string_end(bytes, i + 1)?;
-        let name = text.get(i + 1..end).unwrap_or_default();
-        let name = if escaped { unescaped(name, i + 1, bump)? } else { name };
+        let (name, _) = string(text, i, bump)?;
         if only.is_none_or(|wanted| wanted(name)) {
             let (value, end) = value(text, after, depth, bump)?;
             members.push((name, value));

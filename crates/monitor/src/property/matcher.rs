@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use referee_theory::property::pattern::Environment;
 use referee_theory::property::{
-    EventKind, EventPattern, EventView, Fields, Guard, Items, Key, OwnedTerm, Pattern, Slot, Term,
+    EventKind, EventPattern, EventView, Fields, Guard, Items, Key, OwnedTerm, Pattern, PayloadFields, Slot,
+    Term,
 };
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
@@ -330,8 +331,8 @@ impl Node {
                     Term::Record(members) => members,
                     _ => Fields::default(),
                 };
-                fields.len() >= positions.len()
-                    && (*open || !names.is_empty() || fields.len() == positions.len())
+                fields.count() >= positions.len()
+                    && (*open || !names.is_empty() || fields.count() == positions.len())
                     && positions.iter().enumerate().all(|(index, node)| {
                         fields.get(index).is_some_and(|term| node.matches(term, environment, start, bound))
                     })
@@ -412,41 +413,4 @@ fn named<'a>(
     nodes.iter().all(|(name, node)| {
         members.get(name).is_some_and(|term| node.matches(term, environment, start, bound))
     })
-}
-
-/// A payload seen as fields by position.
-enum PayloadFields<'a> {
-    None,
-    One(Term<'a>),
-    Items(Items<'a>),
-    Members(Fields<'a>),
-}
-
-impl<'a> PayloadFields<'a> {
-    fn of(payload: Term<'a>) -> Self {
-        match payload {
-            Term::Absent | Term::Null => Self::None,
-            Term::List(items) | Term::Tuple(items) => Self::Items(items),
-            Term::Record(members) => Self::Members(members),
-            scalar => Self::One(scalar),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::One(_) => 1,
-            Self::Items(items) => items.len(),
-            Self::Members(members) => members.len(),
-        }
-    }
-
-    fn get(&self, index: usize) -> Option<Term<'a>> {
-        match self {
-            Self::None => None,
-            Self::One(term) => (index == 0).then_some(*term),
-            Self::Items(items) => items.get(index),
-            Self::Members(members) => members.at(index).map(|(_, term)| term),
-        }
-    }
 }

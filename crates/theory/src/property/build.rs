@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::verdict::Outcomes;
 use super::{EventPattern, Formula, FormulaId, PatternId, Property, Scope, Slot, Variable};
+use crate::unfold;
 use crate::vocabulary::Origin;
 
 /// Why a property is ill formed.
@@ -154,26 +155,12 @@ fn unguarded(nodes: &[Formula], origins: &[Origin]) -> Vec<PropertyError> {
     errors
 }
 
-/// Follows definitions and calls from every node, each chain once. They end because recursion is guarded.
+/// What every node stands for once definitions and calls are followed.
 fn unfolded(nodes: &[Formula]) -> Vec<FormulaId> {
-    let mut unfolded: Vec<Option<FormulaId>> = vec![None; nodes.len()];
-    let mut chain = Vec::new();
-    for start in 0..nodes.len() {
-        let mut at = start;
-        let end = loop {
-            if let Some(known) = unfolded[at] {
-                break known;
-            }
-            chain.push(at);
-            match &nodes[at] {
-                Formula::Fixpoint { body, .. } => at = body.index(),
-                Formula::Call { target } => at = target.index(),
-                _ => break FormulaId(narrow(at)),
-            }
-        };
-        for node in chain.drain(..) {
-            unfolded[node] = Some(end);
-        }
-    }
-    unfolded.into_iter().flatten().collect()
+    let ends = unfold::ends(nodes.len(), |at| match &nodes[at] {
+        Formula::Fixpoint { body, .. } => Some(body.index()),
+        Formula::Call { target } => Some(target.index()),
+        _ => None,
+    });
+    ends.into_iter().map(|end| FormulaId(narrow(end))).collect()
 }

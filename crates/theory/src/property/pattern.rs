@@ -220,8 +220,8 @@ impl Pattern {
             },
             Self::Fields { positions, names, open } => {
                 let fields = PayloadFields::of(term);
-                let enough = fields.len() >= positions.len();
-                let exact = *open || !names.is_empty() || fields.len() == positions.len();
+                let enough = fields.count() >= positions.len();
+                let exact = *open || !names.is_empty() || fields.count() == positions.len();
                 let members = match term {
                     Term::Record(members) => members,
                     _ => Fields::default(),
@@ -273,16 +273,23 @@ fn named<'a>(
     })
 }
 
-/// A payload seen as fields by position.
-enum PayloadFields<'a> {
+/// A payload seen as fields by position: a scalar is one field, nothing is none.
+#[derive(Clone, Copy, Debug)]
+pub enum PayloadFields<'a> {
+    /// No payload.
     None,
+    /// A scalar.
     One(Term<'a>),
+    /// A list or a tuple.
     Items(Items<'a>),
+    /// A record.
     Members(Fields<'a>),
 }
 
 impl<'a> PayloadFields<'a> {
-    fn of(payload: Term<'a>) -> Self {
+    /// The fields of `payload`.
+    #[must_use]
+    pub fn of(payload: Term<'a>) -> Self {
         match payload {
             Term::Absent | Term::Null => Self::None,
             Term::List(items) | Term::Tuple(items) => Self::Items(items),
@@ -291,7 +298,9 @@ impl<'a> PayloadFields<'a> {
         }
     }
 
-    fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
         match self {
             Self::None => 0,
             Self::One(_) => 1,
@@ -300,7 +309,9 @@ impl<'a> PayloadFields<'a> {
         }
     }
 
-    fn get(&self, index: usize) -> Option<Term<'a>> {
+    /// The field at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Term<'a>> {
         match self {
             Self::None => None,
             Self::One(term) => (index == 0).then_some(*term),

@@ -6,7 +6,8 @@ use referee_theory::property::term::MAX_DEPTH;
 use referee_theory::property::{Fields, Items, Term};
 use rustc_hash::FxHashSet;
 
-use crate::scan::{Flaw, number, skip_blanks, skip_key, skip_value, string_end, text};
+use crate::scan::text::string;
+use crate::scan::{Flaw, number, skip_blanks, skip_key, skip_value};
 
 type Members<'a> = &'a [(&'a str, Term<'a>)];
 
@@ -42,21 +43,6 @@ fn value<'a>(text: &'a str, i: usize, depth: usize, bump: &'a Bump) -> Result<(T
             Ok((term, end))
         }
     }
-}
-
-/// The text of the string at `i` and the position after it.
-#[inline]
-fn string<'a>(text: &'a str, i: usize, bump: &'a Bump) -> Result<(&'a str, usize), Flaw> {
-    let (end, escaped) = string_end(text.as_bytes(), i + 1)?;
-    let inner = text.get(i + 1..end).unwrap_or_default();
-    Ok((if escaped { unescaped(inner, i + 1, bump)? } else { inner }, end + 1))
-}
-
-#[cold]
-fn unescaped<'a>(raw: &str, at: usize, bump: &'a Bump) -> Result<&'a str, Flaw> {
-    let mut out = String::with_capacity(raw.len());
-    text::unescape(raw, &mut out).map_err(|flaw| Flaw::new(flaw.what, at + flaw.at))?;
-    Ok(bump.alloc_str(&out))
 }
 
 /// An integer beyond 64 bits is known by its digits; `-0` is the integer 0.

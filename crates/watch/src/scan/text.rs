@@ -1,6 +1,23 @@
 //! Strings with escapes.
 
-use super::Flaw;
+use bumpalo::Bump;
+
+use super::{Flaw, string_end};
+
+/// The text of the string at `i` and the position after it.
+#[inline]
+pub(crate) fn string<'a>(text: &'a str, i: usize, bump: &'a Bump) -> Result<(&'a str, usize), Flaw> {
+    let (end, escaped) = string_end(text.as_bytes(), i + 1)?;
+    let inner = text.get(i + 1..end).unwrap_or_default();
+    Ok((if escaped { unescaped(inner, i + 1, bump)? } else { inner }, end + 1))
+}
+
+#[cold]
+fn unescaped<'a>(raw: &str, at: usize, bump: &'a Bump) -> Result<&'a str, Flaw> {
+    let mut out = String::with_capacity(raw.len());
+    unescape(raw, &mut out).map_err(|flaw| Flaw::new(flaw.what, at + flaw.at))?;
+    Ok(bump.alloc_str(&out))
+}
 
 /// Appends to `out` what `raw`, the text between the quotes of a valid JSON string, stands for.
 ///
