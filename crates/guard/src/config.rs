@@ -5,6 +5,7 @@
 
 mod address;
 mod expand;
+mod files;
 mod listener;
 mod problem;
 mod units;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use address::{Address, Network};
+pub use files::Files;
 pub use listener::{
     AtLimit, Farewell, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn, TlsOut,
 };

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use referee_monitor::{
-    Channel, Event, EventLabel, Handling, LabelId, Lead, Party, Payload, Policy, Ruling, Session, Side,
-    Verdict,
+    Channel, Event, EventLabel, Handling, LabelId, Lead, Party, Payload, Policy, Report as Verdicts, Ruling,
+    Session, Side, Verdict,
 };
 use referee_wire::{Connection, Fields, Label, Leave, Limits, Message, Reading, Scratch, Sender, Step};
 
@@ -23,6 +23,11 @@ use crate::plan::Plan;
 use crate::report::Report;
 use loan::Borrowed;
 use recent::Recent;
+
+/// Why bytes are wrong that came between the question for something else, such as TLS, and its answer.
+const AHEAD_OF_THE_SWITCH: &str =
+    "sent before the other side had answered whether something else is to be spoken from there on";
+const UNANSWERED: &str = "the server closed instead of answering, which its codec allows";
 
 /// What to do with the first bytes of one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,8 @@ pub(crate) struct Case {
     /// What is to be told.
     pub(crate) reports: Vec<Report>,
     pub(crate) note: Option<&'static str>,
+    /// The server closed when it was its turn, and may.
+    pub(crate) unanswered: bool,
 }
 
 /// One direction.
@@ -87,7 +94,11 @@ struct Flow {
     last: bool,
     /// Something was held here while the session was not over.
     held: bool,
+    /// The other side was asked for something that cannot be read, and has not answered.
+    asked: bool,
     ended: bool,
+    /// It says nothing more.
+    left: bool,
 }
 
 impl Judge {
@@ -118,6 +129,7 @@ impl Judge {
             violations: 0,
             reports: Vec::new(),
             note: None,
+            unanswered: false,
         };
         Self { plan: Arc::clone(plan), case }
     }
@@ -194,6 +206,16 @@ impl Case {
                 flow.body -= now as u64;
                 flow.within &= !(flow.last && flow.body == 0);
                 return if flow.discards { Look::Discard(now) } else { Look::Forward(now) };
+            }
+            if flow.asked {
+                if self.connection.is_transparent() && flow.held {
+                    // Said in this protocol, it would be taken for something said in the next.
+                    return self.malformed(plan, sender, side, AHEAD_OF_THE_SWITCH);
+                }
+                if !self.lead.is_empty() || !plan.ahead.is_turn(&self.session, side) {
+                    return self.hold(sender);
+                }
+                flow.asked = false;
             }
             if flow.held && plan.protocol.monitor.is_over(&self.session) {
                 // Sent before the end could be known: neither wanted nor wrong.
@@ -287,6 +309,7 @@ impl Case {
         if let Some(index) = index {
             self.messages.count(self.thread, index);
         }
+        let is_fault = matches!(ruling.report, Some(Verdicts::Fault(_)));
         if let Some(report) = ruling.report {
             let text = plan.codec.name(message.label);
             let event = event(side, EventLabel::Text(text), payload);
@@ -295,11 +318,16 @@ impl Case {
         self.recent.push(sender, index, fields, &plan.redaction);
         let forwarded = ruling.handling == Handling::Forward;
         if ruling.handling == Handling::Close {
-            return Look::Close("violation");
+            return Look::Close(if is_fault { "fault" } else { "violation" });
         }
         plan.codec.take(&mut self.connection, sender, message.after, forwarded);
         let flow = &mut self.flows[sender.index()];
         (flow.discards, flow.held, flow.within) = (!forwarded, false, message.has_body);
+        flow.asked = forwarded && matches!(message.label, Label::Known(id) if plan.readings.asks(id));
+        if is_fault {
+            // Where the sides are now nobody knows: whatever is said of what follows could blame the innocent.
+            self.stop_inspecting("a function gave no answer");
+        }
         if forwarded {
             self.version += 1;
             Look::Forward(message.bytes)
@@ -366,6 +394,7 @@ impl Case {
         let side = plan.side(sender);
         let monitor = &plan.protocol.monitor;
         let spans = plan.spans;
+        self.flows[sender.index()].left = true;
         if !self.inspecting || spans || self.session.is_halted() || self.flows[sender.index()].ended {
             return Ok(());
         }
@@ -380,12 +409,20 @@ impl Case {
                 return Ok(());
             }
             let probe = self.session.events() == 0;
-            let leaves = match plan.codec.leave(sender) {
-                Leave::Never => false,
-                Leave::Idle => !is_turn,
-                Leave::Anytime => true,
-            };
-            if probe || leaves || !plan.protocol.owes(sender.index(), self.session.state()) {
+            let leaves = self.connection.is_leaving(sender)
+                || match plan.codec.leave(sender) {
+                    Leave::Never => false,
+                    // Nor does it owe anything to whom has left.
+                    Leave::Idle => !is_turn || self.flows[sender.other().index()].left,
+                    Leave::Anytime => true,
+                };
+            let owes = plan.protocol.owes(sender.index(), self.session.state());
+            if probe || leaves || !owes {
+                // Allowed, but perhaps not what the other side hoped for.
+                if is_turn && !probe && sender == Sender::Server && !monitor.is_over(&self.session) {
+                    self.unanswered = true;
+                    self.note.get_or_insert(UNANSWERED);
+                }
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use referee_functions::{Functions, Limits as FunctionLimits};
 use referee_monitor::{Ahead, LabelId, Monitor, Policy, Side};
 use referee_syntax::Diagnostic;
 use referee_wire::{Codec, Readings, Sender, locate};
@@ -110,6 +111,14 @@ impl Plans {
                 files: &mut files,
                 refusal: &mut refusal,
             };
+            let here = listener.get_ref().listen.get_ref();
+            let same = |other: &&toml::Spanned<Listener>| other.get_ref().listen.get_ref() == here;
+            let taken = config.listeners.iter().take(index).any(|other| same(&other));
+            if taken && !here.ends_with(":0") {
+                let message =
+                    format!("two listeners listen on {here}: each would get some of the connections");
+                maker.complain("listen", message);
+            }
             let Some(plan) = maker.plan() else { continue };
             if plans.iter().any(|other| other.name == plan.name) {
                 let span = listener.get_ref().name.as_ref().map_or(listener.span(), toml::Spanned::span);
@@ -210,7 +219,9 @@ impl Maker<'_> {
                 }
             }
         };
+        let modules = self.modules()?;
         let wanted = Wanted {
+            modules: &modules,
             name: self.listener.protocol_name.as_ref().map(|name| name.get_ref().as_str()),
             client: self.listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
             scrutiny: self.listener.scrutiny,
@@ -226,6 +237,30 @@ impl Maker<'_> {
                 None
             }
         }
+    }
+
+    /// The modules of functions, or `None` if one cannot be used.
+    fn modules(&mut self) -> Option<Vec<Functions>> {
+        let listener = self.listener;
+        let memory = listener.functions_memory.0;
+        let limits = FunctionLimits { fuel: listener.functions_fuel, memory };
+        let mut modules = Vec::new();
+        let mut usable = true;
+        for name in listener.functions.iter().flat_map(|files| &files.get_ref().0) {
+            let path = self.file(name);
+            let shown = name.display().to_string();
+            let loaded = fs::read(&path)
+                .map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+                .and_then(|wasm| Functions::load(&shown, &wasm, limits).map_err(|error| error.to_string()));
+            match loaded {
+                Ok(module) => modules.push(module),
+                Err(message) => {
+                    self.complain("functions", message);
+                    usable = false;
+                }
+            }
+        }
+        usable.then_some(modules)
     }
 
     fn codec(
@@ -311,6 +346,13 @@ impl Maker<'_> {
         }
         let (protocol, preset) = self.protocol()?;
         let (codec, ahead, readings, spans) = self.codec(&protocol, preset)?;
+        for index in Redaction::idle(&listener.redact, codec.messages()) {
+            let rule = listener.redact.get(index).map_or("", String::as_str);
+            let place = self.place(&["redact", &index.to_string()]);
+            let problem = Problem::new(format!("`{rule}` hides nothing: no message has such a field"), place);
+            let help = "a field, `pwd`; a field of one message, `Auth.pwd`; all of one, `Auth.*`; or `*`";
+            self.refusal.problems.push(problem.with_help(help));
+        }
         if self.refusal.problems.len() > problems {
             return None;
         }

@@ -1,9 +1,12 @@
 //! The protocol of a listener: read from its text, reduced to the two roles that talk over the connection.
 
+mod joint;
+
 use std::sync::Arc;
 
-use referee_monitor::{Monitor, Registry};
-use referee_syntax::{Analysis, Content, Diagnostic, Language, Lines, Origins, parse};
+use referee_functions::{Functions, NoMonitor, synthesise};
+use referee_monitor::{Monitor, Registry, SynthesisError, SynthesisProblem};
+use referee_syntax::{Analysis, Diagnostic, Language, Lines, NoSubject, Origins, Subject, parse};
 use referee_theory::expr::Signature;
 use referee_theory::{Action, Machine, Origin, Role, State};
 
@@ -42,6 +45,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) name: Option<&'a str>,
     pub(crate) client: Option<&'a str>,
     pub(crate) scrutiny: Scrutiny,
+    /// Where the predicates of its assertions come from.
+    pub(crate) modules: &'a [Functions],
 }
 
 impl Protocol {
@@ -55,49 +60,16 @@ impl Protocol {
         if !analysis.is_well_formed() {
             return Err(Unusable::Errors(analysis.diagnostics));
         }
-        let (name, vocabulary, machines, externals, dual) = match &analysis.document.content {
-            Content::Global(protocols) => {
-                let found = protocols.iter().find(|candidate| match wanted.name {
-                    Some(wanted) => candidate.name.as_deref() == Some(wanted),
-                    None => !candidate.auxiliary,
-                });
-                let Some((protocol, global)) = found.and_then(|p| Some((p, p.global.clone()?))) else {
-                    let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
-                    return other(
-                        "protocol-name",
-                        format!("there is no such protocol; there are: {}", known.join(", ")),
-                    );
-                };
-                let machines: Vec<Option<Machine>> =
-                    protocol.vocabulary.roles().map(|role| global.project(role).ok()).collect();
-                let name = protocol.name.as_deref().unwrap_or("protocol").to_owned();
-                (name, Arc::clone(&protocol.vocabulary), machines, protocol.externals.clone(), true)
-            }
-            Content::Binary(binary) => {
-                let Some(session) = &binary.session else {
-                    return Err(Unusable::Errors(analysis.diagnostics));
-                };
-                let mut machines = vec![session.machine(), session.dual(binary.environment).machine()];
-                machines.sort_by_key(Machine::role);
-                let machines = machines.into_iter().map(Some).collect();
-                (
-                    binary.name.to_string(),
-                    Arc::clone(&binary.vocabulary),
-                    machines,
-                    binary.externals.clone(),
-                    true,
-                )
-            }
-            Content::System(local) => {
-                let Some(system) = &local.system else { return Err(Unusable::Errors(analysis.diagnostics)) };
-                let machines = system.machines().iter().cloned().map(Some).collect();
-                ("system".to_owned(), Arc::clone(&local.vocabulary), machines, Vec::new(), false)
-            }
-            Content::Properties(_) => {
+        let subject = match Subject::of(&analysis.document, wanted.name) {
+            Ok(subject) => subject,
+            Err(NoSubject::Errors) => return Err(Unusable::Errors(analysis.diagnostics)),
+            Err(no @ NoSubject::Unknown { .. }) => return other("protocol-name", no.to_string()),
+            Err(NoSubject::Properties) => {
                 return other("protocol", format!("`{file}` holds properties, not a protocol"));
             }
         };
-        let names: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
+        let vocabulary = &subject.vocabulary;
+        let names = subject.role_names();
         let [first, second] = names.as_slice() else {
             let message = format!("a connection has two ends, but the protocol has {} roles", names.len());
             return other("protocol", message);
@@ -119,37 +91,46 @@ impl Protocol {
             [a, b] => (*b, *a),
             _ => return other("protocol", "the protocol must have two roles".to_owned()),
         };
-        let scrutinised = match wanted.scrutiny {
-            Scrutiny::Client => client,
-            Scrutiny::Server => server,
-            Scrutiny::Both if dual => client,
-            Scrutiny::Both => {
-                let message = "in a system each role has a machine of its own: say with `scrutiny` whether the \
-                               client's or the server's is enforced";
-                return other("scrutiny", message.to_owned());
+        let machine_of = |role: Role| match subject.machines.get(role.index()) {
+            Some(Ok(machine)) => Ok(machine.clone()),
+            Some(Err(why)) => {
+                let name = vocabulary.role_name(role);
+                Err(Unusable::Other("protocol", format!("`{name}` cannot be guarded: {why}")))
             }
+            None => Err(Unusable::Other("protocol", "a role has no machine".to_owned())),
         };
-        let Some(Some(machine)) = machines.get(scrutinised.index()) else {
-            let name = vocabulary.role_name(scrutinised);
-            return other("protocol", format!("`{name}` has no projection, so it cannot be guarded"));
+        let machine = match wanted.scrutiny {
+            Scrutiny::Server => machine_of(server)?,
+            Scrutiny::Both if subject.is_system => {
+                let (client, server) = (machine_of(client)?, machine_of(server)?);
+                joint::joint(&client, &server, vocabulary).map_err(|why| {
+                    let advice =
+                        "say with `scrutiny` whether the client's machine or the server's is enforced";
+                    Unusable::Other("scrutiny", format!("the two machines do not fit: {why}; {advice}"))
+                })?
+            }
+            Scrutiny::Client | Scrutiny::Both => machine_of(client)?,
         };
         let mut registry = Registry::new();
-        for external in &externals {
+        for external in &subject.externals {
             let parameters = external.parameters.clone().into();
             registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
         }
-        let monitor = match Monitor::synthesise(machine, &vocabulary, &registry) {
+        let monitor = match synthesise(&machine, vocabulary, &registry, wanted.modules) {
             Ok(monitor) => Arc::new(monitor),
-            Err(error) => return other("protocol", format!("the protocol cannot be monitored: {error}")),
+            Err(NoMonitor::Functions(error)) => return other("functions", error.to_string()),
+            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, wanted.modules)),
         };
+        let scrutinised = machine.role();
+        let name = subject.name.as_deref().unwrap_or(if subject.is_system { "system" } else { "protocol" });
         let own = if scrutinised == client { Action::Send } else { Action::Receive };
-        let silent = [own, opposite(own)].map(|action| can_end(machine, |t| t != action));
+        let silent = [own, own.dual()].map(|action| can_end(&machine, |t| t != action));
         Ok(Self {
-            name,
+            name: name.to_owned(),
             client,
             roles: [client, server].map(|role| vocabulary.role_name(role).to_owned()),
             silent,
-            finite: can_end(machine, |_| true),
+            finite: can_end(&machine, |_| true),
             monitor,
             file: file.to_owned(),
             text,
@@ -174,11 +155,30 @@ impl Protocol {
     }
 }
 
-fn opposite(action: Action) -> Action {
-    match action {
-        Action::Send => Action::Receive,
-        Action::Receive => Action::Send,
+/// Why there is no monitor, in the user's words.
+fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
+    let missing: Vec<String> = error
+        .problems()
+        .iter()
+        .filter_map(|problem| match problem {
+            SynthesisProblem::Missing { name, signature: Some(signature) } => {
+                Some(format!("`{name}{signature}`"))
+            }
+            SynthesisProblem::Missing { name, signature: None } => Some(format!("`{name}`")),
+            _ => None,
+        })
+        .collect();
+    if missing.is_empty() || missing.len() < error.problems().len() {
+        return Unusable::Other("protocol", format!("the protocol cannot be monitored: {error}"));
     }
+    let names: Vec<String> = modules.iter().map(|module| format!("`{}`", module.name())).collect();
+    let (key, advice) = match names.as_slice() {
+        [] => ("protocol", "name a WebAssembly module that exports them, with `functions`".to_owned()),
+        names => ("functions", format!("export them from {}", names.join(" or "))),
+    };
+    let missing = missing.join(", ");
+    let message = format!("its assertions call external functions that nobody defines: {missing}; {advice}");
+    Unusable::Other(key, message)
 }
 
 /// The states from which an end can be reached by transitions whose actions are `allowed`.
@@ -215,7 +215,7 @@ mod tests {
         Protocol::read("test.scr", text.to_owned(), wanted)
     }
 
-    const ANY: Wanted<'_> = Wanted { name: None, client: None, scrutiny: Scrutiny::Both };
+    const ANY: Wanted<'_> = Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[] };
 
     #[test]
     fn who_owes_what() {
@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn in_a_system_both_machines_are_enforced() {
+        let text = "C: S!req; {S?ok; end, S?no; end}\nS: {C?req; C!ok; end, C?other; end}";
+        let system = |text: &str| Protocol::read("test.kmc", text.to_owned(), &ANY);
+        let protocol = system(text).unwrap();
+        assert_eq!((protocol.name.as_str(), protocol.monitor.machine().state_count()), ("system", 3));
+        match system("C: {S!a; end, S!b; end}\nS: C?a; end") {
+            Err(Unusable::Other("scrutiny", message)) => assert!(message.contains("`b`"), "{message}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn what_cannot_be_guarded_is_said() {
         let complain = |text: &str, wanted: &Wanted<'_>| match read(text, wanted) {
             Err(Unusable::Other(key, message)) => (key, message),
@@ -250,5 +262,10 @@ mod tests {
         assert_eq!(complain(two, &Wanted { client: Some("c"), ..ANY }).0, "client-role");
         assert_eq!(complain(two, &Wanted { name: Some("Q"), ..ANY }).0, "protocol-name");
         assert!(matches!(read("protocol P(role a) {", &ANY), Err(Unusable::Errors(_))));
+        let external = "external fn known(int) -> bool;\n\
+                        protocol P(role a, role b) { M(x: int) from a to b where known(x); }";
+        let (key, message) = complain(external, &ANY);
+        assert_eq!(key, "protocol");
+        assert!(message.contains("`known(int): bool`") && message.contains("`functions`"), "{message}");
     }
 }

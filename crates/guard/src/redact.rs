@@ -44,6 +44,15 @@ impl Redaction {
         Self { all, fields, variables }
     }
 
+    /// The positions of those `rules` that hide no field of `messages`: they are mistakes, for which secrets would pay.
+    pub(crate) fn idle(rules: &[String], messages: &[Known]) -> Vec<usize> {
+        let hides = |rule: &String| {
+            let one = Self::new(std::slice::from_ref(rule), messages);
+            one.all || one.fields.iter().any(|hidden| *hidden != 0)
+        };
+        (0..rules.len()).filter(|index| rules.get(*index).is_some_and(|rule| !hides(rule))).collect()
+    }
+
     /// Whether the field at `index` of the codec's message `message` is hidden; of a message that the codec does
     /// not know, everything is if anything is.
     pub(crate) fn hides(&self, message: Option<usize>, index: usize) -> bool {

@@ -175,7 +175,11 @@ impl Flow {
                 moved |= self.pump(cx, sender, judge, desk);
             }
             if self.closing.is_none() && self.ends.iter().all(End::is_done) {
-                return Some(if judge.is_inspecting() && judge.is_over() { "over" } else { "closed" });
+                return Some(match (judge.is_inspecting() && judge.is_over(), judge.unanswered) {
+                    (true, _) => "over",
+                    (false, true) => "unanswered",
+                    (false, false) => "closed",
+                });
             }
             if !moved {
                 return None;

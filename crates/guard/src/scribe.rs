@@ -167,6 +167,17 @@ fn log(report: &Report, log_ends: bool) {
             "{}",
             verdict.message
         ),
+        // Somebody has to look after the server.
+        Report::SessionEnd(end) if matches!(end.why.as_str(), "upstream" | "tls-upstream") => tracing::warn!(
+            listener = end.listener,
+            session = end.session,
+            source = end.source,
+            why = end.why,
+            detail = end.detail,
+            messages = end.messages,
+            violations = end.violations,
+            "the server cannot be reached"
+        ),
         Report::SessionEnd(end) if log_ends => tracing::info!(
             listener = end.listener,
             session = end.session,

@@ -1,7 +1,6 @@
 //! The rest of a message after its beginning was judged: passed on as it comes, never kept.
 
 use crate::connection::{Body, Flow};
-use crate::resp;
 use crate::step::{Malformed, Step};
 
 /// Where in a dot-terminated block we are. A line with a single dot ends it: CR LF, a dot, CR LF.
@@ -72,7 +71,7 @@ pub(crate) fn step<'b>(flow: &mut Flow, unread: &'b [u8]) -> Step<'b> {
         Body::Dotted(dot) => dot.scan(unread).map(|(bytes, last)| (bytes as u64, last)),
         Body::Chunked(chunked) => chunked.scan(unread, |_| {}),
         Body::UntilEnd => Ok((unread.len() as u64, false)),
-        Body::Resp(values) => match resp::skip(values, unread) {
+        Body::Resp(values) => match values.skip(unread) {
             Ok((0, false)) => return Step::More { at_least: unread.len() + 1 },
             scanned => scanned,
         },

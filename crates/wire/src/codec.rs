@@ -147,6 +147,9 @@ impl Codec {
             match after.effect {
                 Effect::None => {}
                 Effect::Transparent => connection.transparent = true,
+                Effect::Leave => {
+                    connection.leaving.get_mut(sender.index()).into_iter().for_each(|l| *l = true)
+                }
                 Effect::Request(kind) => connection.unanswered.push(kind),
                 Effect::Response => connection.unanswered.pop(),
                 Effect::Switch => {

@@ -6,8 +6,10 @@ use crate::http::head::Progress;
 use crate::http::{RequestKind, Unanswered};
 use crate::json::Nesting;
 use crate::json::rpc::Open;
+use crate::resp::Values;
 use crate::signature::Sender;
 use crate::step::Malformed;
+use crate::table::Then;
 
 /// The state of a codec on one connection, both directions. Made by
 /// [`Codec::connection`](crate::Codec::connection).
@@ -15,6 +17,8 @@ use crate::step::Malformed;
 pub struct Connection {
     pub(crate) limit: usize,
     pub(crate) transparent: bool,
+    /// Whether the client and the server have said that they will go.
+    pub(crate) leaving: [bool; 2],
     pub(crate) flows: [Flow; 2],
     /// HTTP requests without a response yet.
     pub(crate) unanswered: Unanswered,
@@ -75,8 +79,8 @@ pub(crate) enum Body {
     Chunked(Chunked),
     /// Everything to the end of the connection.
     UntilEnd,
-    /// So many values of RESP.
-    Resp(u64),
+    /// Values of RESP.
+    Resp(Values),
 }
 
 /// What taking a message does to the connection as a whole, if it is forwarded.
@@ -85,6 +89,8 @@ pub(crate) enum Effect {
     None,
     /// Nothing after this can be read.
     Transparent,
+    /// Its sender may close.
+    Leave,
     /// An HTTP request, which will be answered.
     Request(RequestKind),
     /// The answer to the oldest one.
@@ -95,11 +101,22 @@ pub(crate) enum Effect {
     Rpc,
 }
 
+impl From<Option<Then>> for Effect {
+    fn from(then: Option<Then>) -> Self {
+        match then {
+            None => Self::None,
+            Some(Then::Transparent | Then::Switch) => Self::Transparent,
+            Some(Then::Close) => Self::Leave,
+        }
+    }
+}
+
 impl Connection {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             transparent: false,
+            leaving: [false; 2],
             flows: [Flow::default(), Flow::default()],
             unanswered: Unanswered::default(),
             upgraded: false,
@@ -113,6 +130,12 @@ impl Connection {
             Sender::Client => client,
             Sender::Server => server,
         }
+    }
+
+    /// Whether `sender` has said that it will end its side of the connection.
+    #[must_use]
+    pub fn is_leaving(&self, sender: Sender) -> bool {
+        self.leaving.get(sender.index()).copied().unwrap_or(false)
     }
 
     /// Whether inspection has ended: both directions are passed on as they are.

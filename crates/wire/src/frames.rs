@@ -15,7 +15,7 @@ use crate::error::TableError;
 use crate::reading::{Mode, Reading};
 use crate::signature::{Known, MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Step};
-use crate::table::{Endian, LengthTable, MessageTable, Table, TagTable, Then};
+use crate::table::{Endian, LengthTable, MessageTable, Table, TagTable};
 use layout::{Layout, Outcome};
 
 /// The codec.
@@ -43,12 +43,12 @@ struct Length {
     header: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Shape {
     layout: Layout,
     fields: usize,
     aside: bool,
-    transparent: bool,
+    effect: Effect,
     untagged: bool,
     bare: Option<Box<[u8]>>,
 }
@@ -150,7 +150,7 @@ impl Frames {
             layout,
             fields: known.fields.len(),
             aside: known.aside,
-            transparent: entry.then == Some(Then::Transparent),
+            effect: entry.then.into(),
             untagged: entry.untagged,
             bare: entry.bare.as_ref().map(|text| text.as_bytes().into()),
         };
@@ -256,15 +256,21 @@ fn body(bytes: u64) -> Body {
 impl Shape {
     fn message<'b>(&self, id: MessageId, bytes: usize, rest: u64) -> Step<'b> {
         let body = body(rest);
-        let effect = if self.transparent { Effect::Transparent } else { Effect::None };
         Step::Message(Message {
             label: Label::Known(id),
             bytes,
             has_body: body != Body::None,
             aside: self.aside,
             session: None,
-            after: After { body, effect },
+            after: After { body, effect: self.effect },
         })
+    }
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        let layout = Layout::default();
+        Self { layout, fields: 0, aside: false, effect: Effect::None, untagged: false, bare: None }
     }
 }
 

@@ -4,7 +4,7 @@
 //! messages that the protocol takes at a position decide, and they are known before the bytes are.
 
 use referee_monitor::{Ahead, Monitor, Position};
-use referee_theory::Action;
+use referee_theory::{Action, State, Transition};
 
 use crate::codec::Codec;
 use crate::error::TableError;
@@ -39,7 +39,7 @@ impl Reading<'_> {
     /// Whether the protocol takes `message`.
     #[inline]
     pub(crate) fn takes(&self, message: MessageId) -> bool {
-        self.possible.get(message.index() / 64).is_some_and(|word| word >> (message.index() % 64) & 1 == 1)
+        is_set(self.possible, message.index())
     }
 }
 
@@ -52,6 +52,8 @@ pub struct Readings {
     modes: Vec<[Option<Mode>; 2]>,
     /// The client's and the server's messages that are no part of the protocol.
     asides: [Vec<u64>; 2],
+    /// The messages that may be answered by one that switches to something else.
+    asks: Vec<u64>,
 }
 
 impl Readings {
@@ -67,8 +69,9 @@ impl Readings {
             codec.asides(sender).for_each(|id| set(&mut bits, id.index()));
             bits
         });
-        let mut readings =
-            Self { words, bits: vec![0; ahead.positions().len() * 2 * words], modes: Vec::new(), asides };
+        let bits = vec![0; ahead.positions().len() * 2 * words];
+        let asks = asks(codec, monitor, words);
+        let mut readings = Self { words, bits, modes: Vec::new(), asides, asks };
         let mut errors: Vec<TableError> = Vec::new();
         for (position, states) in ahead.positions().iter().enumerate() {
             let mut modes = [None, None];
@@ -119,6 +122,15 @@ impl Readings {
         Reading { possible, mode: Mode::Usual }
     }
 
+    /// Whether the other side may answer `message` by switching to something that cannot be read (`then = "switch"`), TLS
+    /// for instance. Whatever its sender says before that answer would be read as part of what follows it: it has to wait, and
+    /// if that answer comes, it is wrong.
+    #[must_use]
+    #[inline]
+    pub fn asks(&self, message: MessageId) -> bool {
+        is_set(&self.asks, message.index())
+    }
+
     /// How to read `sender`'s next message before anything has happened.
     #[must_use]
     pub fn start(&self, sender: Sender) -> Reading<'_> {
@@ -131,6 +143,50 @@ impl Readings {
         let start = (position * 2 + sender.index()) * self.words;
         Some(Reading { possible: self.bits.get(start..start + self.words)?, mode })
     }
+}
+
+/// The messages of `codec` that the other side may answer, perhaps after others, with one that switches to something else.
+fn asks(codec: &Codec, monitor: &Monitor, words: usize) -> Vec<u64> {
+    let (machine, vocabulary) = (monitor.machine(), monitor.vocabulary());
+    let mut bits = vec![0; words];
+    if !codec.messages().iter().any(|known| known.switches) {
+        return bits;
+    }
+    for sender in Sender::BOTH {
+        let own = if codec.is_process(sender) { Action::Send } else { Action::Receive };
+        let id = |who: Sender, t: &Transition| codec.find(who, vocabulary.label_of(t.message));
+        let ends = |t: &Transition| {
+            let known = id(sender.other(), t).and_then(|id| codec.messages().get(id.index()));
+            known.is_some_and(|known| known.switches)
+        };
+        // The states in which the other side may say so next: a fixed point, small because few messages do.
+        let mut near = vec![false; machine.state_count()];
+        let mut grew = true;
+        while std::mem::take(&mut grew) {
+            // From the last to the first: along a chain of answers that is one pass.
+            for index in (0..near.len()).rev() {
+                let leads = |t: &&Transition| {
+                    t.action != own && (ends(t) || near.get(t.target.index()).is_some_and(|near| *near))
+                };
+                let state = State(u32::try_from(index).unwrap_or(u32::MAX));
+                if !near[index] && machine.transitions(state).iter().any(|t| leads(&t)) {
+                    (near[index], grew) = (true, true);
+                }
+            }
+        }
+        for transition in machine.all_transitions().iter().filter(|t| t.action == own) {
+            if near[transition.target.index()]
+                && let Some(id) = id(sender, transition)
+            {
+                set(&mut bits, id.index());
+            }
+        }
+    }
+    bits
+}
+
+fn is_set(bits: &[u64], index: usize) -> bool {
+    bits.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
 }
 
 fn set(bits: &mut [u64], index: usize) {

@@ -4,6 +4,8 @@
 //! string, an error or an array, by how it begins. Everything else is passed on as it comes. The values of an
 //! aggregate are counted, not nested: how many are still to come is all there is to know.
 
+mod values;
+
 use referee_monitor::FieldValue;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -13,13 +15,11 @@ use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
-use crate::table::{Table, Then};
-use crate::value::{Scalar, integer};
+use crate::table::Table;
+use crate::value::Scalar;
+use values::Cursor;
 
-/// How long a line with a number may be.
-const MAX_NUMBER: usize = 32;
-/// How many values an aggregate may have: what Redis itself takes.
-const MAX_VALUES: i64 = 1024 * 1024 * 1024;
+pub(crate) use values::Values;
 
 /// The codec.
 #[derive(Debug)]
@@ -106,8 +106,7 @@ impl Resp {
                 errors.push(TableError::new(["messages", name], "a reply has one field at most: its value"));
             }
             crate::json::unknown_fields(entry, known, errors);
-            let transparent = entry.is_some_and(|entry| entry.then == Some(Then::Transparent));
-            let effect = if transparent { Effect::Transparent } else { Effect::None };
+            let effect = entry.and_then(|entry| entry.then).into();
             shapes.push(Shape { fields, aside: known.aside, effect });
         }
         replies.sort_by_key(|(start, _)| usize::MAX - start.len());
@@ -148,9 +147,7 @@ impl Resp {
         let mut values = 0;
         let mut wanted = 1;
         if unread.first() == Some(&b'*') {
-            let count = cursor.number()?.unwrap_or(0);
-            // An empty command is nothing; Redis passes over it, too.
-            values = u64::try_from(count).unwrap_or(0);
+            values = cursor.number()?.unwrap_or(0);
         } else {
             // An inline command: a line of words.
             let line = cursor.line()?;
@@ -161,7 +158,9 @@ impl Resp {
             values -= 1;
         }
         let name = arguments.first().copied().unwrap_or_default();
-        let id = if name.is_empty() { None } else { self.find_command(name, reading) };
+        // An empty line, or no words at all: Redis says nothing to that.
+        let is_nothing = arguments.is_empty();
+        let id = if is_nothing { None } else { self.find_command(name, reading) };
         let shape = id.and_then(|id| self.shapes.get(id.index()));
         for (argument, _) in shape.map_or(&[][..], |shape| &shape.fields) {
             wanted = wanted.max(argument + 1);
@@ -180,15 +179,13 @@ impl Resp {
             Some(id) => Label::Known(id),
             None => Label::Unknown(excerpt(name)),
         };
-        let aside = name.is_empty() || shape.is_some_and(|shape| shape.aside);
+        let aside = is_nothing || shape.is_some_and(|shape| shape.aside);
         let effect = shape.map_or(Effect::None, |shape| shape.effect);
-        Ok(Found { label, aside, bytes: cursor.at, body: Body::Resp(values), effect })
+        Ok(Found { label, aside, bytes: cursor.at, body: Body::Resp(Values::of_command(values)), effect })
     }
 
     fn find_command(&self, name: &[u8], reading: Reading<'_>) -> Option<MessageId> {
-        let mut upper = [0_u8; 32];
-        let upper = upper.get_mut(..name.len())?;
-        upper.copy_from_slice(name);
+        let mut upper: SmallVec<[u8; 32]> = name.into();
         upper.make_ascii_uppercase();
         let named = self.commands.get(&*upper).map_or(&[][..], |list| list);
         let any = &self.any_command;
@@ -206,21 +203,22 @@ impl Resp {
         let mut cursor = Cursor { bytes: unread, at: 0 };
         let mut values = 0;
         let mut content: Option<&[u8]> = None;
-        let mut length = 0;
+        // How many bytes a string has that was not read.
+        let mut length = None;
         // As it begins: its type, and what tells it apart from others of that type.
         let mut kind = *unread.first().unwrap_or(&0);
         match kind {
             b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' => {
-                content = cursor.line()?.get(1..);
+                content = cursor.strict_line()?.get(1..);
             }
             b'$' | b'!' | b'=' => match cursor.number()? {
-                Some(bytes) => length = u64::try_from(bytes).unwrap_or(0).saturating_add(2),
+                Some(bytes) => length = Some(bytes),
                 None => kind = b'_',
             },
             b'*' | b'~' | b'>' | b'%' | b'|' => match cursor.number()? {
                 Some(count) => {
                     let pairs = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
-                    values = u64::try_from(count).unwrap_or(0).saturating_mul(pairs);
+                    values = count.saturating_mul(pairs);
                     if self.looks_into_arrays && values > 0 && matches!(kind, b'*' | b'>') {
                         content = Cursor { ..cursor }.first_word()?;
                     }
@@ -239,14 +237,8 @@ impl Resp {
             first.filter(|id| reading.takes(*id)).or_else(|| found.find(|id| reading.takes(*id))).or(first);
         let shape = id.and_then(|id| self.shapes.get(id.index()));
         if let Some((_, scalar)) = shape.and_then(|shape| shape.fields.first()) {
-            if length > 0 {
-                content = Some(
-                    cursor
-                        .take(length)?
-                        .split_at_checked(length as usize - 2)
-                        .map_or(&[][..], |(data, _)| data),
-                );
-                length = 0;
+            if let Some(bytes) = length.take() {
+                content = Some(cursor.text(bytes)?);
             }
             fields.push(
                 content.map_or(FieldValue::Malformed("a reply without a value of its own"), |bytes| {
@@ -260,7 +252,7 @@ impl Resp {
         };
         // What is pushed is no answer, and an attribute comes before one.
         let aside = shape.map_or(matches!(kind, b'>' | b'|'), |shape| shape.aside);
-        let body = if length > 0 { Body::Exactly(length) } else { Body::Resp(values) };
+        let body = Body::Resp(length.map_or(Values::new(values), Values::of_text));
         let effect = shape.map_or(Effect::None, |shape| shape.effect);
         Ok(Found { label, aside, bytes: cursor.at, body, effect })
     }
@@ -281,10 +273,9 @@ impl<'b> Found<'b> {
     fn finish(mut self, unread: &'b [u8], limit: usize) -> Step<'b> {
         let rest = unread.get(self.bytes..).unwrap_or_default();
         let whole = match self.body {
-            Body::Exactly(bytes) => Some(bytes),
             // What is wrong, if anything, is told when the rest is read.
             Body::Resp(mut values) => {
-                skip(&mut values, rest).ok().filter(|(_, last)| *last).map(|(bytes, _)| bytes)
+                values.skip(rest).ok().filter(|(_, last)| *last).map(|(bytes, _)| bytes)
             }
             _ => None,
         };
@@ -303,132 +294,5 @@ impl<'b> Found<'b> {
             session: None,
             after,
         })
-    }
-}
-
-/// Passes over `values` values as far as they can be seen: how many bytes, perhaps more than there are, and whether
-/// that is all.
-pub(crate) fn skip(values: &mut u64, bytes: &[u8]) -> Result<(u64, bool), Malformed> {
-    let mut cursor = Cursor { bytes, at: 0 };
-    while *values > 0 {
-        let start = cursor.at;
-        let kind = match bytes.get(start) {
-            Some(kind) => *kind,
-            None => return Ok((start as u64, false)),
-        };
-        let more = match kind {
-            b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' => cursor.line().map(|_| (0, 0)),
-            b'$' | b'!' | b'=' => cursor.number().map(|length| {
-                (length.map_or(0, |length| u64::try_from(length).unwrap_or(0).saturating_add(2)), 0)
-            }),
-            b'*' | b'~' | b'>' => {
-                cursor.number().map(|count| (0, u64::try_from(count.unwrap_or(0)).unwrap_or(0)))
-            }
-            // An attribute is besides the value that follows.
-            b'|' => cursor.number().map(|count| (0, u64::try_from(count.unwrap_or(0)).unwrap_or(0) * 2 + 1)),
-            b'%' => cursor.number().map(|count| (0, u64::try_from(count.unwrap_or(0)).unwrap_or(0) * 2)),
-            _ => return Err(Malformed::new("no value begins with this byte", start)),
-        };
-        let (length, more) = match more {
-            Ok(more) => more,
-            Err(Step::Malformed(malformed)) => return Err(malformed),
-            // A line that is not whole yet.
-            Err(_) => return Ok((start as u64, false)),
-        };
-        *values = (*values - 1).saturating_add(more);
-        let end = cursor.at as u64 + length;
-        if end > bytes.len() as u64 {
-            return Ok((end, *values == 0));
-        }
-        cursor.at += length as usize;
-    }
-    Ok((cursor.at as u64, true))
-}
-
-/// A place in the unread bytes.
-struct Cursor<'b> {
-    bytes: &'b [u8],
-    at: usize,
-}
-
-impl<'b> Cursor<'b> {
-    /// The line here, without its CR LF.
-    #[inline]
-    fn line(&mut self) -> Result<&'b [u8], Step<'b>> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let Some(feed) = memchr::memchr(b'\n', rest) else {
-            return Err(Step::More { at_least: self.bytes.len() + 1 });
-        };
-        self.at += feed + 1;
-        let line = rest.get(..feed).unwrap_or_default();
-        Ok(line.strip_suffix(b"\r").unwrap_or(line))
-    }
-
-    /// The number in the line here, after its first byte; none if it is -1.
-    #[inline]
-    fn number(&mut self) -> Result<Option<i64>, Step<'b>> {
-        let start = self.at;
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        // Most have one digit.
-        if let [_, digit @ b'0'..=b'9', b'\r', b'\n', ..] = rest {
-            self.at += 4;
-            return Ok(Some(i64::from(digit - b'0')));
-        }
-        let seen = rest.get(..MAX_NUMBER).unwrap_or(rest);
-        let Some(end) = memchr::memchr(b'\r', seen) else {
-            return Err(if rest.len() >= MAX_NUMBER {
-                Malformed::new("a length that is no number", start).into()
-            } else {
-                Step::More { at_least: self.bytes.len() + 1 }
-            });
-        };
-        match rest.get(end + 1) {
-            Some(b'\n') => {}
-            Some(_) => return Err(Malformed::new("a lone CR", start + end).into()),
-            None => return Err(Step::More { at_least: self.bytes.len() + 1 }),
-        }
-        self.at += end + 2;
-        match integer(rest.get(1..end).unwrap_or_default()) {
-            Some(-1) => Ok(None),
-            Some(number @ 0..=MAX_VALUES) => Ok(Some(number)),
-            _ => Err(Malformed::new("a length that is no number, or out of range", start).into()),
-        }
-    }
-
-    /// The next `length` bytes, whose last two are CR LF.
-    fn take(&mut self, length: u64) -> Result<&'b [u8], Step<'b>> {
-        let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(self.at);
-        let Some(bytes) = self.bytes.get(self.at..end) else { return Err(Step::More { at_least: end }) };
-        if !bytes.ends_with(b"\r\n") {
-            return Err(Malformed::new("a string that is longer than its length", end - 2).into());
-        }
-        self.at = end;
-        Ok(bytes)
-    }
-
-    /// The bulk string here.
-    #[inline]
-    fn bulk(&mut self) -> Result<&'b [u8], Step<'b>> {
-        match self.bytes.get(self.at) {
-            Some(b'$') => {}
-            Some(_) => return Err(Malformed::new("a command is an array of bulk strings", self.at).into()),
-            None => return Err(Step::More { at_least: self.at + 1 }),
-        }
-        let start = self.at;
-        let Some(length) = self.number()? else {
-            return Err(Malformed::new("a null in a command", start).into());
-        };
-        let bytes = self.take(u64::try_from(length).unwrap_or(0) + 2)?;
-        Ok(bytes.get(..bytes.len() - 2).unwrap_or_default())
-    }
-
-    /// The string here, if it is one.
-    fn first_word(mut self) -> Result<Option<&'b [u8]>, Step<'b>> {
-        match self.bytes.get(self.at) {
-            Some(b'$') => self.bulk().map(Some),
-            Some(b'+') => self.line().map(|line| line.get(1..)),
-            Some(_) => Ok(None),
-            None => Err(Step::More { at_least: self.at + 1 }),
-        }
     }
 }

@@ -6,7 +6,7 @@ use referee_monitor::Monitor;
 use referee_theory::{Action, Field, Role};
 
 use crate::error::TableError;
-use crate::table::Table;
+use crate::table::{Table, Then};
 
 /// Who sends: the side that connects, or the side that is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +63,8 @@ pub struct Known {
     pub fields: Arc<[Field]>,
     /// Whether the monitor is not asked about it.
     pub aside: bool,
+    /// Whether both sides speak something else after it.
+    pub(crate) switches: bool,
 }
 
 /// Every message of the protocol and of the table. A label that both sides send is there twice.
@@ -79,6 +81,10 @@ impl Signature {
         let machine = monitor.machine();
         let mut messages: Vec<Known> = Vec::new();
         let mut errors = Vec::new();
+        let switches = |name: &str| {
+            let entry = table.messages.iter().find(|(other, _)| other == name);
+            entry.is_some_and(|(_, entry)| entry.then == Some(Then::Switch))
+        };
         for transition in machine.all_transitions() {
             let own = transition.action == Action::Send;
             let sender = if own == (machine.role() == client) { Sender::Client } else { Sender::Server };
@@ -91,6 +97,7 @@ impl Signature {
                         sender,
                         fields: Arc::clone(&spec.fields),
                         aside: false,
+                        switches: switches(name),
                     });
                 }
                 Some(known) if same_fields(&known.fields, &spec.fields) => {}
@@ -117,7 +124,9 @@ impl Signature {
             for sender in Sender::BOTH {
                 if message.from.is_none_or(|from| from.includes(sender)) {
                     let fields = Arc::from([]);
-                    messages.push(Known { name: name.as_str().into(), sender, fields, aside: true });
+                    let switches = switches(name);
+                    let name = name.as_str().into();
+                    messages.push(Known { name, sender, fields, aside: true, switches });
                 }
             }
         }

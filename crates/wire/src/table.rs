@@ -319,6 +319,11 @@ pub enum Block {
 pub enum Then {
     /// Something that cannot be read, both ways: everything is passed on as it is.
     Transparent,
+    /// The same, and the other side had to wait for it: TLS, for instance. What it said before would be taken for part of
+    /// what follows.
+    Switch,
+    /// Perhaps nothing: its sender may end its side of the connection, wherever the session stands.
+    Close,
 }
 
 impl Table {

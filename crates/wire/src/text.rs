@@ -11,7 +11,7 @@ mod trie;
 use referee_monitor::FieldValue;
 
 use crate::body::DotPlace;
-use crate::connection::{Body, Connection, Effect, Flow};
+use crate::connection::{Body, Connection, Flow};
 use crate::error::TableError;
 use crate::reading::{Mode, Reading};
 use crate::signature::{MessageId, Sender, Signature};
@@ -239,14 +239,13 @@ impl Text {
                 _ => return Malformed::new("a length that is no number of bytes", 0).into(),
             }
         }
-        let effect = if shape.transparent { Effect::Transparent } else { Effect::None };
         Step::Message(Message {
             label: Label::Known(id),
             bytes,
             has_body: body != Body::None,
             aside: shape.aside,
             session: None,
-            after: After { body, effect },
+            after: After { body, effect: shape.effect },
         })
     }
 
@@ -308,9 +307,8 @@ impl Text {
         fields: &mut Fields<'b>,
     ) -> Step<'b> {
         let Some(shape) = self.shapes.get(id.index()) else { return Step::Wait };
-        let effect = if shape.transparent { Effect::Transparent } else { Effect::None };
         let message = |bytes, body| {
-            let after = After { body, effect };
+            let after = After { body, effect: shape.effect };
             let label = Label::Known(id);
             Step::Message(Message {
                 label,

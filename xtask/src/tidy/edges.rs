@@ -43,7 +43,12 @@ const RULES: &[Rule] = &[
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
-    Rule { name: GUARD, pure: false, uses: &[THEORY, SYNTAX, CHECK, MONITOR, WIRE], tests_use: &[] },
+    Rule {
+        name: GUARD,
+        pure: false,
+        uses: &[THEORY, SYNTAX, CHECK, MONITOR, FUNCTIONS, WIRE],
+        tests_use: &[],
+    },
     Rule {
         name: "referee",
         pure: false,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Address, Network, Size, Time};
+use super::{Address, Files, Network, Size, Time};
 
 /// One guarded address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -15,7 +15,8 @@ pub struct Listener {
     /// What logs and metrics call it. Without it: the protocol's name.
     #[schemars(with = "Option<String>")]
     pub name: Option<Spanned<String>>,
-    /// Where clients connect: `0.0.0.0:2525`, `unix:/run/mail.sock`; `fd:NAME` for a socket passed by systemd.
+    /// Where clients connect: `0.0.0.0:2525`, `unix:/run/mail.sock`; `fd:0` for the first
+    /// socket passed by systemd.
     #[schemars(with = "String")]
     pub listen: Spanned<String>,
     /// Where the server is: `127.0.0.1:25`, `unix:/path`.
@@ -34,9 +35,19 @@ pub struct Listener {
     /// Which role connects to the guard. Without it: `client`, or the role that is not `server`, or the first.
     #[schemars(with = "Option<String>")]
     pub client_role: Option<Spanned<String>>,
-    /// Whose session type is enforced. Both sides are judged by it; with `both`, by each other's too.
+    /// Whose session type is enforced. Both sides are judged by it. In a system of machines, `both` judges each side by
+    /// its own, and they must fit.
     #[serde(default)]
     pub scrutiny: Scrutiny,
+    /// WebAssembly modules with the external functions that the protocol's assertions call: a file, or a list.
+    #[schemars(with = "Option<Files>")]
+    pub functions: Option<Spanned<Files>>,
+    /// How many instructions, about, a call of such a function may take.
+    #[serde(default = "default_fuel")]
+    pub functions_fuel: u64,
+    /// How much memory such a module may use.
+    #[serde(default = "default_memory")]
+    pub functions_memory: Size,
     /// How bytes become messages: a table of the `wire` crate. A preset brings its own.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub codec: Option<Spanned<referee_wire::Table>>,
@@ -72,6 +83,14 @@ pub struct Listener {
     /// TLS with the server.
     #[schemars(with = "Option<TlsOut>")]
     pub upstream_tls: Option<Spanned<TlsOut>>,
+}
+
+fn default_fuel() -> u64 {
+    referee_functions::Limits::default().fuel
+}
+
+fn default_memory() -> Size {
+    Size(referee_functions::Limits::default().memory)
 }
 
 /// Whose session type is enforced.

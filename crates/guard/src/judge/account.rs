@@ -38,9 +38,15 @@ impl Case {
                 };
                 let mut verdict = self.verdict_report(plan, "fault", kind);
                 verdict.state = explanation.state;
-                verdict.message = format!("the monitor could not tell: {kind}");
                 verdict.rule = plan.protocol.place(explanation.origin);
+                let why = explanation.assertion.as_ref().and_then(|assertion| assertion.error.clone());
                 verdict.assertion = explanation.assertion.map(|assertion| assertion.assertion);
+                verdict.message = match (&verdict.assertion, why) {
+                    (Some(assertion), Some(why)) => {
+                        format!("nobody is to blame: whether `{assertion}` holds could not be told: {why}")
+                    }
+                    _ => format!("nobody is to blame: the monitor could not tell ({kind})"),
+                };
                 self.counters.note_verdict("", kind, message.map_or("?", |index| label(plan, index)));
                 self.reports.push(Report::Verdict(Box::new(verdict)));
             }

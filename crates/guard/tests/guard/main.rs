@@ -8,8 +8,10 @@
     reason = "a test reads files and fails by panicking"
 )]
 
+mod functions;
 mod hostile;
 mod operating;
+mod presets;
 mod relaying;
 mod spanning;
 mod support;

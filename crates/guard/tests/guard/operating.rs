@@ -253,6 +253,8 @@ fn configurations_are_refused_with_their_place() {
         ("name = \"talk\"", "client-role = \"nobody\"", "no role `nobody`"),
         ("name = \"talk\"", "tls = { certificate = \"x.pem\", key = \"x.key\" }", "cannot read"),
         ("upstream = \"127.0.0.1:1\"", "", "where is the server"),
+        ("name = \"talk\"", "redact = [\"key\", \"secret\"]", "`secret` hides nothing"),
+        ("name = \"talk\"", "redact = [\"Get.value\"]", "`Get.value` hides nothing"),
     ];
     for (from, to, expected) in cases {
         let text = good.replace(from, to);

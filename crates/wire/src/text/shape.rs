@@ -2,9 +2,10 @@
 
 use super::regexes;
 use super::template::{Template, no_field};
+use crate::connection::Effect;
 use crate::error::TableError;
 use crate::signature::Known;
-use crate::table::{MessageTable, Then};
+use crate::table::MessageTable;
 use crate::value::Scalar;
 
 /// What is known of a message besides how to find it.
@@ -13,7 +14,7 @@ pub(super) struct Shape {
     pub(super) template: Option<Template>,
     pub(super) fields: usize,
     pub(super) aside: bool,
-    pub(super) transparent: bool,
+    pub(super) effect: Effect,
     /// It is a block: with the field it fills, if any.
     pub(super) block: Option<Option<(usize, Scalar)>>,
     /// The field with the number of bytes that follow.
@@ -43,7 +44,7 @@ impl Shape {
             template: None,
             fields: known.fields.len(),
             aside: known.aside,
-            transparent: message.then == Some(Then::Transparent),
+            effect: message.then.into(),
             block: None,
             body: None,
             whole: None,

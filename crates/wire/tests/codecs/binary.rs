@@ -219,3 +219,59 @@ fn wrong_resp() {
     let said = proxy.run([(Client, &b"KEYS\r\n"[..]), (Server, &many)]);
     assert_eq!(said[1], "Server: Reply");
 }
+
+/// A string is as long as it says, also where it is passed on as it comes: else whoever reads it next reads the rest as
+/// something else.
+#[test]
+fn strings_that_are_passed_on_end_where_they_say() {
+    let proxy = Proxy::new(CACHE, RESP);
+    let wrong: [&[(referee_wire::Sender, &[u8])]; 6] = [
+        &[(Client, b"KEYS\r\n"), (Server, b"$5\r\nhello+OK\r\n")],
+        &[(Client, b"KEYS\r\n"), (Server, b"*2\r\n$5\r\nhelloXX:1\r\n")],
+        &[(Client, b"KEYS\r\n"), (Server, b"*1\r\n$5\r\nhello\rX")],
+        &[(Client, b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\nabc*1\r\n")],
+        // Arguments are strings; Redis closes the connection otherwise.
+        &[(Client, b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\n")],
+        &[(Client, b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$-1\r\n")],
+    ];
+    for talk in wrong {
+        let said = proxy.converse(talk);
+        assert!(said.last().unwrap().contains("malformed"), "{talk:?}: {said:?}");
+    }
+    // What one client takes for two lines is one to another.
+    for reply in ["+OK\n", "+a\nb\r\n", "*1\r\n+a\n", ":1\n"] {
+        let said = proxy.converse(&[(Client, b"KEYS\r\n"), (Server, reply.as_bytes())]);
+        assert!(said.last().unwrap().ends_with("a line that ends with a lone LF"), "{reply:?}: {said:?}");
+    }
+}
+
+/// Redis answers whatever has a name, however strange, and says nothing to what has none.
+#[test]
+fn commands_with_strange_names() {
+    let proxy = Proxy::new(CACHE, RESP);
+    let long = format!("*1\r\n$40\r\n{}\r\n", "x".repeat(40));
+    let said = proxy.converse(&[
+        (Client, long.as_bytes()),
+        (Server, b"-ERR unknown command\r\n"),
+        (Client, b"*1\r\n$0\r\n\r\n"),
+        (Server, b"-ERR unknown command ''\r\n"),
+        (Client, b"\r\n  \r\n*-1\r\nPING\r\n"),
+        (Server, b"+PONG\r\n"),
+    ]);
+    let labels: Vec<&str> = said.iter().map(|line| line.split('(').next().unwrap()).collect();
+    let nothing = "Client: ";
+    assert_eq!(
+        labels,
+        [
+            "Client: Command",
+            "Server: Error",
+            "Client: Command",
+            "Server: Error",
+            nothing,
+            nothing,
+            nothing,
+            "Client: Command",
+            "Server: Reply",
+        ]
+    );
+}

@@ -1,106 +1,47 @@
-//! What is shown, whatever language it comes from: machines per role, and the whole protocol if there is one.
+//! What is shown, whatever language it comes from: a [`referee::syntax::Subject`] with what the command line calls it.
 
-use std::sync::Arc;
+use std::ops::Deref;
 
 use anyhow::{Result, bail};
-use referee::Content;
 use referee::syntax::diagnostics::suggest;
-use referee::syntax::document::Demands;
-use referee::syntax::{Document, External, ill_formed};
+use referee::syntax::{self, Document, NoSubject, ill_formed};
+use referee::theory::Role;
 use referee::theory::relative::RelativeError;
-use referee::theory::{GlobalType, Machine, Role, Vocabulary};
 
 use crate::input::Read;
 
 pub(crate) struct Subject {
     pub(crate) name: String,
-    pub(crate) vocabulary: Arc<Vocabulary>,
-    pub(crate) global: Option<Arc<GlobalType>>,
-    pub(crate) externals: Vec<External>,
-    /// Per role; for a role without a projection, why.
-    pub(crate) machines: Vec<Result<Machine, String>>,
-    /// The role whose session type it is, if it is one's.
-    pub(crate) process: Option<Role>,
-    /// Whether it is meant to be run through relative types.
-    pub(crate) relative_first: bool,
     pub(crate) document: Document,
+    subject: syntax::Subject,
+}
+
+impl Deref for Subject {
+    type Target = syntax::Subject;
+
+    fn deref(&self) -> &syntax::Subject {
+        &self.subject
+    }
 }
 
 impl Subject {
     /// What `read` describes: the protocol called `protocol`, or the first. `None`: it has errors.
     pub(crate) fn of(read: &Read, protocol: Option<&str>) -> Result<Option<Self>> {
         let document = read.analysis.document.clone();
-        Ok(match &read.analysis.document.content {
-            Content::Global(protocols) => {
-                let found = protocols.iter().find(|candidate| match protocol {
-                    Some(wanted) => candidate.name.as_deref() == Some(wanted),
-                    None => !candidate.auxiliary,
-                });
-                let Some(found) = found.or(protocols.first().filter(|_| protocol.is_none())) else {
-                    let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
-                    match protocol {
-                        Some(wanted) => {
-                            bail!("there is no protocol `{wanted}`; there are {}", known.join(", "))
-                        }
-                        None => bail!("`{}` contains no protocol", read.input.name),
-                    }
-                };
-                let Some(global) = found.global.clone() else { return Ok(None) };
-                let explain = |error| {
-                    ill_formed::projection(&error, &found.vocabulary, &document.origins, found.span).message
-                };
-                let machines =
-                    found.vocabulary.roles().map(|role| global.project(role).map_err(explain)).collect();
-                let name = found.name.as_deref().unwrap_or("Protocol").to_owned();
-                let vocabulary = Arc::clone(&found.vocabulary);
-                let externals = found.externals.clone();
-                Some(Self {
-                    name,
-                    vocabulary,
-                    global: Some(global),
-                    externals,
-                    machines,
-                    process: None,
-                    relative_first: found.demands == Demands::Relative,
-                    document,
-                })
+        let subject = match syntax::Subject::of(&document, protocol) {
+            Ok(subject) => subject,
+            Err(NoSubject::Errors) => return Ok(None),
+            Err(NoSubject::Unknown { wanted: None, .. }) => {
+                bail!("`{}` contains no protocol", read.input.name)
             }
-            Content::Binary(binary) => {
-                let Some(session) = &binary.session else { return Ok(None) };
-                let mut machines = vec![session.machine(), session.dual(binary.environment).machine()];
-                machines.sort_by_key(Machine::role);
-                Some(Self {
-                    name: binary.name.to_string(),
-                    vocabulary: Arc::clone(&binary.vocabulary),
-                    global: session.global(binary.environment).map(Arc::new),
-                    externals: binary.externals.clone(),
-                    machines: machines.into_iter().map(Ok).collect(),
-                    process: Some(binary.process),
-                    relative_first: false,
-                    document,
-                })
-            }
-            Content::System(local) => {
-                let Some(system) = &local.system else { return Ok(None) };
-                Some(Self {
-                    name: "System".to_owned(),
-                    vocabulary: Arc::clone(&local.vocabulary),
-                    global: None,
-                    externals: Vec::new(),
-                    machines: system.machines().iter().cloned().map(Ok).collect(),
-                    process: None,
-                    relative_first: false,
-                    document,
-                })
-            }
-            Content::Properties(_) => {
+            Err(NoSubject::Properties) => {
                 bail!("`{}` holds properties, not a protocol; use --view property", read.input.name)
             }
-        })
-    }
-
-    pub(crate) fn role_names(&self) -> Vec<&str> {
-        self.vocabulary.roles().map(|role| self.vocabulary.role_name(role)).collect()
+            Err(other) => bail!("{other}"),
+        };
+        let unnamed = if subject.is_system { "System" } else { "Protocol" };
+        let name = subject.name.as_deref().unwrap_or(unnamed).to_owned();
+        Ok(Some(Self { name, document, subject }))
     }
 
     /// The role called `name`.
