@@ -92,6 +92,12 @@ impl Labels {
         self.texts.get(label.0 as usize).map(|text| &**text)
     }
 
+    /// `label`, if it is one of these.
+    #[inline]
+    pub(crate) fn known(&self, label: LabelId) -> LabelId {
+        if (label.0 as usize) < self.len() { label } else { LabelId::UNKNOWN }
+    }
+
     /// The label called `text`.
     #[inline]
     pub(crate) fn find(&self, text: &str) -> LabelId {
@@ -99,13 +105,16 @@ impl Labels {
         let at = self.start(key);
         match self.entries.get(at) {
             Some(entry) if entry.key == key && key.length <= 16 => LabelId(entry.label),
-            _ => self.find_from(at, key, text),
+            _ => self.find_further(text),
         }
     }
 
-    /// Not the first entry, or a label that its key does not identify.
+    /// Not the first entry, or a label that its key does not identify. Works the key out again, so that most
+    /// lookups never put it into memory.
     #[inline(never)]
-    fn find_from(&self, mut at: usize, key: Key, text: &str) -> LabelId {
+    fn find_further(&self, text: &str) -> LabelId {
+        let key = Key::of(text);
+        let mut at = self.start(key);
         while let Some(entry) = self.entries.get(at & self.entries.len().wrapping_sub(1)) {
             if entry.key == key && (key.length <= 16 || self.is(entry.label, text)) {
                 return LabelId(entry.label);

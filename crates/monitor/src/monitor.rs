@@ -26,6 +26,8 @@ pub struct Monitor {
     pub(crate) peers: Box<[Role]>,
     /// The place of each role among `peers`, [`PROCESS`], or the stranger's.
     pub(crate) places: Box<[u32]>,
+    /// The channels of each role, where both ends are named.
+    pub(crate) ends: Box<[Ends]>,
     pub(crate) table: Table,
     /// One for each transition of the machine, in its order.
     pub(crate) edges: Box<[Edge]>,
@@ -44,6 +46,15 @@ pub struct Monitor {
 
 /// The place of the monitor's own role.
 pub(crate) const PROCESS: u32 = u32::MAX;
+
+/// The channels between the monitor's role and another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) outgoing: Channel,
+    pub(crate) incoming: Channel,
+    /// Whether this is the monitor's role itself, which then speaks to itself as to a stranger.
+    pub(crate) own: bool,
+}
 
 /// A transition, compiled.
 #[derive(Clone, Copy, Debug)]
@@ -179,38 +190,38 @@ impl Monitor {
     #[must_use]
     #[inline]
     pub fn channel(&self, from: Party, to: Party) -> Channel {
-        let (from, to) = (self.place(from), self.place(to));
-        if from == PROCESS {
-            let to = if to == PROCESS { self.stranger() } else { to };
-            self.table.channel(to.wrapping_mul(2))
-        } else if to == PROCESS {
-            self.table.channel(from.wrapping_mul(2).wrapping_add(1))
-        } else {
-            Channel::UNCONCERNED
-        }
-    }
-
-    #[inline]
-    fn place(&self, party: Party) -> u32 {
-        if let Party::Role(role) = party
-            && let Some(&place) = self.places.get(role.index())
+        if let (Party::Role(from), Party::Role(to)) = (from, to)
+            && let (Some(from), Some(to)) = (self.ends.get(from.index()), self.ends.get(to.index()))
         {
-            return place;
+            return match (from.own, to.own) {
+                (true, _) => to.outgoing,
+                (false, true) => from.incoming,
+                (false, false) => Channel::UNCONCERNED,
+            };
         }
-        self.nameless_place(party)
+        self.nameless_channel(from, to)
     }
 
     #[inline(never)]
-    fn nameless_place(&self, party: Party) -> u32 {
+    fn nameless_channel(&self, from: Party, to: Party) -> Channel {
+        match (self.place(from), self.place(to)) {
+            (PROCESS, PROCESS) => self.table.channel(self.stranger() * 2),
+            (PROCESS, to) => self.table.channel(to * 2),
+            (from, PROCESS) => self.table.channel(from * 2 + 1),
+            _ => Channel::UNCONCERNED,
+        }
+    }
+
+    fn place(&self, party: Party) -> u32 {
         match party {
             Party::Process => PROCESS,
             // With one peer its own channel, with several the last.
             Party::Environment => self.stranger().wrapping_sub(1),
-            Party::Role(_) | Party::Stranger => self.stranger(),
+            Party::Role(role) => self.places.get(role.index()).copied().unwrap_or(self.stranger()),
+            Party::Stranger => self.stranger(),
         }
     }
 
-    #[inline]
     fn stranger(&self) -> u32 {
         self.table.channels() / 2
     }

@@ -18,7 +18,7 @@ pub use error::{SynthesisError, SynthesisProblem};
 use crate::code::{Binding, Code, Load, compile};
 use crate::labels::Labels;
 use crate::layout::{Layout, Slot};
-use crate::monitor::{Bind, Check, Edge, Monitor, NO_CODE, PROCESS};
+use crate::monitor::{Bind, Check, Edge, Ends, Monitor, NO_CODE, PROCESS};
 use crate::outlook::Outlook;
 use crate::registry::{Predicate, Registry};
 use crate::table::{SEVERAL, Table};
@@ -103,16 +103,26 @@ pub(crate) fn synthesise(
         }
         rows.push(row);
     }
-    if let Some(own) = places.get_mut(machine.role().index()) {
+    let table = Table::new(channels as usize, texts.len(), rows);
+    let own = machine.role().index();
+    let ends = (places.iter().enumerate())
+        .map(|(role, place)| Ends {
+            outgoing: table.channel(place * 2),
+            incoming: table.channel(place * 2 + 1),
+            own: role == own,
+        })
+        .collect();
+    if let Some(own) = places.get_mut(own) {
         *own = PROCESS;
     }
     let outlook = Outlook::new(machine, vocabulary, &peers, |text| label_numbers[text]);
     let fingerprint = fingerprint(machine, vocabulary);
     Ok(Monitor {
-        table: Table::new(channels as usize, texts.len(), rows),
+        table,
         labels: Labels::new(texts),
         peers: peers.into(),
         places: places.into(),
+        ends,
         edges: edges.into(),
         checks: compiler.checks.into(),
         names: compiler.names.into(),

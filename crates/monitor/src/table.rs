@@ -16,6 +16,8 @@ const MAX_CELLS: usize = 1 << 20;
 pub(crate) struct Table {
     channels: u32,
     labels: u32,
+    /// How many cells a state has: `channels * labels`.
+    stride: u64,
     /// One cell for each combination: `(state * channels + channel) * labels + label`. Empty if too large.
     dense: Box<[u32]>,
     /// `entries[offsets[s]..offsets[s + 1]]`, sorted by channel and label, belong to state `s`. Empty if
@@ -32,6 +34,7 @@ impl Table {
         let mut table = Self {
             channels: narrow(channels),
             labels: narrow(labels),
+            stride: stride as u64,
             dense: Box::default(),
             offsets: Box::default(),
             entries: Box::default(),
@@ -58,29 +61,25 @@ impl Table {
     }
 
     /// The channel numbered `index`; beyond the table it stands for strangers.
-    #[inline]
     pub(crate) fn channel(&self, index: u32) -> Channel {
         let offset = if index < self.channels { index.wrapping_mul(self.labels) } else { u32::MAX };
         Channel { index, offset }
     }
 
     /// How many channels there are.
-    #[inline]
     pub(crate) fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// The transition of `state`, [`NONE`] or [`SEVERAL`].
+    /// The transition of `state`, [`NONE`] or [`SEVERAL`]. The label is one of the table's or
+    /// [`LabelId::UNKNOWN`].
     #[inline]
     pub(crate) fn find(&self, state: u32, channel: Channel, label: LabelId) -> u32 {
-        if label.0 >= self.labels {
-            return NONE;
-        }
-        // INVARIANT: a dense table has at most MAX_CELLS cells; whatever is beyond them is not in it. A
-        // channel and a label below their numbers stay within the state's row.
-        let stride = self.channels.wrapping_mul(self.labels) as usize;
-        let row = (state as usize).wrapping_mul(stride);
-        match self.dense.get(row.wrapping_add(channel.offset as usize).wrapping_add(label.0 as usize)) {
+        // INVARIANT: a dense table has at most MAX_CELLS cells, so strangers' channels and unknown labels lead
+        // beyond it; any other channel and label stay within the state's row. No sum of these wraps a u64.
+        let row = u64::from(state).wrapping_mul(self.stride);
+        let cell = row.wrapping_add(channel.offset.into()).wrapping_add(label.0.into());
+        match usize::try_from(cell).ok().and_then(|cell| self.dense.get(cell)) {
             Some(&transition) => transition,
             None => self.search(state, channel, label),
         }
@@ -120,7 +119,7 @@ mod tests {
         assert!(dense.entries.is_empty() && sparse.dense.is_empty());
         for state in 0..50 {
             for channel in 0..8 {
-                for label in (0..8).chain([u32::MAX]) {
+                for label in (0..7).chain([u32::MAX]) {
                     let label = LabelId(label);
                     let expected = unique[state as usize]
                         .iter()

@@ -38,7 +38,7 @@ impl Monitor {
         let channel = self.channel(event.from, event.to);
         let label = match event.label {
             EventLabel::Text(text) => self.labels.find(text),
-            EventLabel::Known(label) => label,
+            EventLabel::Known(label) => self.labels.known(label),
             EventLabel::Malformed(_) => return self.malformed_label(session, channel),
         };
         self.advance(session, channel, label, &event.payload)
@@ -53,7 +53,7 @@ impl Monitor {
         label: LabelId,
         payload: Payload<'_>,
     ) -> Verdict {
-        self.advance(session, channel, label, &payload)
+        self.advance(session, channel, self.labels.known(label), &payload)
     }
 
     #[inline]
