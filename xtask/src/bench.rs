@@ -69,8 +69,18 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "guard",
-        what: "HTTP through a guard, beside HAProxy: rates, latencies and their ratios",
+        what: "HTTP, Redis and SMTP through a guard, beside HAProxy: rates, latencies and their ratios",
         runner: Runner::Here(guard::run),
+    },
+    Benchmark {
+        name: "idle",
+        what: "twenty thousand idle sessions of a guard: memory of each",
+        runner: Runner::Here(guard::idle),
+    },
+    Benchmark {
+        name: "soak",
+        what: "a guard at full load for ten minutes: memory over time",
+        runner: Runner::Here(guard::soak),
     },
 ];
 
