@@ -14,6 +14,8 @@ import unittest
 import urllib.request
 
 REFEREE = os.environ["REFEREE"]
+# Everything at its full size, which takes half an hour, or the same in small.
+FULL = os.environ.get("PEERS") == "full"
 
 
 def need(*programs):
@@ -73,6 +75,15 @@ def process(*command, port=None, **options):
             child.wait()
 
 
+def browse(place, address):
+    """What a browser makes of the page at `address`, once its scripts have run."""
+    return run(
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+        "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+        f"--user-data-dir={place}/browser", "--virtual-time-budget=20000", "--dump-dom", address,
+    )
+
+
 @contextlib.contextmanager
 def folder():
     """A folder that servers under other users may enter."""
@@ -84,7 +95,9 @@ def folder():
 class Guard:
     """A guard before `upstream`, with the preset `preset`, until the end of the block. Then `verdicts` and `ends` tell."""
 
-    def __init__(self, preset, upstream, extra=""):
+    def __init__(self, preset, upstream, extra="", protocol=None):
+        """`protocol` is what stands instead of a preset: the lines of the protocol and the codec."""
+        protocol = protocol or f'protocol = "preset:{preset}"'
         self.port, self.admin = free_port(), free_port()
         self.config = f"""
 drain = "2s"
@@ -97,8 +110,8 @@ sessions = true
 name = "{preset}"
 listen = "127.0.0.1:{self.port}"
 upstream = "127.0.0.1:{upstream}"
-protocol = "preset:{preset}"
 {extra}
+{protocol}
 """
 
     def __enter__(self):

@@ -4,7 +4,7 @@ import importlib
 import sys
 import unittest
 
-PEERS = ["smtp", "http", "redis", "postgres"]
+PEERS = ["smtp", "http", "pingpong", "redis", "postgres", "operating"]
 
 
 def main(names):

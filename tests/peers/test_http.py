@@ -10,7 +10,7 @@ import socket
 import socketserver
 import threading
 
-from harness import Case, Guard, folder, free_port, need, process, run
+from harness import FULL, Case, Guard, browse, folder, free_port, need, process, run
 
 SIZES = [0, 1, 1000, 65_536, 3_000_000]
 
@@ -139,7 +139,7 @@ class Nginx(Case):
     def test_wrk_sees_no_error(self):
         with folder() as place, nginx(place) as port, Guard("http", port) as guard:
             for path, connections in [("/hello", 16), ("/65536.bin", 16), ("/hello", 128)]:
-                told = run("wrk", "-t", 2, "-c", connections, "-d", "3s", "--timeout", "20s",
+                told = run("wrk", "-t", 2, "-c", connections, "-d", "30s" if FULL else "3s", "--timeout", "20s",
                            f"http://127.0.0.1:{guard.port}{path}").decode()
                 self.assertNotIn("Non-2xx", told)
                 self.assertNotIn("Socket errors", told)
@@ -149,12 +149,7 @@ class Nginx(Case):
     @need("chromium")
     def test_a_browser_shows_the_page(self):
         with folder() as place, nginx(place) as port, Guard("http", port) as guard:
-            page = run(
-                "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-                f"--user-data-dir={place}/browser", "--virtual-time-budget=20000", "--dump-dom",
-                f"http://127.0.0.1:{guard.port}/page.html",
-            )
+            page = browse(place, f"http://127.0.0.1:{guard.port}/page.html")
         for shown in [b" /hello=200,13 ", b" /text.txt=200,280000 ", b" /missing=404,", b" /moved=200,", b" /nothing=204,0"]:
             self.assertIn(shown, page)
         self.assert_innocent(guard)

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from harness import Case, Guard, folder, free_port, listens, need, run, wait_until
+from harness import FULL, Case, Guard, folder, free_port, listens, need, run, wait_until
 
 BINARIES = max(glob.glob("/usr/lib/postgresql/*/bin"), default="", key=lambda path: int(path.split("/")[4]))
 
@@ -139,8 +139,8 @@ class Postgres(Case):
             (place / "ahead.sql").write_text(AHEAD)
             for options in [["-M", "simple"], ["-M", "extended"], ["-M", "prepared"], ["-M", "simple", "-C"],
                             ["-M", "extended", "-f", place / "ahead.sql"], ["-M", "prepared", "-f", place / "ahead.sql"]]:
-                transactions = 20 if "-C" in options else 200
-                told = run(f"{BINARIES}/pgbench", "-n", "-c", 4, "-t", transactions, "-p", guard.port, *options, env=environment)
+                transactions = (10 if FULL else 1) * (20 if "-C" in options else 200)
+                told = run(f"{BINARIES}/pgbench", "-n", "-c", 4, "-t", transactions, "-p", guard.port, *options, env=environment, seconds=600)
                 self.assertIn(f"actually processed: {4 * transactions}/{4 * transactions}".encode(), told)
             sums = psql(port, environment, "SELECT sum(tbalance) - (SELECT sum(delta) FROM pgbench_history) FROM pgbench_tellers")
             self.assertIn(b" 0\n", sums)

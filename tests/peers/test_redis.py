@@ -7,7 +7,7 @@ import subprocess
 import threading
 import unittest
 
-from harness import Case, Guard, folder, free_port, need, process, run, wait_until
+from harness import FULL, Case, Guard, folder, free_port, need, process, run, wait_until
 
 try:
     import redis
@@ -102,9 +102,10 @@ class Redis(Case):
 
     def test_redis_benchmark_with_pipelining(self):
         with folder() as place, redis_server(place) as port, Guard("redis", port) as guard:
-            for options in [["-P", 16, "-n", 20_000], ["-P", 1, "-n", 2000, "-c", 20], ["-P", 100, "-n", 20_000, "-t", "set,get", "-3"],
-                            ["-P", 16, "-n", 20_000, "-t", "mset,lrange_100", "-d", 1000]]:
-                told = run("redis-benchmark", "-p", guard.port, "--csv", *options).decode()
+            many = 1_000_000 if FULL else 20_000
+            for options in [["-P", 16, "-n", many, "-t", "ping,set,get,incr,lpush"], ["-P", 16, "-n", 20_000], ["-P", 1, "-n", 2000, "-c", 20],
+                            ["-P", 100, "-n", many, "-t", "set,get", "-3"], ["-P", 16, "-n", 20_000, "-t", "mset,lrange_100", "-d", 1000]]:
+                told = run("redis-benchmark", "-p", guard.port, "--csv", *options, seconds=600).decode()
                 self.assertNotIn("rror", told)
                 self.assertGreaterEqual(len(told.splitlines()), 3, told)
         self.assert_innocent(guard, 50)

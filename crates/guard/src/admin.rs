@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::Admin;
 use crate::guard::Guard;
-use crate::listen::{Acceptor, Listener, Place};
+use crate::listen::{Acceptor, Listener, Place, unlistenable};
 
 /// Operators at the same time.
 const CONNECTIONS: usize = 64;
@@ -34,7 +34,7 @@ impl AdminListener {
     pub(crate) fn bind(config: &Admin) -> io::Result<Self> {
         let place = Place::parse(&config.listen.get_ref().to_string()).map_err(io::Error::other)?;
         let listener = Listener::bind(&place, &mut listenfd::ListenFd::empty()).map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot listen on {}: {error}", config.listen.get_ref()))
+            unlistenable("the admin listener", &config.listen.get_ref().to_string(), &error)
         })?;
         Ok(Self { listener, token: config.token.clone() })
     }

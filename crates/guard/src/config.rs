@@ -8,6 +8,7 @@ mod expand;
 mod files;
 mod listener;
 mod problem;
+mod schema;
 mod units;
 
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub use units::{Size, Time};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     /// How many threads carry sessions. Without it: one for each processor.
-    #[schemars(with = "Option<usize>")]
+    #[schemars(with = "Option<usize>", range(min = 1, max = 1024))]
     pub threads: Option<Spanned<usize>>,
     /// How long running sessions may go on after SIGTERM or `/drain` before they are closed.
     #[serde(default = "default_drain")]
@@ -50,7 +51,7 @@ pub struct Config {
     pub otlp: Option<Otlp>,
     /// What is guarded: one entry for each address.
     #[serde(rename = "listener")]
-    #[schemars(with = "Vec<Listener>")]
+    #[schemars(with = "Vec<Listener>", length(min = 1))]
     pub listeners: Vec<Spanned<Listener>>,
 }
 
@@ -59,7 +60,7 @@ pub struct Config {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Admin {
     /// `127.0.0.1:9900`, or `unix:/path`.
-    #[schemars(with = "String")]
+    #[schemars(with = "Address")]
     pub listen: Spanned<Address>,
     /// Must be sent as `Authorization: Bearer …`; needed where `listen` is not a loopback address.
     pub token: Option<String>,
@@ -124,7 +125,7 @@ pub enum Fsync {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Otlp {
     /// `http://127.0.0.1:4318`: OTLP over HTTP, JSON encoding.
-    #[schemars(with = "String")]
+    #[schemars(with = "String", regex(pattern = "^http://|\\$\\{"))]
     pub endpoint: Spanned<String>,
     /// The `service.name` of the spans.
     #[serde(default = "default_service")]
@@ -179,7 +180,7 @@ impl Config {
     /// The JSON Schema of configurations.
     #[must_use]
     pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
+        schema::with_variables(schemars::schema_for!(Self).to_value())
     }
 }
 

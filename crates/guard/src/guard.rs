@@ -13,8 +13,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use crate::keyed::Sessions;
-use crate::listen::{Listener, Place};
-use crate::metrics::{Counters, MessageCounters, Scope, lock, open_metrics};
+use crate::listen::{Listener, Place, unlistenable};
+use crate::metrics::{Counters, MessageCounters, Scope, Snapshot, lock};
 use crate::plan::{Plan, Plans};
 use crate::scribe::{Observer, Scribe};
 use crate::worker::{self, Order, Seat, Worker};
@@ -145,7 +145,9 @@ impl Guard {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let count = plans.config.threads.as_ref().map_or_else(available, |threads| *threads.get_ref());
         let (scribe, scribe_thread) = Scribe::start(&plans.config, observer).map_err(|error| {
-            io::Error::new(error.kind(), format!("the journal cannot be opened: {error}"))
+            let folder = plans.config.journal.as_ref().map(|journal| journal.folder.display().to_string());
+            let folder = folder.unwrap_or_default();
+            io::Error::new(error.kind(), format!("the journal cannot be opened in `{folder}`: {error}"))
         })?;
         let shared = Arc::new(Shared {
             workers: OnceLock::new(),
@@ -193,9 +195,7 @@ impl Guard {
                 Some((_, socket)) => Ok(socket),
                 None => Listener::bind(&place, &mut passed),
             };
-            let named = |error: io::Error| {
-                io::Error::new(error.kind(), format!("`{}` cannot listen on {text}: {error}", plan.name))
-            };
+            let named = |error: io::Error| unlistenable(&format!("`{}`", plan.name), text, &error);
             let listening = Listening::new(plan, place, socket.map_err(named)?, self.shared.workers().len());
             fresh.push(Arc::clone(&listening));
             all.push((listening, None));
@@ -296,19 +296,21 @@ impl Guard {
     /// All that was counted, as OpenMetrics text.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let listeners = self.shared.listeners.load();
-        let scopes: Vec<Scope<'_>> = listeners
-            .iter()
-            .map(|listening| Scope {
-                listener: &listening.name,
-                roles: listening.version.load().plan.protocol.roles.clone(),
-                open: listening.open.load(Ordering::Relaxed) as u64,
-                threads: &listening.counters,
-                messages: lock(&listening.versions).clone(),
-            })
-            .collect();
-        let reloads = [0, 1].map(|result: usize| self.shared.reloads[result].load(Ordering::Relaxed));
-        open_metrics(&scopes, reloads, self.shared.scribe.errors.load(Ordering::Relaxed))
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let scope = |listening: &Arc<Listening>| Scope {
+            listener: listening.name.clone(),
+            roles: listening.version.load().plan.protocol.roles.clone(),
+            open: listening.open.load(Ordering::Relaxed) as u64,
+            threads: listening.counters.clone(),
+            messages: lock(&listening.versions).clone(),
+        };
+        let [good, refused] = &self.shared.reloads;
+        let snapshot = Snapshot {
+            scopes: self.shared.listeners.load().iter().map(scope).collect(),
+            reloads: [count(good), count(refused)],
+            journal_errors: count(&self.shared.scribe.errors),
+        };
+        snapshot.open_metrics()
     }
 
     /// Stops at once; what is under way is closed and reported.

@@ -109,6 +109,19 @@ impl AsFd for Listener {
     }
 }
 
+/// Why `who` cannot listen at `place`, and what to do.
+pub(crate) fn unlistenable(who: &str, place: &str, error: &io::Error) -> io::Error {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "; another program listens there",
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
+        io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 need the capability CAP_NET_BIND_SERVICE, or a socket passed by systemd (`fd:0`)"
+        }
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("{who} cannot listen on {place}: {error}{advice}"))
+}
+
 /// With SO_REUSEPORT, so that a newer guard may listen beside this one.
 fn bind_tcp(address: &str) -> io::Result<TcpListener> {
     let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 mod text;
 
-pub(crate) use text::{Scope, open_metrics};
+pub(crate) use text::{Scope, Snapshot};
 
 /// A number that one thread changes and others read.
 #[derive(Debug, Default)]
@@ -34,14 +34,15 @@ impl Count {
 pub(crate) const DECISION_BOUNDS: [u64; 12] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 1_000_000, 16_000_000];
 
+/// How often something happened, by reason.
+pub(crate) type Reasons = Mutex<BTreeMap<&'static str, u64>>;
+
 /// What one thread counts for one listener.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) opened: Count,
-    /// By reason.
-    pub(crate) closed: Mutex<BTreeMap<&'static str, u64>>,
-    /// By reason.
-    pub(crate) refused: Mutex<BTreeMap<&'static str, u64>>,
+    pub(crate) closed: Reasons,
+    pub(crate) refused: Reasons,
     /// Connections and sessions that were passed on without being looked at.
     pub(crate) unchecked: Count,
     /// Bytes passed on, from the client and from the server.

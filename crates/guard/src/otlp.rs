@@ -1,9 +1,11 @@
 //! Export to an OpenTelemetry collector: OTLP over HTTP in its JSON encoding, one span per session, an event per
 //! violation. What cannot be delivered is dropped and counted in the log: a collector must never slow a guard down.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ahash::AHashMap;
@@ -15,39 +17,62 @@ use crate::report::{Report, VerdictReport};
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
 const PERIOD: Duration = Duration::from_secs(1);
-/// Sessions whose verdicts are kept until they end.
+/// How long the collector may take for anything.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Sessions whose verdicts are kept until they end, and how many of each.
 const OPEN: usize = 16_384;
+const EVENTS: usize = 128;
 
-/// Hands reports to the thread that exports them.
+/// Hands reports to the thread that exports them. Dropped, it waits until what was handed over is delivered, or was not.
 pub(crate) struct Exporter {
-    sender: SyncSender<(SystemTime, Report)>,
+    sender: Option<SyncSender<(SystemTime, Report)>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Exporter {
     pub(crate) fn start(config: &Otlp) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(WAITING);
-        let address = config.endpoint.get_ref().trim_start_matches("http://");
-        let (host, path) = address.split_once('/').unwrap_or((address, ""));
-        let path = format!("/{}", path.trim_end_matches('/'));
-        let path = if path == "/" { "/v1/traces".to_owned() } else { path };
-        let host = if host.contains(':') { host.to_owned() } else { format!("{host}:4318") };
+        let (host, path) = place(config.endpoint.get_ref());
         let service = config.service.clone();
-        let work = move || Batches { host, path, service, open: AHashMap::new() }.work(&receiver);
-        std::thread::Builder::new().name("otlp".to_owned()).spawn(work)?;
-        Ok(Self { sender })
+        let seed = RandomState::new();
+        let work = move || Batches { host, path, service, seed, open: AHashMap::new() }.work(&receiver);
+        let thread = std::thread::Builder::new().name("otlp".to_owned()).spawn(work)?;
+        Ok(Self { sender: Some(sender), thread: Some(thread) })
     }
 
     pub(crate) fn export(&self, report: Report) {
-        if self.sender.try_send((SystemTime::now(), report)).is_err() {
+        let Some(sender) = &self.sender else { return };
+        if sender.try_send((SystemTime::now(), report)).is_err() {
             tracing::debug!("a span was dropped: the collector is too slow");
         }
     }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The host with its port, and the path, of `http://HOST[:PORT][/PATH]`: by default those of a collector on this machine.
+fn place(endpoint: &str) -> (String, String) {
+    let address = endpoint.trim_start_matches("http://");
+    let (host, path) = address.split_once('/').unwrap_or((address, ""));
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let host = if has_port { host.to_owned() } else { format!("{host}:4318") };
+    let path = path.trim_end_matches('/');
+    (host, if path.is_empty() { "/v1/traces".to_owned() } else { format!("/{path}") })
 }
 
 struct Batches {
     host: String,
     path: String,
     service: String,
+    /// What makes this guard's traces different from those of others.
+    seed: RandomState,
     open: AHashMap<u64, Vec<Value>>,
 }
 
@@ -59,10 +84,8 @@ impl Batches {
                 Ok((time, report)) => spans.extend(self.span(time, report)),
                 Err(RecvTimeoutError::Timeout) if spans.is_empty() => continue,
                 Err(RecvTimeoutError::Timeout) => self.send(&mut spans),
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.send(&mut spans);
-                    return;
-                }
+                Err(RecvTimeoutError::Disconnected) if spans.is_empty() => return,
+                Err(RecvTimeoutError::Disconnected) => return self.send(&mut spans),
             }
             if spans.len() >= BATCH {
                 self.send(&mut spans);
@@ -75,31 +98,37 @@ impl Batches {
         let nanoseconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         match report {
             Report::Verdict(verdict) => {
-                if self.open.len() < OPEN {
-                    let event = violation(&verdict, &nanoseconds(time).to_string());
-                    self.open.entry(verdict.session).or_default().push(event);
+                let room = self.open.len() < OPEN || self.open.contains_key(&verdict.session);
+                if room {
+                    let events = self.open.entry(verdict.session).or_default();
+                    if events.len() < EVENTS {
+                        events.push(event(&verdict, &nanoseconds(time).to_string()));
+                    }
                 }
                 None
             }
             Report::SessionEnd(end) => {
                 let began = time - Duration::from_millis(end.milliseconds);
                 let events = self.open.remove(&end.session).unwrap_or_default();
-                let start = nanoseconds(began);
+                let id = |part: u8| self.seed.hash_one((part, end.session)).max(1);
                 let failed = end.violations > 0;
                 Some(json!({
-                    "traceId": format!("{:016x}{:016x}", start as u64, end.session),
-                    "spanId": format!("{:016x}", end.session.max(1)),
+                    "traceId": format!("{:016x}{:016x}", id(0), id(1)),
+                    "spanId": format!("{:016x}", id(2)),
                     "name": format!("session {}", end.listener),
                     "kind": 2,
-                    "startTimeUnixNano": start.to_string(),
+                    "startTimeUnixNano": nanoseconds(began).to_string(),
                     "endTimeUnixNano": nanoseconds(time).to_string(),
-                    "attributes": attributes(&[
-                        ("referee.listener", end.listener.into()),
-                        ("client.address", end.source.into()),
-                        ("referee.why", end.why.into()),
-                        ("referee.messages", end.messages.to_string().into()),
-                        ("referee.violations", end.violations.to_string().into()),
-                    ]),
+                    "attributes": [
+                        text("referee.listener", &end.listener),
+                        text("client.address", &end.source),
+                        text("referee.why", &end.why),
+                        number("referee.session", end.session),
+                        number("referee.messages", end.messages),
+                        number("referee.violations", end.violations),
+                        number("referee.bytes_from_client", end.bytes_from_client),
+                        number("referee.bytes_from_server", end.bytes_from_server),
+                    ],
                     "events": events,
                     "status": {"code": if failed { 2 } else { 1 }},
                 }))
@@ -110,18 +139,32 @@ impl Batches {
     fn send(&self, spans: &mut Vec<Value>) {
         let count = spans.len();
         let body = json!({"resourceSpans": [{
-            "resource": {"attributes": attributes(&[("service.name", self.service.as_str().into())])},
-            "scopeSpans": [{"scope": {"name": "referee"}, "spans": std::mem::take(spans)}],
+            "resource": {"attributes": [text("service.name", &self.service)]},
+            "scopeSpans": [{
+                "scope": {"name": "referee", "version": env!("CARGO_PKG_VERSION")},
+                "spans": std::mem::take(spans),
+            }],
         }]});
         if let Err(error) = self.post(&body.to_string()) {
-            tracing::warn!(%error, spans = count, "spans could not be exported");
+            tracing::warn!(%error, spans = count, collector = self.host, "spans could not be exported");
         }
     }
 
     fn post(&self, body: &str) -> io::Result<()> {
-        let mut stream = TcpStream::connect(&self.host)?;
-        stream.set_write_timeout(Some(Duration::from_secs(5)))?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut connected = None;
+        for address in self.host.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(stream) => {
+                    connected = Some(stream);
+                    break;
+                }
+                Err(error) => failure = error,
+            }
+        }
+        let mut stream = connected.ok_or(failure)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.path,
@@ -139,20 +182,44 @@ impl Batches {
     }
 }
 
-fn violation(verdict: &VerdictReport, time: &str) -> Value {
+/// A violation, or a fault, as an event of its session's span.
+fn event(verdict: &VerdictReport, time: &str) -> Value {
     json!({
         "timeUnixNano": time,
         "name": verdict.verdict,
-        "attributes": attributes(&[
-            ("referee.kind", verdict.kind.as_str().into()),
-            ("referee.blame", verdict.blame.as_deref().unwrap_or("").into()),
-            ("referee.label", verdict.got.as_deref().unwrap_or("").into()),
-            ("referee.state", verdict.state.as_str().into()),
-            ("exception.message", verdict.message.as_str().into()),
-        ]),
+        "attributes": [
+            text("referee.kind", &verdict.kind),
+            text("referee.blame", verdict.blame.as_deref().unwrap_or("")),
+            text("referee.label", verdict.got.as_deref().unwrap_or("")),
+            text("referee.state", &verdict.state),
+            text("referee.rule", verdict.rule.as_deref().unwrap_or("")),
+            text("exception.message", &verdict.message),
+        ],
     })
 }
 
-fn attributes(pairs: &[(&str, Value)]) -> Value {
-    pairs.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect()
+fn text(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// Integers of 64 bits are texts in OTLP's JSON.
+fn number(key: &str, value: u64) -> Value {
+    json!({"key": key, "value": {"intValue": value.to_string()}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_have_defaults() {
+        let of = |endpoint| {
+            let (host, path) = place(endpoint);
+            format!("{host} {path}")
+        };
+        assert_eq!(of("http://127.0.0.1"), "127.0.0.1:4318 /v1/traces");
+        assert_eq!(of("http://[::1]"), "[::1]:4318 /v1/traces");
+        assert_eq!(of("http://collector:80/"), "collector:80 /v1/traces");
+        assert_eq!(of("http://collector/custom/traces"), "collector:4318 /custom/traces");
+    }
 }

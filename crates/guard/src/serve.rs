@@ -124,9 +124,9 @@ impl Service<'_> {
     }
 
     fn reload(&self, guard: &Guard, files: &mut Files) {
-        let read = self.read();
+        // First the look: what changes while it is read is seen the next time.
         files.look();
-        match read {
+        match self.read() {
             Err(error) => {
                 guard.note_reload(false);
                 tracing::error!(%error, "the configuration cannot be read; the old one goes on");

@@ -40,13 +40,21 @@ impl Socket {
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => {
-                let stream = TcpStream::connect(address).await?;
+                let stream = TcpStream::connect(address).await.map_err(|error| named(address, error))?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
-            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path).await;
+                Ok(Self::Unix(stream.map_err(|error| named(&path.display().to_string(), error))?))
+            }
         }
     }
+}
+
+/// `error`, with what it is about.
+fn named(what: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 impl Program {
@@ -58,7 +66,8 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| named(program, error))?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| io::Error::other("the program has no output"))?;
         Ok(Self { input, output, _child: child })

@@ -79,6 +79,9 @@ impl Resp {
                         );
                         errors.push(TableError::new(["messages", name, "pattern"], message));
                     }
+                    if start.len() > 64 {
+                        errors.push(TableError::new(["messages", name, "pattern"], "at most 64 bytes"));
+                    }
                     replies.push((start.as_bytes().into(), id));
                 }
             }

@@ -3,23 +3,30 @@
 //! One flat structure for all kinds: which keys go with which kind is checked when a table is compiled, so that a
 //! mistake is told with its place and not as “did not match any variant”.
 
+mod keys;
+mod schema;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor, value::MapAccessDeserializer};
 
 use crate::error::TableError;
 use crate::signature::Sender;
 
 /// A codec, described.
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(rename = "Codec", transform = schema::by_kind)]
 #[non_exhaustive]
 pub struct Table {
     /// Which codec.
     pub kind: Kind,
     /// Each message, by its label in the protocol.
     #[serde(default, deserialize_with = "in_order")]
+    #[schemars(with = "BTreeMap<String, schema::Entry>")]
     pub messages: Vec<(String, MessageTable)>,
     /// When a side may end although the session is not over.
     #[serde(default)]
@@ -53,7 +60,7 @@ pub struct Table {
 }
 
 /// The kinds of codec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Kind {
@@ -86,7 +93,7 @@ impl fmt::Display for Kind {
 }
 
 /// When each side may end its side of the connection.
-#[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LeaveTable {
@@ -99,7 +106,7 @@ pub struct LeaveTable {
 }
 
 /// When a side may end its side of the connection although the session is not over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leave {
     /// Not before the session is over.
@@ -112,7 +119,7 @@ pub enum Leave {
 }
 
 /// One side, or both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sides {
     /// The side that connects.
@@ -136,7 +143,7 @@ impl Sides {
 }
 
 /// What ends a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LineEnd {
     /// LF, or CR LF.
@@ -219,7 +226,7 @@ impl<'de> Deserialize<'de> for Width {
 }
 
 /// Where the tag of a frame is.
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TagTable {
     /// How many bytes come before it.
@@ -230,7 +237,7 @@ pub struct TagTable {
 }
 
 /// Where the length of a frame is.
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LengthTable {
     /// How many bytes come before it.
@@ -243,7 +250,7 @@ pub struct LengthTable {
 }
 
 /// The order of bytes in a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endian {
     /// The first byte counts most.
@@ -254,7 +261,7 @@ pub enum Endian {
 }
 
 /// What the messages of a WebSocket are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carries {
     /// JSON documents.
@@ -265,8 +272,9 @@ pub enum Carries {
 }
 
 /// One message of a table. In TOML a text alone stands for its `pattern`.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(rename = "Message")]
 #[non_exhaustive]
 pub struct MessageTable {
     /// `text`: literal text with captures, `MAIL FROM:<{addr}>`. `http`: `GET /items/{id}` or `2xx`. `json`: its label.
@@ -284,6 +292,7 @@ pub struct MessageTable {
     pub label: Option<String>,
     /// `json`, `http`, `resp`: where fields are found.
     #[serde(deserialize_with = "in_order")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub fields: Vec<(String, String)>,
     /// JSON-RPC: the request that it answers.
     pub answers: Option<String>,
@@ -306,7 +315,7 @@ pub struct MessageTable {
 }
 
 /// How a block ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Block {
     /// With a line that has a single dot.
@@ -314,7 +323,7 @@ pub enum Block {
 }
 
 /// What comes after a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Then {
     /// Something that cannot be read, both ways: everything is passed on as it is.
@@ -333,51 +342,6 @@ impl Table {
     /// The first thing that is not TOML, or not a codec table, with its place.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         toml::from_str(text).map_err(|error| TableError::new([], error.message()).at(error.span()))
-    }
-
-    /// Keys that are set but do not go with the kind.
-    pub(crate) fn foreign_keys(&self) -> Vec<TableError> {
-        let mut errors = Vec::new();
-        let mut expect = |path: &[&str], is_set: bool, kinds: &[Kind]| {
-            if is_set && !kinds.contains(&self.kind) {
-                let message = format!("this key is not for codecs of kind `{}`", self.kind);
-                errors.push(TableError::new(path.iter().copied(), message));
-            }
-        };
-        const TEXT: &[Kind] = &[Kind::Text, Kind::WebSocket];
-        const JSON: &[Kind] = &[Kind::Json, Kind::WebSocket];
-        const FRAMES: &[Kind] = &[Kind::Frames];
-        expect(&["ignore-case"], self.ignore_case.is_some(), TEXT);
-        expect(&["trim"], self.trim.is_some(), TEXT);
-        expect(&["multiline"], self.multiline.is_some(), &[Kind::Text]);
-        expect(&["line-end"], self.line_end.is_some(), &[Kind::Text]);
-        expect(&["framing"], self.framing.is_some(), &[Kind::Json]);
-        expect(&["label"], self.label.is_some(), JSON);
-        expect(&["rpc"], self.rpc.is_some(), JSON);
-        expect(&["session"], self.session.is_some(), &[Kind::Http]);
-        expect(&["tag"], self.tag.is_some(), FRAMES);
-        expect(&["length"], self.length.is_some(), FRAMES);
-        expect(&["untagged-length"], self.untagged_length.is_some(), FRAMES);
-        expect(&["endian"], self.endian.is_some(), FRAMES);
-        expect(&["carries"], self.carries.is_some(), &[Kind::WebSocket]);
-        for (name, message) in &self.messages {
-            let mut expect = |key, is_set, kinds| expect(&["messages", name, key], is_set, kinds);
-            expect("regex", message.regex.is_some(), TEXT);
-            expect("block", message.block.is_some(), &[Kind::Text]);
-            expect("body", message.body.is_some(), &[Kind::Text]);
-            expect("whole", message.whole.is_some(), TEXT);
-            expect("then", message.then.is_some(), &[Kind::Text, Kind::Frames, Kind::Resp]);
-            expect("label", message.label.is_some(), JSON);
-            expect("answers", message.answers.is_some(), JSON);
-            expect("error", message.error.is_some(), JSON);
-            let sources = &[Kind::Json, Kind::Http, Kind::Resp, Kind::WebSocket];
-            expect("fields", !message.fields.is_empty(), sources);
-            expect("tag", message.tag.is_some(), FRAMES);
-            expect("layout", !message.layout.is_empty(), FRAMES);
-            expect("untagged", message.untagged, FRAMES);
-            expect("bare", message.bare.is_some(), FRAMES);
-        }
-        errors
     }
 }
 

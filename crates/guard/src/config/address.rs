@@ -10,12 +10,20 @@ use serde::Deserialize;
 /// Where to listen or to connect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", transform = address)]
 pub enum Address {
     /// A host, by name or number, and a port.
     Tcp(String),
     /// A Unix socket.
     Unix(PathBuf),
+}
+
+fn address(schema: &mut schemars::Schema) {
+    schema.insert("pattern".to_owned(), r"^(unix:.+|.+:[0-9]{1,5})$|\$\{".into());
+}
+
+fn network(schema: &mut schemars::Schema) {
+    schema.insert("pattern".to_owned(), r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$|\$\{".into());
 }
 
 impl Address {
@@ -75,7 +83,7 @@ impl fmt::Display for Address {
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", transform = network)]
 pub struct Network {
     address: IpAddr,
     bits: u8,

@@ -11,16 +11,17 @@ use super::{Address, Files, Network, Size, Time};
 /// One guarded address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = super::schema::one_server)]
 pub struct Listener {
     /// What logs and metrics call it. Without it: the protocol's name.
     #[schemars(with = "Option<String>")]
     pub name: Option<Spanned<String>>,
     /// Where clients connect: `0.0.0.0:2525`, `unix:/run/mail.sock`; `fd:0` for the first
     /// socket passed by systemd.
-    #[schemars(with = "String")]
+    #[schemars(with = "String", regex(pattern = r"^(fd:[0-9]+|unix:.+|.+:[0-9]{1,5})$|\$\{"))]
     pub listen: Spanned<String>,
     /// Where the server is: `127.0.0.1:25`, `unix:/path`.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<Address>")]
     pub upstream: Option<Spanned<Address>>,
     /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output.
     #[schemars(with = "Option<Vec<String>>")]
@@ -49,7 +50,7 @@ pub struct Listener {
     #[serde(default = "default_memory")]
     pub functions_memory: Size,
     /// How bytes become messages: a table of the `wire` crate. A preset brings its own.
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[schemars(with = "Option<referee_wire::Table>")]
     pub codec: Option<Spanned<referee_wire::Table>>,
     /// What happens to wrong messages.
     #[serde(default)]

@@ -1,15 +1,15 @@
 //! Times and sizes as people write them: `"30s"`, `"64KiB"`. Plain numbers are seconds and bytes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Error, Unexpected, Visitor};
 
 /// A span of time; `none` for no bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub Option<Duration>);
 
 impl Time {
@@ -28,8 +28,7 @@ impl fmt::Display for Time {
 }
 
 /// A number of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub usize);
 
 impl fmt::Display for Size {
@@ -111,5 +110,30 @@ impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let what = "a size such as \"64KiB\", \"1MiB\" or a number of bytes";
         deserializer.deserialize_any(Quantity { what, parse: parse_size })
+    }
+}
+
+/// A number, or a text that `pattern` describes.
+fn quantity(pattern: &str) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": pattern }] })
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        quantity(r"^\s*(none|[0-9]+(\.[0-9]*)?\s*(ms|s|m|min|h|d)?)\s*$|\$\{")
+    }
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        quantity(r"^\s*[0-9]+\s*(B|KiB|k|K|MiB|M|GiB|G)?\s*$|\$\{")
     }
 }

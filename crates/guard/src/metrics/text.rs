@@ -1,155 +1,174 @@
-//! Counters as OpenMetrics text.
+//! Counters as OpenMetrics text: a snapshot of them, encoded by `prometheus-client`.
+//!
+//! Only what is asked for is its: counting itself stays a load and a store by one thread, where its counters are atomic
+//! additions that all threads share.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt;
 use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
 
 use super::{Count, Counters, DECISION_BOUNDS, MessageCounters, lock};
 
 /// A listener's counters.
-pub(crate) struct Scope<'a> {
-    pub(crate) listener: &'a str,
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) listener: String,
     pub(crate) roles: [String; 2],
     pub(crate) open: u64,
-    pub(crate) threads: &'a [Arc<Counters>],
+    pub(crate) threads: Vec<Arc<Counters>>,
     pub(crate) messages: Vec<Arc<MessageCounters>>,
 }
 
-/// A label value, escaped.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
-            '\n' => out.push_str("\\n"),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
+/// All that was counted.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) scopes: Vec<Scope>,
+    /// Those that worked and those that did not.
+    pub(crate) reloads: [u64; 2],
+    pub(crate) journal_errors: u64,
 }
 
-struct Page(String);
-
-impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}\n# HELP {name} {help}");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
-        self.0.push_str(name);
-        for (i, (key, text)) in labels.iter().enumerate() {
-            let _ = write!(self.0, "{}{key}={}", if i == 0 { '{' } else { ',' }, quoted(text));
-        }
-        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+impl Snapshot {
+    /// The page that `/metrics` shows.
+    pub(crate) fn open_metrics(self) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self));
+        let mut page = String::new();
+        // Writing to a string does not fail.
+        let _ = text::encode(&mut page, &registry);
+        page
     }
 }
 
-fn sum(scope: &Scope<'_>, count: impl Fn(&Counters) -> &Count) -> u64 {
-    scope.threads.iter().fold(0, |all, counters| all.wrapping_add(count(counters).get()))
-}
+impl Scope {
+    fn sum(&self, count: impl Fn(&Counters) -> &Count) -> u64 {
+        self.threads.iter().fold(0, |all, counters| all.wrapping_add(count(counters).get()))
+    }
 
-/// The page that `/metrics` shows. `reloads` are those that worked and those that did not.
-pub(crate) fn open_metrics(scopes: &[Scope<'_>], reloads: [u64; 2], journal_errors: u64) -> String {
-    let mut page = Page(String::new());
-    page.family("referee_sessions_open", "gauge", "Open sessions.");
-    for scope in scopes {
-        page.sample("referee_sessions_open", &[("listener", scope.listener)], scope.open);
-    }
-    page.family("referee_sessions_opened", "counter", "Sessions that were begun.");
-    for scope in scopes {
-        let opened = sum(scope, |counters| &counters.opened);
-        page.sample("referee_sessions_opened_total", &[("listener", scope.listener)], opened);
-    }
-    for (name, help, which) in [
-        ("referee_sessions_closed", "Sessions that ended, by reason.", true),
-        ("referee_connections_refused", "Connections that were refused, by reason.", false),
-    ] {
-        page.family(name, "counter", help);
-        for scope in scopes {
-            let mut all: BTreeMap<&str, u64> = BTreeMap::new();
-            for counters in scope.threads {
-                for (why, count) in lock(if which { &counters.closed } else { &counters.refused }).iter() {
-                    *all.entry(why).or_default() += count;
-                }
-            }
-            for (why, count) in all {
-                page.sample(&format!("{name}_total"), &[("listener", scope.listener), ("why", why)], count);
+    /// The reasons that `which` counts, and how often.
+    fn reasons(&self, which: fn(&Counters) -> &super::Reasons) -> BTreeMap<&'static str, u64> {
+        let mut all = BTreeMap::new();
+        for counters in &self.threads {
+            for (why, count) in lock(which(counters)).iter() {
+                *all.entry(*why).or_default() += count;
             }
         }
+        all
     }
-    page.family("referee_sessions_unchecked", "counter", "Sessions passed on without being looked at.");
-    for scope in scopes {
-        let unchecked = sum(scope, |counters| &counters.unchecked);
-        page.sample("referee_sessions_unchecked_total", &[("listener", scope.listener)], unchecked);
-    }
-    page.family("referee_messages", "counter", "Messages, by sender and label.");
-    for scope in scopes {
-        let mut all: BTreeMap<(usize, &str), u64> = BTreeMap::new();
-        for version in &scope.messages {
+
+    /// By sender and label, all versions of the protocol together.
+    fn messages(&self) -> BTreeMap<(usize, &str), u64> {
+        let mut all = BTreeMap::new();
+        for version in &self.messages {
             for row in &version.threads {
                 for ((sender, label), count) in version.labels.iter().zip(row) {
-                    *all.entry((*sender, label)).or_default() += count.get();
+                    *all.entry((*sender, &**label)).or_default() += count.get();
                 }
             }
         }
-        for ((sender, label), count) in all {
-            let role = scope.roles.get(sender).map_or("", |role| role);
-            let labels = [("listener", scope.listener), ("role", role), ("label", label)];
-            page.sample("referee_messages_total", &labels, count);
-        }
+        all
     }
-    page.family("referee_verdicts", "counter", "Violations and faults, by role, kind and label.");
-    for scope in scopes {
-        let mut all: BTreeMap<(String, String, String), u64> = BTreeMap::new();
-        for counters in scope.threads {
+
+    fn verdicts(&self) -> BTreeMap<(String, String, String), u64> {
+        let mut all = BTreeMap::new();
+        for counters in &self.threads {
             for (key, count) in lock(&counters.verdicts).iter() {
                 *all.entry(key.clone()).or_default() += count;
             }
         }
-        for ((role, kind, label), count) in &all {
-            let labels = [("listener", scope.listener), ("role", role), ("kind", kind), ("label", label)];
-            page.sample("referee_verdicts_total", &labels, count);
+        all
+    }
+}
+
+fn counter(family: &mut MetricEncoder<'_>, labels: &[(&str, &str)], value: u64) -> fmt::Result {
+    if labels.is_empty() {
+        return family.encode_counter::<NoLabelSet, u64, u64>(&value, None);
+    }
+    family.encode_family(&labels)?.encode_counter::<NoLabelSet, u64, u64>(&value, None)
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut gauge = |name, help, value: fn(&Scope) -> u64| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for scope in &self.scopes {
+                family.encode_family(&[("listener", &*scope.listener)])?.encode_gauge(&value(scope))?;
+            }
+            Ok(())
+        };
+        gauge("referee_sessions_open", "Open sessions", |scope| scope.open)?;
+        gauge("referee_buffered_bytes", "Bytes held by sessions", |scope| scope.sum(|c| &c.buffered))?;
+
+        let mut each = |name, help, write: &dyn Fn(&mut MetricEncoder<'_>, &Scope) -> fmt::Result| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            self.scopes.iter().try_for_each(|scope| write(&mut family, scope))
+        };
+        each("referee_sessions_opened", "Sessions that were begun", &|family, scope| {
+            counter(family, &[("listener", &scope.listener)], scope.sum(|c| &c.opened))
+        })?;
+        each("referee_sessions_closed", "Sessions that ended, by reason", &|family, scope| {
+            scope.reasons(|c| &c.closed).into_iter().try_for_each(|(why, count)| {
+                counter(family, &[("listener", &scope.listener), ("why", why)], count)
+            })
+        })?;
+        each("referee_connections_refused", "Connections that were refused, by reason", &|family, scope| {
+            scope.reasons(|c| &c.refused).into_iter().try_for_each(|(why, count)| {
+                counter(family, &[("listener", &scope.listener), ("why", why)], count)
+            })
+        })?;
+        each(
+            "referee_sessions_unchecked",
+            "Sessions passed on without being looked at",
+            &|family, scope| counter(family, &[("listener", &scope.listener)], scope.sum(|c| &c.unchecked)),
+        )?;
+        each("referee_messages", "Messages, by sender and label", &|family, scope| {
+            scope.messages().into_iter().try_for_each(|((sender, label), count)| {
+                let role = scope.roles.get(sender).map_or("", |role| role);
+                counter(family, &[("listener", &scope.listener), ("role", role), ("label", label)], count)
+            })
+        })?;
+        each("referee_verdicts", "Violations and faults, by role, kind and label", &|family, scope| {
+            scope.verdicts().into_iter().try_for_each(|((role, kind, label), count)| {
+                let labels =
+                    [("listener", &*scope.listener), ("role", &role), ("kind", &kind), ("label", &label)];
+                counter(family, &labels, count)
+            })
+        })?;
+        each("referee_bytes", "Bytes passed on, by sender", &|family, scope| {
+            scope.roles.iter().enumerate().try_for_each(|(side, role)| {
+                let bytes = scope.threads.iter().filter_map(|c| c.bytes.get(side)).map(Count::get).sum();
+                counter(family, &[("listener", &scope.listener), ("role", role)], bytes)
+            })
+        })?;
+
+        let help = "Time to decode and judge a message";
+        let mut family =
+            encoder.encode_descriptor("referee_decision_seconds", help, None, MetricType::Histogram)?;
+        for scope in &self.scopes {
+            let count =
+                |bucket| scope.threads.iter().filter_map(|c| c.decisions.get(bucket)).map(Count::get).sum();
+            let bounds = DECISION_BOUNDS.iter().map(|bound| *bound as f64 / 1e9).chain([f64::MAX]);
+            let buckets: Vec<(f64, u64)> = bounds.zip((0..).map(count)).collect();
+            let total = buckets.iter().map(|(_, count)| count).sum();
+            let seconds = scope.sum(|c| &c.decision_time) as f64 / 1e9;
+            family
+                .encode_family(&[("listener", &*scope.listener)])?
+                .encode_histogram::<NoLabelSet>(seconds, total, &buckets, None)?;
         }
-    }
-    page.family("referee_bytes", "counter", "Bytes passed on, by sender.");
-    for scope in scopes {
-        for (side, role) in scope.roles.iter().enumerate() {
-            let bytes = scope.threads.iter().filter_map(|c| c.bytes.get(side)).map(Count::get).sum::<u64>();
-            page.sample("referee_bytes_total", &[("listener", scope.listener), ("role", role)], bytes);
+
+        let help = "Reloads of the configuration, by result";
+        let mut family = encoder.encode_descriptor("referee_reloads", help, None, MetricType::Counter)?;
+        for (result, count) in ["ok", "refused"].into_iter().zip(self.reloads) {
+            counter(&mut family, &[("result", result)], count)?;
         }
+        let help = "Records that could not be written";
+        let mut family =
+            encoder.encode_descriptor("referee_journal_errors", help, None, MetricType::Counter)?;
+        counter(&mut family, &[], self.journal_errors)
     }
-    page.family("referee_buffered_bytes", "gauge", "Bytes held by sessions.");
-    for scope in scopes {
-        let buffered = sum(scope, |counters| &counters.buffered);
-        page.sample("referee_buffered_bytes", &[("listener", scope.listener)], buffered);
-    }
-    page.family("referee_decision_seconds", "histogram", "Time to decode and judge a message.");
-    for scope in scopes {
-        let mut below = 0;
-        for bucket in 0..=DECISION_BOUNDS.len() {
-            below +=
-                scope.threads.iter().filter_map(|c| c.decisions.get(bucket)).map(Count::get).sum::<u64>();
-            let bound = DECISION_BOUNDS.get(bucket).map(|bound| (*bound as f64 / 1e9).to_string());
-            let bound = bound.as_deref().unwrap_or("+Inf");
-            page.sample(
-                "referee_decision_seconds_bucket",
-                &[("listener", scope.listener), ("le", bound)],
-                below,
-            );
-        }
-        page.sample("referee_decision_seconds_count", &[("listener", scope.listener)], below);
-        let total = sum(scope, |counters| &counters.decision_time) as f64 / 1e9;
-        page.sample("referee_decision_seconds_sum", &[("listener", scope.listener)], total);
-    }
-    page.family("referee_reloads", "counter", "Reloads of the configuration, by result.");
-    for (result, count) in ["ok", "refused"].into_iter().zip(reloads) {
-        page.sample("referee_reloads_total", &[("result", result)], count);
-    }
-    page.family("referee_journal_errors", "counter", "Records that could not be written.");
-    page.sample("referee_journal_errors_total", &[], journal_errors);
-    page.0.push_str("# EOF\n");
-    page.0
 }

@@ -8,10 +8,12 @@
     reason = "a test reads files and fails by panicking"
 )]
 
+mod exporting;
 mod functions;
 mod hostile;
 mod operating;
 mod presets;
 mod relaying;
+mod schema;
 mod spanning;
 mod support;

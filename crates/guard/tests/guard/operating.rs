@@ -265,3 +265,79 @@ fn configurations_are_refused_with_their_place() {
         assert!(!problem.span.is_empty(), "{problem:?}");
     }
 }
+
+/// A certificate for `localhost`, with its key, and what it is signed by: itself.
+fn certificate() -> (rcgen::Certificate, rcgen::KeyPair) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    (parameters.self_signed(&key).unwrap(), key)
+}
+
+/// Connects with TLS, trusting `certificate` alone, and hears the greeting.
+fn greeting(
+    address: &str,
+    certificate: &rcgen::Certificate,
+) -> std::io::Result<rustls::StreamOwned<rustls::ClientConnection, TcpStream>> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let session = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let mut stream = rustls::StreamOwned::new(session, socket);
+    stream.read_exact(&mut [0; 11])?;
+    Ok(stream)
+}
+
+/// New connections are shown the new certificate; connections under way go on.
+#[test]
+fn changed_certificates_are_read_again() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.0.join(name), text).unwrap();
+    let (old, old_key) = certificate();
+    write("guard.pem", &old.pem());
+    write("guard.key", &old_key.serialize_pem());
+    let top = "watch-files = \"10ms\"\ndrain = \"5s\"\n[admin]\nlisten = \"unix:admin.sock\"\n"
+        .replace("admin.sock", &folder.0.join("admin.sock").display().to_string());
+    let tls = "tls = { certificate = \"guard.pem\", key = \"guard.key\" }";
+    write("guard.toml", &config(&polite_server(), tls, &top));
+    let path = folder.0.join("guard.toml");
+    let (started, address) = std::sync::mpsc::channel();
+    let service = std::thread::spawn(move || {
+        let started = |words: &[String]| {
+            let line = words.iter().find(|line| line.contains("talk listens on")).unwrap();
+            started.send(line.rsplit(' ').next().unwrap().to_owned()).unwrap();
+        };
+        let service = referee_guard::Service { path: &path, environment: &|_| None, started: &started };
+        let plans = service.read().unwrap().unwrap_or_else(|(_, refusal)| panic!("{refusal:?}"));
+        service.run(&plans).unwrap()
+    });
+    let address = address.recv_timeout(PATIENCE).unwrap();
+    let mut before = greeting(&address, &old).unwrap();
+    let (new, new_key) = certificate();
+    // One file after the other: in between they do not belong together, and the old ones go on.
+    write("guard.pem", &new.pem());
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    greeting(&address, &old).unwrap();
+    write("guard.key", &new_key.serialize_pem());
+    let start = Instant::now();
+    while greeting(&address, &new).is_err() {
+        assert!(start.elapsed() < PATIENCE, "the new certificate is not shown");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(greeting(&address, &old).is_err());
+    before.write_all(b"GET a\r\n").unwrap();
+    let mut value = [0; 9];
+    before.read_exact(&mut value).unwrap();
+    assert_eq!(&value, b"VALUE 7\r\n");
+    drop(before);
+    let mut admin = std::os::unix::net::UnixStream::connect(folder.0.join("admin.sock")).unwrap();
+    admin.write_all(b"POST /drain HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    service.join().unwrap();
+}

@@ -8,6 +8,8 @@ const MAX_NUMBER: usize = 32;
 /// How many values an aggregate, and how many bytes a string may have: what Redis itself takes.
 const MAX_LENGTH: i64 = 1024 * 1024 * 1024;
 const NO_ARGUMENT: &str = "a command is an array of bulk strings";
+/// How long a word may be that tells arrays apart.
+const LONGEST_WORD: u64 = 64;
 const TOO_LONG: &str = "a string that is longer than its length";
 
 /// Values that are still to be passed over, the one that is under way included.
@@ -197,7 +199,11 @@ impl<'b> Cursor<'b> {
     /// The string here, if it is one.
     pub(super) fn first_word(mut self) -> Result<Option<&'b [u8]>, Step<'b>> {
         match self.bytes.get(self.at) {
-            Some(b'$') => self.bulk().map(Some),
+            // A longer one is no word, and need not be there yet.
+            Some(b'$') => match self.number()? {
+                Some(length @ 0..=LONGEST_WORD) => self.text(length).map(Some),
+                _ => Ok(None),
+            },
             Some(b'+') => self.strict_line().map(|line| line.get(1..)),
             Some(_) => Ok(None),
             None => Err(Step::More { at_least: self.at + 1 }),

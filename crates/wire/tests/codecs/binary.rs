@@ -275,3 +275,14 @@ fn commands_with_strange_names() {
         ]
     );
 }
+
+/// Arrays are told apart by their first word; what is no word there is nobody's fault, and need not be kept.
+#[test]
+fn arrays_that_begin_with_something_else() {
+    let proxy = Proxy::new(CACHE, RESP);
+    let large = [&b"*2\r\n$5000\r\n"[..], &[b'x'; 5000], b"\r\n:1\r\n"].concat();
+    for reply in [&b"*2\r\n$-1\r\n:1\r\n"[..], b"*1\r\n*1\r\n$7\r\nmessage\r\n", b"*1\r\n:7\r\n", &large] {
+        let said = proxy.converse(&[(Client, b"KEYS\r\n"), (Server, reply), (Client, b"KEYS\r\n")]);
+        assert_eq!(said, ["Client: Command", "Server: Reply", "Client: Command"]);
+    }
+}
