@@ -75,13 +75,18 @@ def process(*command, port=None, **options):
             child.wait()
 
 
+BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+           "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"]
+
+
 def browse(place, address):
     """What a browser makes of the page at `address`, once its scripts have run."""
-    return run(
-        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-        "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-        f"--user-data-dir={place}/browser", "--virtual-time-budget=20000", "--dump-dom", address,
-    )
+    return run(*BROWSER, f"--user-data-dir={place}/browser", "--virtual-time-budget=20000", "--dump-dom", address)
+
+
+def browsing(place, address):
+    """A browser with the page at `address`, as long as the block."""
+    return process(*BROWSER, f"--user-data-dir={place}/browser", "--remote-debugging-port=0", address, stderr=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager

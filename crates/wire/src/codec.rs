@@ -150,7 +150,7 @@ impl Codec {
                 Effect::Leave => {
                     connection.leaving.get_mut(sender.index()).into_iter().for_each(|l| *l = true)
                 }
-                Effect::Request(kind) => connection.unanswered.push(kind),
+                Effect::Request(kind, aside) => connection.unanswered.push(kind, aside),
                 Effect::Response => connection.unanswered.pop(),
                 Effect::Switch => {
                     connection.unanswered.pop();

@@ -91,8 +91,8 @@ pub(crate) enum Effect {
     Transparent,
     /// Its sender may close.
     Leave,
-    /// An HTTP request, which will be answered.
-    Request(RequestKind),
+    /// An HTTP request, which will be answered, and whether it is no part of the protocol.
+    Request(RequestKind, bool),
     /// The answer to the oldest one.
     Response,
     /// The answer after which this is no HTTP any more.

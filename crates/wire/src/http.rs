@@ -47,6 +47,8 @@ struct Look<'r, 'b> {
 pub(crate) struct Unanswered {
     /// Two bits each, the oldest lowest.
     kinds: u64,
+    /// One bit each: those that are no part of the protocol.
+    asides: u64,
     count: u32,
 }
 
@@ -65,13 +67,15 @@ pub(crate) enum RequestKind {
 impl Unanswered {
     const MOST: u32 = 32;
 
-    pub(crate) fn push(&mut self, kind: RequestKind) {
+    pub(crate) fn push(&mut self, kind: RequestKind, aside: bool) {
         self.kinds |= (kind as u64).wrapping_shl(2 * self.count);
+        self.asides |= u64::from(aside).wrapping_shl(self.count);
         self.count = (self.count + 1).min(Self::MOST);
     }
 
     pub(crate) fn pop(&mut self) {
         self.kinds >>= 2;
+        self.asides >>= 1;
         self.count = self.count.saturating_sub(1);
     }
 
@@ -238,7 +242,8 @@ impl Http {
             (false, None | Some(0)) => Body::None,
             (false, Some(length)) => Body::Exactly(length),
         };
-        let effect = Effect::Request(kind);
+        let is_aside = id.and_then(|id| self.shapes.get(id.index())).is_some_and(|shape| shape.aside);
+        let effect = Effect::Request(kind, is_aside);
         self.message(connection, head, look, (id, body, effect), fields)
     }
 
@@ -255,9 +260,9 @@ impl Http {
         let list = self.statuses.get(status - 100).map_or(&[][..], |list| list);
         let id = list.iter().find(|id| look.reading.takes(**id)).or(list.first()).copied();
         let kind = unanswered.oldest();
-        let aside = |after| {
+        let aside = |after: After| {
             let label = Label::Unknown(excerpt(head.line[1]));
-            let has_body = after != After::NOTHING;
+            let has_body = after.body != Body::None;
             Step::Message(Message { label, bytes: head.bytes, has_body, aside: true, session: None, after })
         };
         let switches = match status {
@@ -285,6 +290,10 @@ impl Http {
             return Malformed::new("a response to no request", 0).into();
         }
         let effect = if switches { Effect::Switch } else { Effect::Response };
+        if unanswered.asides & 1 == 1 {
+            // So was the request.
+            return aside(After { body, effect });
+        }
         self.message(connection, head, look, (id, body, effect), fields)
     }
 

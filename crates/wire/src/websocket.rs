@@ -89,7 +89,7 @@ fn handshake<'b>(connection: &mut Connection, sender: Sender, unread: &'b [u8]) 
         (Sender::Client, _)
             if head.upgrade && !head.chunked && head.length.is_none_or(|length| length == 0) =>
         {
-            Effect::Request(RequestKind::Upgrade)
+            Effect::Request(RequestKind::Upgrade, true)
         }
         (Sender::Client, _) => {
             return Malformed::new("a request that does not ask for a WebSocket", 0).into();

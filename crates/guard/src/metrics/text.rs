@@ -152,7 +152,7 @@ impl Collector for Snapshot {
         for scope in &self.scopes {
             let count =
                 |bucket| scope.threads.iter().filter_map(|c| c.decisions.get(bucket)).map(Count::get).sum();
-            let bounds = DECISION_BOUNDS.iter().map(|bound| *bound as f64 / 1e9).chain([f64::MAX]);
+            let bounds = DECISION_BOUNDS.iter().map(|bound| *bound as f64 / 1e9).chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip((0..).map(count)).collect();
             let total = buckets.iter().map(|(_, count)| count).sum();
             let seconds = scope.sum(|c| &c.decision_time) as f64 / 1e9;

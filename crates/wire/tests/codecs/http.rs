@@ -247,3 +247,27 @@ fn mistakes_in_a_table() {
         "`messages.Put.fields.id`: nothing gives this field a value"
     );
 }
+
+/// Browsers ask for icons: neither that nor its answer is part of the protocol.
+#[test]
+fn the_answer_to_an_aside_is_aside() {
+    let protocol = "protocol P(role client, role server) { rec X { Ping() from client to server; \
+                    Pong() from server to client; continue X; } }";
+    let table = "kind = 'http'\n[messages]\nPing = 'GET /ping'\nPong = '200'\n\
+                 Icon = { pattern = 'GET /favicon.ico', aside = true, from = 'client' }";
+    let said = Proxy::new(protocol, table).converse(&[
+        (Client, b"GET /ping HTTP/1.1\r\n\r\n"),
+        (Server, b"HTTP/1.1 200 Ok\r\nContent-Length: 0\r\n\r\n"),
+        (Client, b"GET /favicon.ico HTTP/1.1\r\n\r\n"),
+        (Server, b"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno"),
+        (Client, b"GET /ping HTTP/1.1\r\n\r\nGET /favicon.ico HTTP/1.1\r\n\r\n"),
+        (
+            Server,
+            b"HTTP/1.1 200 Ok\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 Ok\r\nContent-Length: 1\r\n\r\nx",
+        ),
+        (Client, b"GET /ping HTTP/1.1\r\n\r\n"),
+    ]);
+    let labels: Vec<&str> = said.iter().map(String::as_str).collect();
+    let (ping, pong, icon) = ("Client: Ping", "Server: Pong", "Client: Icon");
+    assert_eq!(labels, [ping, pong, icon, "Server: 404", ping, icon, pong, "Server: 200", ping]);
+}
