@@ -47,6 +47,12 @@ fn main() -> std::io::Result<()> {
         print!("{}", families::smallest().to_markdown());
         return Ok(());
     }
+    if let Some((first, rest)) = words.split_first()
+        && first == "growth-one"
+    {
+        let _ = growth::one(rest);
+        return Ok(());
+    }
     for (name, run) in PARTS {
         if words.is_empty() || words.iter().any(|word| word == name) {
             println!("{name}");

@@ -45,8 +45,11 @@ pub(crate) fn agnosticity(
         graphs.push(explored.graph);
     }
     let roles = (0..model.role_count())
-        .map(|role| (Role(role as u16), weakly_bisimilar(&graphs[0], &graphs[1], role as u32)))
-        .collect();
+        .map(|role| {
+            let same = weakly_bisimilar(&graphs[0], &graphs[1], role as u32, limits)?;
+            Ok((Role(role as u16), same))
+        })
+        .collect::<Result<_, Stop>>()?;
     Ok(Agnosticity { k, roles })
 }
 
@@ -57,28 +60,38 @@ struct Folded {
     starts: [u32; 2],
 }
 
-fn weakly_bisimilar(left: &Graph<'_>, right: &Graph<'_>, role: u32) -> bool {
+fn weakly_bisimilar(
+    left: &Graph<'_>,
+    right: &Graph<'_>,
+    role: u32,
+    limits: Limits<'_>,
+) -> Result<bool, Stop> {
     let folded = fold(left, right, role);
     let count = folded.silent.len();
     let mut block = vec![0_u32; count];
     let mut blocks = 1;
     loop {
-        let next = refine(&folded, &block);
+        if limits.cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let next = refine(&folded, &block, limits.memory / size_of::<u64>()).ok_or(Stop::Memory)?;
         let found = next.iter().copied().max().map_or(0, |most| most + 1);
         if next[folded.starts[0] as usize] != next[folded.starts[1] as usize] {
-            return false;
+            return Ok(false);
         }
         if found == blocks {
-            return true;
+            return Ok(true);
         }
         blocks = found;
         block = next;
     }
 }
 
-/// One round: components stay together if they reach the same blocks by the same weak steps.
-fn refine(folded: &Folded, block: &[u32]) -> Vec<u32> {
+/// One round: components stay together if they reach the same blocks by the same weak steps. What each reaches can
+/// be as much as all there are: `None` if that is more than `most` together.
+fn refine(folded: &Folded, block: &[u32], most: usize) -> Option<Vec<u32>> {
     let count = block.len();
+    let mut left = most;
     let mut silent: Vec<Vec<u32>> = Vec::with_capacity(count);
     for (&own, targets) in block.iter().zip(&folded.silent) {
         let mut reached = vec![own];
@@ -87,6 +100,7 @@ fn refine(folded: &Folded, block: &[u32]) -> Vec<u32> {
         }
         reached.sort_unstable();
         reached.dedup();
+        left = left.checked_sub(reached.len())?;
         silent.push(reached);
     }
     let mut visible: Vec<Vec<(u32, u32)>> = Vec::with_capacity(count);
@@ -100,17 +114,15 @@ fn refine(folded: &Folded, block: &[u32]) -> Vec<u32> {
         }
         reached.sort_unstable();
         reached.dedup();
+        left = left.checked_sub(reached.len())?;
         visible.push(reached);
     }
     let mut number = FxHashMap::default();
-    silent
-        .into_iter()
-        .zip(visible)
-        .map(|signature| {
-            let next = number.len() as u32;
-            *number.entry(signature).or_insert(next)
-        })
-        .collect()
+    let numbered = silent.into_iter().zip(visible).map(|signature| {
+        let next = number.len() as u32;
+        *number.entry(signature).or_insert(next)
+    });
+    Some(numbered.collect())
 }
 
 fn fold(left: &Graph<'_>, right: &Graph<'_>, role: u32) -> Folded {

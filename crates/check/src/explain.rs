@@ -77,6 +77,12 @@ impl Words<'_> {
         let receives = self.offers(standing, Action::Receive);
         let peers = peers(standing, Action::Receive);
         let standing_of = |peer: Role| &end.standings[peer.index()];
+        if let Some((from, label)) = self.head_of_mailbox(standing.role, end) {
+            let (role, from) = (self.role(standing.role), self.role(from));
+            return format!(
+                "{role} waits for ever for {receives}: the next message in its mailbox is `{label}` from {from}"
+            );
+        }
         if let [peer] = peers[..]
             && standing_of(peer).offers.is_empty()
             && self.next_from(peer, standing.role, end).is_none()
@@ -97,6 +103,12 @@ impl Words<'_> {
     fn next_from(&self, from: Role, to: Role, end: &Situation) -> Option<&str> {
         let queue = end.queues.iter().find(|queue| queue.to == to && queue.from == Some(from))?;
         queue.messages.first().map(|&(_, message)| self.label(message))
+    }
+
+    /// The next message in the mailbox of `role`, if it has a mailbox and something is in it.
+    fn head_of_mailbox(&self, role: Role, end: &Situation) -> Option<(Role, &str)> {
+        let mailbox = end.queues.iter().find(|queue| queue.to == role && queue.from.is_none())?;
+        mailbox.messages.first().map(|&(from, message)| (from, self.label(message)))
     }
 
     /// "has ended", "waits for …", "is about to send …".

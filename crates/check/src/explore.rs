@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::graph::{Edges, Graph};
 use crate::layout::Layout;
-use crate::model::{Model, Move};
+use crate::model::Model;
 use crate::store::{MOST, Store};
 
 /// Why an exploration ended before everything was seen.
@@ -65,6 +65,10 @@ impl Limits<'_> {
     pub(crate) fn at_most(self, states: usize) -> Self {
         Self { states: self.states.min(states), ..self }
     }
+
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
 }
 
 /// A configuration about to be expanded.
@@ -75,12 +79,25 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// The enabled moves of `role`, by number.
-    pub(crate) fn enabled(&self, role: usize) -> impl Iterator<Item = (u32, &Move)> + '_ {
-        let local = self.model.local(role, self.layout.local(self.words, role));
-        (local.first..local.end)
-            .map(|number| (number, &self.model.moves[number as usize]))
-            .filter(|(_, step)| self.layout.enables(self.words, step))
+    /// The enabled moves of `role`, by number, channel by channel.
+    pub(crate) fn enabled(&self, role: usize) -> impl Iterator<Item = &[u32]> + '_ {
+        self.model
+            .groups_of(role, self.layout.local(self.words, role))
+            .iter()
+            .map(|group| self.layout.enabled(self.words, self.model, group))
+            .filter(|moves| !moves.is_empty())
+    }
+
+    /// Adds the enabled moves of `role` to `chosen`.
+    #[inline]
+    pub(crate) fn choose(&self, role: usize, chosen: &mut Vec<u32>) {
+        for group in self.model.groups_of(role, self.layout.local(self.words, role)) {
+            match self.layout.enabled(self.words, self.model, group) {
+                // Most are one: pushing it is cheaper than copying a slice.
+                [one] => chosen.push(*one),
+                moves => chosen.extend_from_slice(moves),
+            }
+        }
     }
 }
 
@@ -94,9 +111,11 @@ pub(crate) fn best_role(view: &View<'_>, but: &[u64]) -> Option<usize> {
             continue;
         }
         let mut enabled = view.enabled(role);
-        let Some((_, step)) = enabled.next() else { continue };
+        let Some(moves) = enabled.next() else { continue };
+        let step = &view.model.moves[moves[0] as usize];
         let length = view.layout.length(view.words, step.channel as usize);
-        let cost = (enabled.count(), step.sends, length);
+        let count = enabled.fold(moves.len(), |count, moves| count + moves.len());
+        let cost = (count, step.sends, length);
         if best.is_none_or(|(known, _)| cost < known) {
             best = Some((cost, role));
         }
@@ -245,7 +264,7 @@ impl Batch {
 
 fn exceeded(progress: &Progress, limits: &Limits<'_>) -> Option<Stop> {
     let room = (u32::MAX - (1 << 24)) as usize;
-    if limits.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+    if limits.cancelled() {
         Some(Stop::Cancelled)
     } else if progress.states > limits.states.min(MOST) || progress.transitions > room {
         Some(Stop::States)

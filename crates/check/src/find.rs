@@ -208,7 +208,8 @@ impl Finder<'_> {
         for role in 0..self.graph.model.role_count() {
             if crate::properties::independence::splits_sends(self.graph, words, role) {
                 let moves = self.graph.model.moves_of(role, self.graph.layout.local(words, role));
-                let blocked = moves.iter().find(|m| m.sends && !self.graph.layout.enables(words, m))?;
+                let blocked =
+                    moves.iter().find(|m| m.sends && !self.graph.layout.has_room(words, m.channel))?;
                 return Some(Failure::Blocked { send: step_of(blocked) });
             }
         }
@@ -225,14 +226,15 @@ impl Finder<'_> {
                 continue;
             }
             let fired: Vec<u32> = self.graph.edges(state).map(|(label, _)| label).collect();
-            let mut sent = Vec::new();
-            self.each_label(&self.reachable(target), |label| sent.push(label));
+            let mut sent = vec![false; model.moves.len()];
+            self.each_label(&self.reachable(target), |label| sent[label as usize] = true);
             let comes = |rival: &&u32| {
                 let rival_move = &model.moves[**rival as usize];
                 fired.contains(rival)
-                    || sent.iter().any(|&label| {
-                        let step = &model.moves[label as usize];
-                        step.sends && step.channel == rival_move.channel && step.symbol == rival_move.symbol
+                    || model.moves.iter().zip(&sent).any(|(step, &sent)| {
+                        sent && step.sends
+                            && step.channel == rival_move.channel
+                            && step.symbol == rival_move.symbol
                     })
             };
             if let Some(&second) = candidates.iter().find(comes) {
@@ -279,10 +281,10 @@ impl Finder<'_> {
 fn has_blocked_send(graph: &Graph<'_>, state: u32) -> bool {
     let words = graph.words(state);
     (0..graph.model.role_count()).any(|role| {
-        graph.model.moves_of(role, graph.layout.local(words, role)).iter().any(|step| {
-            step.sends
-                && graph.model.channels[step.channel as usize].usable
-                && !graph.layout.enables(words, step)
+        graph.model.groups_of(role, graph.layout.local(words, role)).iter().any(|group| {
+            group.sends
+                && graph.model.channels[group.channel as usize].usable
+                && !graph.layout.has_room(words, group.channel)
         })
     })
 }

@@ -3,36 +3,50 @@
 
 use crate::layout::Layout;
 use crate::model::Model;
+use crate::segments::Segments;
 use crate::store::Store;
 
 /// Edge labels: two bytes each unless the system has more transitions than that can number.
 #[derive(Clone, Debug)]
 enum Labels {
-    Narrow(Vec<u16>),
-    Wide(Vec<u32>),
+    Narrow(Segments<u16>),
+    Wide(Segments<u32>),
 }
 
 impl Labels {
+    fn new(moves: usize) -> Self {
+        if moves <= 1 << 16 { Self::Narrow(Segments::new(1)) } else { Self::Wide(Segments::new(1)) }
+    }
+
+    #[inline]
     fn get(&self, edge: usize) -> u32 {
         match self {
-            Self::Narrow(labels) => u32::from(labels[edge]),
-            Self::Wide(labels) => labels[edge],
+            Self::Narrow(labels) => u32::from(labels.get(edge)),
+            Self::Wide(labels) => labels.get(edge),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, label: u32) {
+        match self {
+            Self::Narrow(labels) => labels.push(label as u16),
+            Self::Wide(labels) => labels.push(label),
         }
     }
 
     /// Adds `other`'s, which are as wide.
     fn append(&mut self, other: Self) {
         match (self, other) {
-            (Self::Narrow(all), Self::Narrow(other)) => all.extend(other),
-            (Self::Wide(all), Self::Wide(other)) => all.extend(other),
+            (Self::Narrow(all), Self::Narrow(other)) => all.append(other, |label| label),
+            (Self::Wide(all), Self::Wide(other)) => all.append(other, |label| label),
             _ => {}
         }
     }
 
     fn memory(&self) -> usize {
         match self {
-            Self::Narrow(labels) => labels.len() * 2,
-            Self::Wide(labels) => labels.len() * 4,
+            Self::Narrow(labels) => labels.memory(),
+            Self::Wide(labels) => labels.memory(),
         }
     }
 }
@@ -40,18 +54,18 @@ impl Labels {
 /// Edges as they are found: one row per expansion, a configuration may be expanded more than once.
 #[derive(Debug)]
 pub(crate) struct Edges {
-    targets: Vec<u32>,
+    targets: Segments<u32>,
     labels: Labels,
     /// Row `i` is `targets[ends[i] .. ends[i + 1]]`.
-    ends: Vec<u32>,
+    ends: Segments<u32>,
     /// Whose row it is; empty as long as row `i` belongs to configuration `i`.
-    owners: Vec<u32>,
+    owners: Segments<u32>,
 }
 
 impl Edges {
     pub(crate) fn new(moves: usize) -> Self {
-        let labels = if moves <= 1 << 16 { Labels::Narrow(Vec::new()) } else { Labels::Wide(Vec::new()) };
-        Self { targets: Vec::new(), labels, ends: vec![0], owners: Vec::new() }
+        let ends = Segments::filled(1, 0);
+        Self { targets: Segments::new(1), labels: Labels::new(moves), ends, owners: Segments::new(1) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -59,7 +73,7 @@ impl Edges {
     }
 
     pub(crate) fn target(&self, edge: usize) -> u32 {
-        self.targets[edge]
+        self.targets.get(edge)
     }
 
     pub(crate) fn label(&self, edge: usize) -> u32 {
@@ -68,29 +82,27 @@ impl Edges {
 
     /// The edges of the row that was written as number `row`.
     pub(crate) fn row(&self, row: usize) -> std::ops::Range<usize> {
-        self.ends[row] as usize..self.ends[row + 1] as usize
+        self.ends.get(row) as usize..self.ends.get(row + 1) as usize
     }
 
     /// The edges of the row written last.
     pub(crate) fn last_row(&self) -> std::ops::Range<usize> {
         let rows = self.ends.len();
-        if rows < 2 { 0..0 } else { self.ends[rows - 2] as usize..self.ends[rows - 1] as usize }
+        if rows < 2 { 0..0 } else { self.row(rows - 2) }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, label: u32, target: u32) {
         self.targets.push(target);
-        match &mut self.labels {
-            Labels::Narrow(labels) => labels.push(label as u16),
-            Labels::Wide(labels) => labels.push(label),
-        }
+        self.labels.push(label);
     }
 
     pub(crate) fn close_row(&mut self, state: u32) {
         let row = self.ends.len() - 1;
-        if self.owners.is_empty() && state as usize != row {
-            self.owners = (0..row as u32).collect();
+        if self.owners.len() == 0 && state as usize != row {
+            (0..row as u32).for_each(|owner| self.owners.push(owner));
         }
-        if !self.owners.is_empty() || state as usize != row {
+        if self.owners.len() != 0 || state as usize != row {
             self.owners.push(state);
         }
         self.ends.push(self.targets.len() as u32);
@@ -98,38 +110,44 @@ impl Edges {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.targets.len() * 4 + self.labels.memory() + (self.ends.len() + self.owners.len()) * 4
+        self.targets.memory() + self.labels.memory() + self.ends.memory() + self.owners.memory()
     }
 
-    fn into_rows(mut self, states: usize) -> (Vec<u32>, Vec<u32>, Labels) {
-        if self.owners.is_empty() {
+    /// One row per configuration: where each begins, targets, labels.
+    fn into_rows(mut self, states: usize) -> (Segments<u32>, Segments<u32>, Labels) {
+        if self.owners.len() == 0 {
             let last = self.targets.len() as u32;
-            self.ends.resize(states + 1, last);
+            while self.ends.len() <= states {
+                self.ends.push(last);
+            }
             return (self.ends, self.targets, self.labels);
         }
-        let mut offsets = vec![0_u32; states + 1];
-        for (row, &owner) in self.owners.iter().enumerate() {
-            offsets[owner as usize + 1] += self.ends[row + 1] - self.ends[row];
+        let mut next = vec![0_u32; states + 1];
+        for row in 0..self.owners.len() {
+            next[self.owners.get(row) as usize + 1] += self.row(row).len() as u32;
         }
-        for state in 0..states {
-            offsets[state + 1] += offsets[state];
+        let mut offsets = Segments::new(1);
+        let mut before = 0;
+        for at in &mut next {
+            before += *at;
+            *at = before;
+            offsets.push(before);
         }
-        let mut next = offsets.clone();
-        let mut targets = vec![0; self.targets.len()];
+        let mut targets = Segments::filled(self.targets.len(), 0);
         let mut labels = match &self.labels {
-            Labels::Narrow(labels) => Labels::Narrow(vec![0; labels.len()]),
-            Labels::Wide(labels) => Labels::Wide(vec![0; labels.len()]),
+            Labels::Narrow(labels) => Labels::Narrow(Segments::filled(labels.len(), 0)),
+            Labels::Wide(labels) => Labels::Wide(Segments::filled(labels.len(), 0)),
         };
-        for (row, &owner) in self.owners.iter().enumerate() {
-            for edge in self.ends[row] as usize..self.ends[row + 1] as usize {
-                let slot = &mut next[owner as usize];
-                targets[*slot as usize] = self.targets[edge];
+        for row in 0..self.owners.len() {
+            let at = &mut next[self.owners.get(row) as usize];
+            for edge in self.row(row) {
+                targets.set(*at as usize, self.targets.get(edge));
                 match (&mut labels, &self.labels) {
-                    (Labels::Narrow(to), Labels::Narrow(from)) => to[*slot as usize] = from[edge],
-                    (Labels::Wide(to), Labels::Wide(from)) => to[*slot as usize] = from[edge],
+                    (Labels::Narrow(to), Labels::Narrow(from)) => to.set(*at as usize, from.get(edge)),
+                    (Labels::Wide(to), Labels::Wide(from)) => to.set(*at as usize, from.get(edge)),
                     _ => {}
                 }
-                *slot += 1;
+                *at += 1;
             }
         }
         (offsets, targets, labels)
@@ -142,8 +160,8 @@ pub(crate) struct Graph<'m> {
     pub(crate) model: &'m Model,
     pub(crate) layout: Layout,
     store: Store,
-    offsets: Vec<u32>,
-    targets: Vec<u32>,
+    offsets: Segments<u32>,
+    targets: Segments<u32>,
     labels: Labels,
 }
 
@@ -165,26 +183,28 @@ impl<'m> Graph<'m> {
             total += store.len() as u32;
         }
         let rename = |target: u32| bases[target as usize % owners] + target / owners as u32;
-        let mut all: Option<(Store, Vec<u32>, Vec<u32>, Labels)> = None;
+        let mut all = Store::new(layout.width());
+        all.seal();
+        let mut graph = Self {
+            model,
+            layout,
+            store: all,
+            offsets: Segments::new(1),
+            targets: Segments::new(1),
+            labels: Labels::new(model.moves.len()),
+        };
         for (mut store, edges) in parts {
             store.seal();
-            let (offsets, mut targets, labels) = edges.into_rows(store.len());
-            targets.iter_mut().for_each(|target| *target = rename(*target));
-            match &mut all {
-                None => all = Some((store, offsets, targets, labels)),
-                Some(all) => {
-                    all.0.append(store);
-                    let base = all.2.len() as u32;
-                    all.1.extend(offsets.iter().skip(1).map(|offset| offset + base));
-                    all.2.extend(targets);
-                    all.3.append(labels);
-                }
-            }
+            let states = store.len();
+            let (offsets, targets, labels) = edges.into_rows(states);
+            let base = graph.targets.len() as u32;
+            (0..states).for_each(|state| graph.offsets.push(offsets.get(state) + base));
+            graph.store.append(store);
+            graph.targets.append(targets, rename);
+            graph.labels.append(labels);
         }
-        let width = layout.width();
-        let (store, offsets, targets, labels) =
-            all.unwrap_or_else(|| (Store::new(width), vec![0], Vec::new(), Labels::Narrow(Vec::new())));
-        Self { model, layout, store, offsets, targets, labels }
+        graph.offsets.push(graph.targets.len() as u32);
+        graph
     }
 
     pub(crate) fn states(&self) -> u32 {
@@ -201,11 +221,11 @@ impl<'m> Graph<'m> {
 
     /// The edge numbers of `state`'s row.
     pub(crate) fn row(&self, state: u32) -> std::ops::Range<usize> {
-        self.offsets[state as usize] as usize..self.offsets[state as usize + 1] as usize
+        self.offsets.get(state as usize) as usize..self.offsets.get(state as usize + 1) as usize
     }
 
     pub(crate) fn target(&self, edge: usize) -> u32 {
-        self.targets[edge]
+        self.targets.get(edge)
     }
 
     pub(crate) fn label(&self, edge: usize) -> u32 {
@@ -214,7 +234,7 @@ impl<'m> Graph<'m> {
 
     /// (label, target) of each edge of `state`.
     pub(crate) fn edges(&self, state: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.row(state).map(|edge| (self.labels.get(edge), self.targets[edge]))
+        self.row(state).map(|edge| (self.label(edge), self.target(edge)))
     }
 
     pub(crate) fn local(&self, state: u32, role: usize) -> u32 {
@@ -223,7 +243,7 @@ impl<'m> Graph<'m> {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.store.memory() + self.offsets.len() * 4 + self.targets.len() * 4 + self.labels.memory()
+        self.store.memory() + self.offsets.memory() + self.targets.memory() + self.labels.memory()
     }
 
     /// A shortest path, as labels, from the initial configuration to the first configuration in
@@ -242,7 +262,7 @@ impl<'m> Graph<'m> {
                 return Some((self.path_to(state, &parent), state));
             }
             for edge in self.row(state) {
-                let target = self.targets[edge];
+                let target = self.target(edge);
                 if parent[target as usize] == UNSEEN {
                     parent[target as usize] = state;
                     order.push(target);

@@ -5,7 +5,7 @@
 //! symbol is only its length. No field crosses a word: a queue that needs more than 64 bits gets words of
 //! its own.
 
-use crate::model::{Model, Move, NEVER_SENT, narrow};
+use crate::model::{Group, Model, Move, narrow};
 
 /// A few bits of one word.
 #[derive(Clone, Copy, Debug)]
@@ -93,14 +93,21 @@ impl Layout {
         self.queues.iter().all(|queue| queue.length.get(words) == 0)
     }
 
-    /// Whether `step` can fire, its role being in its source state.
-    pub(crate) fn enables(&self, words: &[u64], step: &Move) -> bool {
-        let queue = &self.queues[step.channel as usize];
+    /// Whether something can be sent on `channel`.
+    pub(crate) fn has_room(&self, words: &[u64], channel: u32) -> bool {
+        let queue = &self.queues[channel as usize];
+        queue.length.get(words) < queue.capacity
+    }
+
+    /// Which moves of `group` can fire, its role being in their source state.
+    #[inline]
+    pub(crate) fn enabled<'m>(&self, words: &[u64], model: &'m Model, group: &Group) -> &'m [u32] {
+        let queue = &self.queues[group.channel as usize];
         let length = queue.length.get(words);
-        if step.sends {
-            length < queue.capacity
-        } else {
-            length > 0 && step.symbol != NEVER_SENT && queue.get(words, 0) == step.symbol
+        match group.sends {
+            true if length < queue.capacity => model.groups.moves(group),
+            false if length > 0 => model.groups.receiving(group, queue.get(words, 0)),
+            _ => &[],
         }
     }
 

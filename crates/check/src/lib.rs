@@ -33,9 +33,12 @@ pub mod properties;
 mod reach;
 pub mod report;
 mod saturate;
+mod segments;
 mod store;
 pub mod verdict;
 pub mod witness;
+
+use std::sync::atomic::AtomicBool;
 
 pub use agnostic::Agnosticity;
 pub use check::{Options, check};
@@ -58,13 +61,18 @@ pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundRe
     BoundReport::of(&examine::examine(model, bound, reduction, UNLIMITED, &mut ()))
 }
 
-/// Whether each role behaves the same under `k` and `k + 1` (CAV'19, Theorem 3).
+/// Whether each role behaves the same under `k` and `k + 1` (CAV'19, Theorem 3), within the limits of `options`.
 ///
 /// # Errors
-/// Why the exploration was stopped.
-pub fn bound_agnosticity(model: &Model, k: u32, max_states: usize) -> Result<Agnosticity, Stop> {
-    let limits = explore::Limits { states: max_states, ..UNLIMITED };
-    agnostic::agnosticity(model, k, limits, &mut ())
+/// Why it was stopped.
+pub fn bound_agnosticity(
+    model: &Model,
+    k: u32,
+    options: &Options,
+    cancel: Option<&AtomicBool>,
+    observer: &mut dyn Observer,
+) -> Result<Agnosticity, Stop> {
+    agnostic::agnosticity(model, k, options.limits(cancel), observer)
 }
 
 /// Only explores `model` under `bound`, with up to `threads` threads where there is no reduction: every

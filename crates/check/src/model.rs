@@ -6,6 +6,10 @@
 //! entries remember their sender. Everything downstream only knows numbered channels. The bound is not
 //! part of the model: see `layout.rs`.
 
+mod groups;
+
+pub(crate) use groups::{Group, Groups};
+
 use referee_theory::{Action, Machine, Message, Role, State, System};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,6 +83,7 @@ pub struct Model {
     /// `locals[offsets[role] + state]`.
     pub(crate) locals: Vec<Local>,
     pub(crate) offsets: Vec<u32>,
+    pub(crate) groups: Groups,
     /// For each channel, its rank in the order of (sender name, receiver name).
     pub(crate) channel_rank: Vec<u32>,
 }
@@ -132,7 +137,8 @@ impl Model {
         offsets.push(narrow(locals.len()));
         let channels = builder.channels;
         let channel_rank = rank_channels(&channels, &sorted_by_name(system));
-        Self { system: system.clone(), semantics, moves, channels, locals, offsets, channel_rank }
+        let groups = Groups::new(&locals, &moves);
+        Self { system: system.clone(), semantics, moves, channels, locals, offsets, groups, channel_rank }
     }
 
     /// The system this is the model of.
@@ -153,6 +159,12 @@ impl Model {
 
     pub(crate) fn local(&self, role: usize, state: u32) -> Local {
         self.locals[(self.offsets[role] + state) as usize]
+    }
+
+    /// The groups of moves of `state` of `role`.
+    #[inline]
+    pub(crate) fn groups_of(&self, role: usize, state: u32) -> &[Group] {
+        self.groups.of((self.offsets[role] + state) as usize)
     }
 
     pub(crate) fn moves_of(&self, role: usize, state: u32) -> &[Move] {

@@ -10,7 +10,7 @@ pub(crate) mod safety;
 
 pub(crate) use cibi::{Chained, chained_input};
 pub(crate) use exhaustivity::exhaustivity;
-pub(crate) use independence::{output_independence, strong_input};
+pub(crate) use independence::{has_race, output_independence, strong_input};
 pub(crate) use safety::{safety, stability};
 
 /// A property that can fail at a configuration.

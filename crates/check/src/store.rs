@@ -1,8 +1,10 @@
-//! Every configuration once: an open-addressing table of numbers into one flat array of words.
+//! Every configuration once: an open-addressing table of numbers into one array of words.
 //!
 //! A table slot holds a configuration's number and, in the bits the number does not need, part of its
 //! hash, so that a probe that meets another configuration seldom has to look at its words. Keys are
 //! computed from a trusted model, not sent by a peer: an unkeyed multiplicative hash is enough.
+
+use crate::segments::Segments;
 
 /// The most configurations a store can hold.
 pub(crate) const MOST: usize = 1 << 31;
@@ -13,43 +15,38 @@ const FIRST_BITS: u32 = 10;
 /// Interned configurations, numbered from 0 in order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    width: usize,
-    words: Vec<u64>,
+    words: Segments<u64>,
     table: Vec<u32>,
     /// The table has `1 << bits` slots; a number needs at most `bits` bits.
     bits: u32,
-    count: usize,
 }
 
 impl Store {
     pub(crate) fn new(width: usize) -> Self {
-        Self { width, words: Vec::new(), table: vec![EMPTY; 1 << FIRST_BITS], bits: FIRST_BITS, count: 0 }
+        Self { words: Segments::new(width), table: vec![EMPTY; 1 << FIRST_BITS], bits: FIRST_BITS }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.count
+        self.words.len()
     }
 
     pub(crate) fn get(&self, number: u32) -> &[u64] {
-        let at = number as usize * self.width;
-        &self.words[at..at + self.width]
+        self.words.row(number as usize)
     }
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.words.len() * 8 + self.table.len() * 4
+        self.words.memory() + self.table.len() * 4
     }
 
     /// Frees the table: nothing can be interned or found afterwards.
     pub(crate) fn seal(&mut self) {
         self.table = Vec::new();
-        self.words.shrink_to_fit();
     }
 
     /// Adds the configurations of `other` after its own, unseen; both are sealed.
     pub(crate) fn append(&mut self, other: Self) {
-        self.words.extend_from_slice(&other.words);
-        self.count += other.count;
+        self.words.append(other.words, |word| word);
     }
 
     /// The hash [`intern_hashed`](Self::intern_hashed) wants.
@@ -76,8 +73,7 @@ impl Store {
         for &hash in hashes {
             let entry = self.table[(hash >> (64 - self.bits)) as usize];
             if entry != EMPTY {
-                let number = entry as usize & (self.table.len() - 1);
-                met ^= self.words[number * self.width];
+                met ^= self.get(entry & (self.table.len() - 1) as u32)[0];
             }
         }
         std::hint::black_box(met);
@@ -107,12 +103,11 @@ impl Store {
             }
             slot = (slot + 1) & slots;
         }
-        let number = self.count as u32;
-        self.words.extend_from_slice(key);
-        self.count += 1;
+        let number = self.words.len() as u32;
+        self.words.push_row(key);
         self.table[slot] = tag | number;
         // At most two thirds full.
-        if self.count * 3 > self.table.len() * 2 {
+        if self.words.len() * 3 > self.table.len() * 2 {
             self.grow();
         }
         (number, true)
@@ -128,14 +123,13 @@ impl Store {
         self.bits += 1;
         self.table = vec![EMPTY; 1 << self.bits];
         let slots = self.table.len() - 1;
-        for number in 0..self.count {
-            let at = number * self.width;
-            let hash = Self::hash(&self.words[at..at + self.width]);
+        for number in 0..self.words.len() as u32 {
+            let hash = Self::hash(self.get(number));
             let mut slot = (hash >> (64 - self.bits)) as usize;
             while self.table[slot] != EMPTY {
                 slot = (slot + 1) & slots;
             }
-            self.table[slot] = self.tag(hash) | number as u32;
+            self.table[slot] = self.tag(hash) | number;
         }
     }
 }

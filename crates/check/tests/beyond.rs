@@ -57,6 +57,40 @@ fn mixed_states_are_never_safe() {
     assert!(matches!(run(&stuck, &Options::default()).verdict, Verdict::Unsafe { .. }));
 }
 
+/// KMC's sets are runs of one subject in its list of enabled actions, by channel. Here those of R are apart, for M's
+/// message to C stands between them: KMC fires one of them only, sees no race, and says "1-MC: True". But R may take
+/// `z` first, and then never takes `a`. The counts are the tool's; Definition 15, by which both are in one set, decides.
+#[test]
+fn a_race_that_kmc_does_not_see_is_no_ground_for_safety() {
+    let system = types("A: R!a; end  C: M?c; end  M: C!c; end  R: {A?a; Z?z; end, Z?z; end}  Z: R!z; end");
+    let paper = Options { reduction: Reduction::Paper, ..Options::exactly(1) };
+    let report = run(&system, &paper);
+    let bound = &report.bounds[0];
+    assert_eq!((bound.states, bound.transitions), (7, 6));
+    assert_eq!((bound.sibi, bound.exhaustive, bound.safe()), (Some(true), Some(true), Some(true)));
+    assert!(matches!(report.verdict, Verdict::Unsafe { .. }), "{:?}", report.verdict);
+    // The same with a continuation that makes either order good: not unsafe, and not shown to be safe.
+    let good = types("A: R!a; end  C: M?c; end  M: C!c; end  R: {A?a; Z?z; end, Z?z; A?a; end}  Z: R!z; end");
+    let report = run(&good, &paper);
+    let Verdict::Unknown { explanation, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert!(explanation.contains("chained-input-independence does not hold"), "{explanation}");
+}
+
+/// A mixed state has two sets as well, one of sends and one of receptions.
+#[test]
+fn mixed_states_have_the_sets_of_kmc() {
+    let machine = |transitions: &str| format!(".outputs\n.state graph\n{transitions}\n.marking q0\n.end\n");
+    let count = |machines: [&str; 2]| {
+        let system = read_automata(&machines.map(machine).join("\n")).unwrap();
+        let report = examine_bound(&Model::new(&system, Semantics::PeerToPeer), 1, Reduction::Paper);
+        (report.states, report.transitions, report.exhaustive, report.safe())
+    };
+    let one = count(["q0 1 ! a q0 q0 1 ? b q0", "q0 0 ! b q0 q0 0 ? a q0"]);
+    assert_eq!(one, (4, 4, Some(false), Some(true)));
+    let two = count(["q0 1 ! a q1 q0 1 ? b q1 q1 1 ! a q0", "q0 0 ! b q1 q0 0 ? a q0 q1 0 ? a q0"]);
+    assert_eq!(two, (9, 9, Some(false), Some(true)));
+}
+
 /// KMC's front end merges states whose paths concatenate to the same text (b01–b07); a state is a position.
 #[test]
 fn states_are_positions() {
@@ -134,7 +168,9 @@ fn mailboxes_differ() {
     let report = run(&system, &Options { min_k: 2, ..mailbox });
     let Verdict::Unsafe { witness, ground, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
     assert_ne!(*ground, Ground::Premises(witness_premises(&types("A: end B: A?x; end"))));
-    assert!(witness.explanation.contains("the mailbox of `R` holds `b` from `Q`"), "{}", witness.explanation);
+    let says = "`R` waits for ever for `a` from `P`: the next message in its mailbox is `b` from `Q`; \
+                the mailbox of `R` holds `b` from `Q`";
+    assert_eq!(witness.explanation, says);
     let fine = types("A: B!a; end  B: A?a; end");
     let report = run(&fine, &mailbox);
     assert!(matches!(report.verdict, Verdict::Unknown { reason: Reason::Mailbox, .. }));

@@ -295,3 +295,34 @@ fn a_component_plays_its_role_or_does_not() {
     assert!(json(&bad)["explanation"].as_str().unwrap().contains("it has to send `pwd` to `a`"));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Two unsafe systems, one name for the diagram: each has its own file, and the answers say which.
+#[test]
+fn each_counterexample_is_drawn_in_a_file_of_its_own() {
+    let folder = std::env::temp_dir().join(format!("referee-drawn-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("a.kmc"), "A: B!x; end  B: A?y; end").unwrap();
+    std::fs::write(path("b.kmc"), "A: B?x; end  B: end").unwrap();
+    std::fs::write(path("c.kmc"), "A: B!x; end  B: A?x; end").unwrap();
+    let svg = path("trace.svg");
+    let all = [path("a.kmc"), path("b.kmc"), path("c.kmc")];
+    let output =
+        referee(&["check", "--format", "json", "--witness-svg", &svg, &all[0], &all[1], &all[2]], "");
+    assert_eq!(status(&output), 1);
+    let drawn: Vec<Value> =
+        json(&output).as_array().unwrap().iter().map(|file| file["compatibility"]["drawn"].clone()).collect();
+    assert_eq!(
+        drawn,
+        [serde_json::json!([svg]), serde_json::json!([path("trace-2.svg")]), serde_json::json!([])]
+    );
+    let texts = ["trace.svg", "trace-2.svg"].map(|name| std::fs::read_to_string(path(name)).unwrap());
+    assert!(texts.iter().all(|text| text.starts_with("<svg")) && texts[0] != texts[1]);
+    assert!(!folder.join("trace-3.svg").exists());
+
+    let output = referee(&["check", "--witness-svg", &path("none.svg"), &all[2]], "");
+    assert_eq!(status(&output), 0);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no counterexample"));
+    assert!(!folder.join("none.svg").exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -221,14 +221,16 @@ pub fn reduced_transition_system(system: &System, bound: usize) -> TransitionSys
         if !visited.insert(s) {
             continue;
         }
-        if pending.is_empty() {
+        let enabled = successors(system, &numbering.states[s], bound);
+        let is_enabled = |act: &Act| enabled.iter().any(|(other, _)| other == act);
+        // Where nothing pending is possible the tool gives up; by Definition 15 that cannot be.
+        if !pending.iter().take(1).flatten().any(is_enabled) {
             pending = partition(system, &numbering.states[s], bound);
         }
         if pending.is_empty() {
             continue;
         }
         let head = pending.remove(0);
-        let enabled = successors(system, &numbering.states[s], bound);
         for act in head {
             for (_, target) in enabled.iter().filter(|(other, _)| *other == act) {
                 let target = numbering.of(target.clone());
@@ -241,22 +243,20 @@ pub fn reduced_transition_system(system: &System, bound: usize) -> TransitionSys
     TransitionSystem { states: numbering.states, edges: accum, bound }
 }
 
-/// partition(s), Definition 15: by subject; receptions first, then by cardinality, then by channel names.
+/// partition(s), Definition 15, as the paper's tool has it: runs of one subject among the sends and then the
+/// receptions, by channel names; sets of receptions first, then by cardinality.
 fn partition(system: &System, configuration: &Configuration, bound: usize) -> Vec<Vec<Act>> {
     let name = |role: Role| system.vocabulary().role_name(role);
-    let names = |act: &Act| (name(act.channel().0), name(act.channel().1));
-    let mut sets: BTreeMap<Role, Vec<Act>> = BTreeMap::new();
+    let mut acts: Vec<Act> = Vec::new();
     for (act, _) in successors(system, configuration, bound) {
-        let set = sets.entry(act.role).or_default();
-        if !set.contains(&act) {
-            set.push(act);
+        if !acts.contains(&act) {
+            acts.push(act);
         }
     }
-    let mut sets: Vec<Vec<Act>> = sets.into_values().collect();
-    for set in &mut sets {
-        set.sort_by_key(|act| (act.action == Action::Receive, names(act)));
-    }
-    sets.sort_by_key(|set| (set[0].action == Action::Send, set.len(), names(&set[0])));
+    acts.sort_by_key(|act| (act.action == Action::Receive, name(act.channel().0), name(act.channel().1)));
+    let mut sets: Vec<Vec<Act>> =
+        acts.chunk_by(|first, second| first.role == second.role).map(<[Act]>::to_vec).collect();
+    sets.sort_by_key(|set| (set[0].action == Action::Send, set.len()));
     sets
 }
 

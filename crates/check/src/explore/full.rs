@@ -23,7 +23,7 @@ impl Selection for Full {
 
     fn choose(&mut self, _: u32, view: &View<'_>, chosen: &mut Vec<u32>) {
         for role in 0..view.model.role_count() {
-            chosen.extend(view.enabled(role).map(|(number, _)| number));
+            view.choose(role, chosen);
         }
     }
 

@@ -5,6 +5,11 @@
 //! Definition 15 leaves ties open and the algorithm the order of its agenda; both decide how many
 //! configurations there are. The tool's choices: first in, first out; receptions before sends, then the
 //! smaller set, then the smaller channel (sender's name, then receiver's name, as strings).
+//!
+//! The tool's sets are runs of one subject in its list of what is enabled: sends, then receptions, by channel. A
+//! role that can receive from two peers, or both send and receive, may thus have two sets, where Definition 15 has
+//! one. Its counts are wanted, so ours are the same; whether a verdict may rest on such a graph is asked apart
+//! ([`has_race`](crate::properties::has_race)).
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -53,12 +58,19 @@ impl Selection for Paper {
     }
 
     fn choose(&mut self, _: u32, view: &View<'_>, chosen: &mut Vec<u32>) {
-        if self.current.position == self.current.partition.len() {
+        let from = chosen.len();
+        if let Some(set) = self.current.partition.get(self.current.position) {
+            for number in set.iter().flat_map(|&number| still_enabled(view, number)) {
+                if !chosen[from..].contains(&number) {
+                    chosen.push(number);
+                }
+            }
+        }
+        // Nothing is pending, or nothing of it is possible any more (the tool then gives up).
+        if chosen.len() == from {
             self.current.partition = partition(view);
             self.current.position = 0;
-        }
-        if let Some(set) = self.current.partition.get(self.current.position) {
-            chosen.extend_from_slice(set);
+            chosen.extend(self.current.partition.first().into_iter().flatten());
         }
     }
 
@@ -73,21 +85,33 @@ impl Selection for Paper {
     }
 }
 
-/// Definition 15.
+/// What became of a pending move: itself, unless its role has moved since by another of its sets; then what has
+/// the same label.
+fn still_enabled(view: &View<'_>, number: u32) -> impl Iterator<Item = u32> {
+    let moves = &view.model.moves;
+    let pending = &moves[number as usize];
+    let role = pending.role as usize;
+    let moved = view.layout.local(view.words, role) != pending.source;
+    let same = move |other: &u32| {
+        let other = &moves[*other as usize];
+        (other.sends, other.channel, other.symbol) == (pending.sends, pending.channel, pending.symbol)
+    };
+    let others = moved.then(|| view.enabled(role).flatten().copied().filter(same));
+    others.into_iter().flatten().chain((!moved).then_some(number))
+}
+
+/// Definition 15, as the tool computes it.
 fn partition(view: &View<'_>) -> Partition {
-    let mut sets = Vec::new();
-    for role in 0..view.model.role_count() {
-        let mut set: Vec<u32> = view.enabled(role).map(|(number, _)| number).collect();
-        if !set.is_empty() {
-            let rank = |number: u32| {
-                let step = &view.model.moves[number as usize];
-                (!step.sends, view.model.channel_rank[step.channel as usize])
-            };
-            set.sort_by_key(|&number| rank(number));
-            let (receives, channel) = rank(set[0]);
-            sets.push(((!receives, set.len(), channel), set));
-        }
-    }
-    sets.sort_by_key(|&(key, _)| key);
-    sets.into_iter().map(|(_, set)| set).collect()
+    let step = |number: u32| &view.model.moves[number as usize];
+    let roles = 0..view.model.role_count();
+    let mut enabled: Vec<u32> = Vec::new();
+    roles.for_each(|role| view.choose(role, &mut enabled));
+    enabled.sort_by_key(|&number| {
+        let step = step(number);
+        (!step.sends, view.model.channel_rank[step.channel as usize], number)
+    });
+    let mut sets: Vec<Vec<u32>> =
+        enabled.chunk_by(|&a, &b| step(a).role == step(b).role).map(<[u32]>::to_vec).collect();
+    sets.sort_by_key(|set| (step(set[0]).sends, set.len()));
+    sets.into()
 }

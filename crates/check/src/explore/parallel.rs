@@ -93,10 +93,10 @@ impl Shard {
         let source = self.store.get(state);
         let view = View { model, layout, words: source };
         for role in roles {
-            for (number, step) in view.enabled(role) {
+            for &number in view.enabled(role).flatten() {
                 self.key.clear();
                 self.key.extend_from_slice(source);
-                layout.fire(&mut self.key, step);
+                layout.fire(&mut self.key, &model.moves[number as usize]);
                 let hash = Store::hash(&self.key);
                 let owner = owner(hash, owners);
                 self.out[owner].keys.extend_from_slice(&self.key);

@@ -58,7 +58,7 @@ impl Selection for Sound {
 
     fn choose(&mut self, _: u32, view: &View<'_>, chosen: &mut Vec<u32>) {
         if let Some(role) = self.role.take().or_else(|| best_role(view, &[])) {
-            chosen.extend(view.enabled(role).map(|(number, _)| number));
+            view.choose(role, chosen);
         }
     }
 

@@ -8,145 +8,182 @@
 //! the paper's Lemma 25 and its own tool read it). This is decided on pairs of a configuration and what
 //! depends in it; k-CIBI is only asked for when k-SIBI fails, and the number of pairs is limited.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::independence::{fires_rival, races};
 use crate::graph::Graph;
+use crate::model::Move;
 use crate::reach::StateSet;
 
 /// The answer: where it fails, or that it took too much.
 #[derive(Debug)]
 pub(crate) enum Chained {
-    /// The configurations at which it fails.
+    /// A configuration at which it fails that no other one precedes in breadth-first order; empty if it holds.
     Decided(StateSet),
     /// More pairs than allowed.
     TooMany,
 }
 
-/// What depends on the first reception in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Node {
-    state: u32,
-    /// Roles that depend, sorted.
-    roles: Box<[u32]>,
-    /// For each channel whose sender depends: how many messages at its head do not, sorted by channel.
-    fresh: Box<[(u32, u32)]>,
-}
-
-/// Where a rival message can be sent independently of the reception that must exclude it.
+/// Whether a rival message can be sent independently of the reception that must exclude it, and where first.
 pub(crate) fn chained_input(graph: &Graph<'_>, most: usize) -> Chained {
     let rivals = races(graph);
-    let mut bad = StateSet::new(graph.states());
+    let mut searches: Vec<Option<Search<'_>>> = rivals
+        .iter()
+        .enumerate()
+        .map(|(label, rivals)| (!rivals.is_empty()).then(|| Search::new(graph, label, rivals)))
+        .collect();
     let mut budget = most;
-    for (label, rivals) in rivals.iter().enumerate().filter(|(_, rivals)| !rivals.is_empty()) {
-        let mut starts = Vec::new();
-        for state in 0..graph.states() {
-            for (fired, target) in graph.edges(state) {
-                if fired as usize == label {
-                    starts.push((state, target));
-                    if fires_rival(graph, state, rivals) {
-                        bad.insert(state);
-                    }
-                }
-            }
-        }
-        let search = Search { graph, receiver: graph.model.moves[label].role, rivals };
-        match search.run(&starts, &mut budget) {
-            Some(failing) => failing.into_iter().for_each(|state| {
-                bad.insert(state);
-            }),
-            None => return Chained::TooMany,
-        }
+    let mut exceeded = false;
+    // What a search has seen cannot fail, or it would have ended: the first start that fails is the first of all.
+    let first = graph.shortest(|state| {
+        graph.edges(state).any(|(label, target)| {
+            let Some(search) = &mut searches[label as usize] else { return false };
+            fires_rival(graph, state, search.rivals)
+                || search.fails_from(target, &mut budget).unwrap_or_else(|| {
+                    exceeded = true;
+                    true
+                })
+        })
+    });
+    if exceeded {
+        return Chained::TooMany;
+    }
+    let mut bad = StateSet::new(graph.states());
+    if let Some((_, state)) = first {
+        bad.insert(state);
     }
     Chained::Decided(bad)
 }
 
+/// What depends on the first reception: the same for many configurations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Taint {
+    /// Roles that depend, sorted.
+    roles: Vec<u32>,
+    /// For each channel whose sender depends: how many messages at its head do not, sorted by channel.
+    fresh: Vec<(u32, u32)>,
+}
+
+/// The search for rivals of one reception that are sent independently of it.
 struct Search<'a> {
     graph: &'a Graph<'a>,
     receiver: u32,
     rivals: &'a [u32],
+    /// By label: whether it sends what a rival receives.
+    sends_rival: Vec<bool>,
+    taints: Vec<Taint>,
+    numbers: FxHashMap<Taint, u32>,
+    /// A taint and the channel from which a message is taken that does not depend: the taint then.
+    taken: FxHashMap<(u32, u32), u32>,
+    /// Pairs of a configuration and a taint.
+    seen: FxHashSet<u64>,
+    agenda: Vec<(u32, u32)>,
 }
 
-impl Search<'_> {
-    /// The first start from which a rival can be sent independently, if there is one. All starts are
-    /// searched together: which of them fails is found by following parents.
-    fn run(&self, starts: &[(u32, u32)], budget: &mut usize) -> Option<Vec<u32>> {
-        let mut seen: FxHashSet<Node> = FxHashSet::default();
-        let mut agenda: Vec<(Node, u32)> = Vec::new();
-        let mut failing = Vec::new();
-        for &(state, target) in starts {
-            let node = self.taint(target, vec![self.receiver], Vec::new(), self.receiver);
-            if seen.insert(node.clone()) {
-                agenda.push((node, state));
-            }
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph<'a>, label: usize, rivals: &'a [u32]) -> Self {
+        let moves = &graph.model.moves;
+        let is_rival = |step: &Move| {
+            let same = |rival: &Move| (rival.channel, rival.symbol) == (step.channel, step.symbol);
+            step.sends && rivals.iter().any(|&rival| same(&moves[rival as usize]))
+        };
+        Self {
+            graph,
+            receiver: moves[label].role,
+            rivals,
+            sends_rival: moves.iter().map(is_rival).collect(),
+            taints: Vec::new(),
+            numbers: FxHashMap::default(),
+            taken: FxHashMap::default(),
+            seen: FxHashSet::default(),
+            agenda: Vec::new(),
         }
-        while let Some((node, start)) = agenda.pop() {
-            *budget = budget.checked_sub(1)?;
-            for (label, target) in self.graph.edges(node.state) {
-                if self.is_rival_send(label, &node) {
-                    failing.push(start);
-                    return Some(failing);
-                }
-                let next = self.step(&node, label, target);
-                if self.can_fail(&next) && seen.insert(next.clone()) {
-                    agenda.push((next, start));
-                }
-            }
-        }
-        Some(failing)
     }
 
-    fn is_rival_send(&self, label: u32, node: &Node) -> bool {
-        let moves = &self.graph.model.moves;
-        let step = &moves[label as usize];
-        step.sends
-            && node.roles.binary_search(&step.role).is_err()
-            && self.rivals.iter().any(|&rival| {
-                let rival = &moves[rival as usize];
-                rival.channel == step.channel && rival.symbol == step.symbol
-            })
+    /// Whether a rival can be sent independently after the reception that leads to `state`; `None` when the
+    /// budget is used up.
+    fn fails_from(&mut self, state: u32, budget: &mut usize) -> Option<bool> {
+        let nothing = Taint { roles: Vec::new(), fresh: Vec::new() };
+        let taint = self.tainted(nothing, self.receiver, state);
+        self.visit(state, taint);
+        while let Some((state, taint)) = self.agenda.pop() {
+            *budget = budget.checked_sub(1)?;
+            for (label, target) in self.graph.edges(state) {
+                if self.sends_rival[label as usize] && !self.depends(taint, self.role(label)) {
+                    return Some(true);
+                }
+                let next = self.step(taint, label, target);
+                self.visit(target, next);
+            }
+        }
+        Some(false)
+    }
+
+    fn visit(&mut self, state: u32, taint: u32) {
+        if self.can_fail(taint) && self.seen.insert(u64::from(state) << 32 | u64::from(taint)) {
+            self.agenda.push((state, taint));
+        }
+    }
+
+    fn role(&self, label: u32) -> u32 {
+        self.graph.model.moves[label as usize].role
+    }
+
+    fn depends(&self, taint: u32, role: u32) -> bool {
+        self.taints[taint as usize].roles.binary_search(&role).is_ok()
     }
 
     /// Once every rival's sender depends, nothing can go wrong any more.
-    fn can_fail(&self, node: &Node) -> bool {
-        self.rivals.iter().any(|&rival| {
-            let sender = u32::from(self.graph.model.moves[rival as usize].peer.0);
-            node.roles.binary_search(&sender).is_err()
-        })
+    fn can_fail(&self, taint: u32) -> bool {
+        let sender = |rival: u32| u32::from(self.graph.model.moves[rival as usize].peer.0);
+        self.rivals.iter().any(|&rival| !self.depends(taint, sender(rival)))
     }
 
-    fn step(&self, node: &Node, label: u32, target: u32) -> Node {
+    /// What depends after `label`, which leads to `target`.
+    fn step(&mut self, taint: u32, label: u32, target: u32) -> u32 {
         let step = &self.graph.model.moves[label as usize];
-        let mut fresh = node.fresh.to_vec();
         if step.sends {
-            return Node { state: target, roles: node.roles.clone(), fresh: fresh.into() };
+            return taint;
         }
-        let slot = fresh.iter_mut().find(|(channel, _)| *channel == step.channel);
-        match slot {
-            Some((_, 0)) if node.roles.binary_search(&step.role).is_err() => {
-                let mut roles = node.roles.to_vec();
-                roles.push(step.role);
-                roles.sort_unstable();
-                self.taint(target, roles, fresh, step.role)
-            }
-            slot => {
-                if let Some((_, count)) = slot {
-                    *count = count.saturating_sub(1);
+        let known = &self.taints[taint as usize];
+        let Ok(at) = known.fresh.binary_search_by_key(&step.channel, |&(channel, _)| channel) else {
+            return taint;
+        };
+        match known.fresh[at].1 {
+            0 if known.roles.binary_search(&step.role).is_ok() => taint,
+            0 => self.tainted(known.clone(), step.role, target),
+            _ => {
+                if let Some(&next) = self.taken.get(&(taint, step.channel)) {
+                    return next;
                 }
-                Node { state: target, roles: node.roles.clone(), fresh: fresh.into() }
+                let mut next = known.clone();
+                next.fresh[at].1 -= 1;
+                let next = self.number(next);
+                self.taken.insert((taint, step.channel), next);
+                next
             }
         }
     }
 
-    /// `role` depends from `state` on: what is in its channels was sent before.
-    fn taint(&self, state: u32, roles: Vec<u32>, mut fresh: Vec<(u32, u32)>, role: u32) -> Node {
+    /// `role` depends from `state` on as well: what is in its channels was sent before.
+    fn tainted(&mut self, mut taint: Taint, role: u32, state: u32) -> u32 {
         let words = self.graph.words(state);
         for (channel, queue) in self.graph.model.channels.iter().enumerate() {
             if queue.from.is_some_and(|from| u32::from(from.0) == role) {
-                fresh.push((channel as u32, self.graph.layout.length(words, channel)));
+                taint.fresh.push((channel as u32, self.graph.layout.length(words, channel)));
             }
         }
-        fresh.sort_unstable();
-        Node { state, roles: roles.into(), fresh: fresh.into() }
+        taint.roles.push(role);
+        taint.roles.sort_unstable();
+        taint.fresh.sort_unstable();
+        self.number(taint)
+    }
+
+    fn number(&mut self, taint: Taint) -> u32 {
+        let next = self.taints.len() as u32;
+        *self.numbers.entry(taint).or_insert_with_key(|taint| {
+            self.taints.push(taint.clone());
+            next
+        })
     }
 }

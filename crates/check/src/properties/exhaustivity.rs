@@ -6,6 +6,7 @@
 //! configuration gains each channel once.
 
 use crate::graph::Graph;
+use crate::model::Local;
 use crate::reach::{Reverse, StateSet};
 
 /// How many sweeps over what is undecided are worth it before edges are turned round.
@@ -21,7 +22,14 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
         let mut good: Vec<u64> = (0..graph.states())
             .map(|state| graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]))
             .collect();
-        let decided = |good: &[u64], state: u32| wanted(graph, state, &sent) & !good[state as usize] == 0;
+        let wanted = wanted(graph, &sent);
+        let decided = |good: &[u64], state: u32| {
+            let words = graph.words(state);
+            let wanted = (0..graph.model.role_count()).fold(0, |mask, role| {
+                mask | wanted[(graph.model.offsets[role] + graph.layout.local(words, role)) as usize]
+            });
+            wanted & !good[state as usize] == 0
+        };
         let mut open: Vec<u32> = (0..graph.states()).filter(|&state| !decided(&good, state)).collect();
         let mut changed = true;
         for _ in 0..SWEEPS {
@@ -58,17 +66,10 @@ fn sweep(graph: &Graph<'_>, senders: &[u64], open: &[u32], good: &mut [u64]) -> 
     changed
 }
 
-/// The channels on which the roles of `state` stand ready to send.
-fn wanted(graph: &Graph<'_>, state: u32, sent: &[u64]) -> u64 {
-    let words = graph.words(state);
-    let mut mask = 0;
-    for role in 0..graph.model.role_count() {
-        let local = graph.model.local(role, graph.layout.local(words, role));
-        for number in local.first..local.end {
-            mask |= sent[number as usize];
-        }
-    }
-    mask
+/// For each local state, the channels on which its role stands ready to send.
+fn wanted(graph: &Graph<'_>, sent: &[u64]) -> Vec<u64> {
+    let mask = |local: &Local| sent[local.first as usize..local.end as usize].iter().fold(0, |a, b| a | b);
+    graph.model.locals.iter().map(mask).collect()
 }
 
 /// For each move, the bit of the channel it sends on.

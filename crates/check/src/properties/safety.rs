@@ -19,19 +19,23 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, S
     for first in (0..all).step_by(64) {
         let numbers = first..all.min(first + 64);
         let masks = components.eventually_fired(graph, &receptions(graph, &numbers));
-        let missing = |mask: u64, number: usize| mask >> (number - first) & 1 == 0;
+        let all_bits = u64::MAX >> (64 - numbers.len());
         for state in 0..graph.states() {
-            let mask = masks[components.of(state)];
-            let words = graph.words(state);
-            let heads = numbers.start..numbers.end.min(channels);
-            if heads.clone().any(|at| missing(mask, at) && graph.layout.length(words, at) > 0) {
-                reception.insert(state);
-            }
-            for number in numbers.start.max(channels)..numbers.end {
-                let role = number - channels;
-                let waits = || graph.model.local(role, graph.layout.local(words, role)).kind;
-                if missing(mask, number) && waits() == StateKind::Receiving {
-                    progress.insert(state);
+            let mut missing = !masks[components.of(state)] & all_bits;
+            while missing != 0 {
+                let number = first + missing.trailing_zeros() as usize;
+                missing &= missing - 1;
+                let words = graph.words(state);
+                if number < channels {
+                    if graph.layout.length(words, number) > 0 {
+                        reception.insert(state);
+                    }
+                } else {
+                    let role = number - channels;
+                    let kind = graph.model.local(role, graph.layout.local(words, role)).kind;
+                    if kind == StateKind::Receiving {
+                        progress.insert(state);
+                    }
                 }
             }
         }

@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
     compatibility::handle_ctrl_c();
+    let mut diagrams = arguments.compatibility.diagrams();
     let mut summary = Summary::new();
     let mut documents = Vec::new();
     let mut out = output::stdout();
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 continue;
             }
         };
-        let answers = compatibility::of_file(&read, &arguments.compatibility)?;
+        let answers = compatibility::of_file(&read, &arguments.compatibility, &mut diagrams)?;
         summary.count(&read, &answers);
         match arguments.format {
             Format::Json => documents.push(output::json::checked(&read, &answers)),
@@ -78,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Text => writeln!(out, "{summary}")?,
     }
     out.flush()?;
+    diagrams.finish();
     Ok(summary.outcome)
 }
 

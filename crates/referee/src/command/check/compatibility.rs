@@ -1,28 +1,25 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use indicatif::HumanCount;
-use referee::check::{
-    self, BoundReport, InputGround, Model, Options, OutputGround, Premises, Reduction, Report, Semantics,
-    Verdict,
-};
-use referee::draw::{Charset, DrawError};
+use referee::Content;
+use referee::check::{self, Model, Options, Reduction, Semantics};
 use referee::theory::System;
-use referee::{Content, view};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Outcome;
 use crate::input::Read;
-use crate::output::{BAD, GOOD, SOFT, WARN, styled};
 
+mod answer;
+mod diagrams;
 mod network;
 mod progress;
 
+use answer::Answer;
+pub(super) use diagrams::Diagrams;
 use network::NetworkAnswer;
 use progress::ProgressLine;
 
@@ -57,10 +54,11 @@ pub(crate) struct CompatibilityArguments {
     /// Give up when one bound needs more memory than this, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     max_memory: usize,
-    /// Write the counterexample as a sequence diagram to this file.
+    /// Draw the counterexample as a sequence diagram in this file; further ones, of other protocols and files, are
+    /// numbered: `FILE-2.svg`.
     #[arg(long, value_name = "FILE")]
     witness_svg: Option<PathBuf>,
-    /// Write the counterexample as a Mermaid sequence diagram to this file.
+    /// Write the counterexample as a Mermaid sequence diagram to this file, numbered likewise.
     #[arg(long, value_name = "FILE")]
     witness_mermaid: Option<PathBuf>,
 }
@@ -136,48 +134,48 @@ impl Answers {
 
 /// Asks about every system that `read` describes: its projections and the monitors of its global protocols, its
 /// session type beside its dual, or its machines.
-pub(crate) fn of_file(read: &Read, arguments: &CompatibilityArguments) -> Result<Answers> {
+pub(crate) fn of_file(
+    read: &Read,
+    arguments: &CompatibilityArguments,
+    diagrams: &mut Diagrams,
+) -> Result<Answers> {
     let mut answers = Answers::default();
     let analysis = &read.analysis;
     if !analysis.is_well_formed() {
         return Ok(answers);
     }
-    let ask_about =
-        |name: Option<&str>, system: &System| ask(system, name.unwrap_or(&read.input.name), arguments);
+    let ask_about = |name: Option<&str>, system: &System, diagrams: &mut Diagrams| {
+        ask(system, name.unwrap_or(&read.input.name), arguments, diagrams)
+    };
     match &analysis.document.content {
         Content::Global(_) => {
             for protocol in &analysis.protocols {
                 let name = protocol.name.as_deref();
-                let local = protocol.local.as_ref().ok().map(|system| ask_about(name, system)).transpose()?;
-                let monitors = NetworkAnswer::about(protocol, local.as_ref(), read, arguments)?;
+                let local = match &protocol.local {
+                    Ok(system) => Some(ask_about(name, system, diagrams)?),
+                    Err(_) => None,
+                };
+                let monitors = NetworkAnswer::about(protocol, local.as_ref(), read, arguments, diagrams)?;
                 answers.all.push(About { name: name.map(str::to_owned), local, monitors });
             }
         }
         Content::Binary(binary) => {
             if let Some(session) = &binary.session {
                 let machines = [session.machine(), session.dual(binary.environment).machine()];
-                let local = ask_about(None, &System::new(binary.vocabulary.clone(), machines))?;
+                let system = System::new(binary.vocabulary.clone(), machines);
+                let local = ask_about(None, &system, diagrams)?;
                 answers.all.push(About { name: None, local: Some(local), monitors: None });
             }
         }
         Content::System(system) => {
             if let Some(system) = &system.system {
-                let local = ask_about(None, system)?;
+                let local = ask_about(None, system, diagrams)?;
                 answers.all.push(About { name: None, local: Some(local), monitors: None });
             }
         }
         Content::Properties(_) => {}
     }
     Ok(answers)
-}
-
-/// What was asked and answered about one system.
-#[derive(Clone)]
-struct Answer {
-    system: System,
-    report: Report,
-    agnostic: Option<bool>,
-    stable: bool,
 }
 
 /// Set by Ctrl-C; explorations end with what they have.
@@ -195,6 +193,11 @@ pub(super) fn handle_ctrl_c() {
 }
 
 impl CompatibilityArguments {
+    /// Where counterexamples are to be drawn.
+    pub(super) fn diagrams(&self) -> Diagrams {
+        Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone())
+    }
+
     fn options(&self) -> Options {
         let reduction = match self.reduction {
             _ if self.stable => Reduction::None,
@@ -214,189 +217,27 @@ impl CompatibilityArguments {
             ..Options::default()
         }
     }
-
-    /// Writes the counterexample of `answer`, if it has one and that was asked for.
-    fn write_witness(&self, answer: &Answer) -> Result<()> {
-        if let Some(witness) = answer.report.verdict.witness() {
-            let chart = view::witness::chart(witness, &answer.system);
-            write_diagram(self.witness_svg.as_deref(), || chart.to_svg())?;
-            write_diagram(self.witness_mermaid.as_deref(), || chart.to_mermaid())?;
-        }
-        Ok(())
-    }
 }
 
 /// Checks `system`; `label` names it in the progress line.
-fn ask(system: &System, label: &str, arguments: &CompatibilityArguments) -> Result<Answer> {
+fn ask(
+    system: &System,
+    label: &str,
+    arguments: &CompatibilityArguments,
+    diagrams: &mut Diagrams,
+) -> Result<Answer> {
     let options = arguments.options();
     let mut observer = ProgressLine::new(label);
     let report = check::check(system, &options, Some(&CANCELLED), &mut observer);
-    observer.finish();
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
             let model = Model::new(system, options.semantics);
-            check::bound_agnosticity(&model, bound.k, options.max_states).ok().map(|found| found.holds())
+            let found = check::bound_agnosticity(&model, bound.k, &options, Some(&CANCELLED), &mut observer);
+            Some(found.ok().map(|found| found.holds()))
         }
         _ => None,
     };
-    let answer = Answer { system: system.clone(), report, agnostic, stable: arguments.stable };
-    arguments.write_witness(&answer)?;
-    Ok(answer)
-}
-
-fn write_diagram(file: Option<&Path>, text: impl Fn() -> Result<String, DrawError>) -> Result<()> {
-    match file {
-        Some(file) => {
-            std::fs::write(file, text()?).with_context(|| format!("cannot write `{}`", file.display()))
-        }
-        None => Ok(()),
-    }
-}
-
-impl Answer {
-    fn outcome(&self) -> Outcome {
-        match self.report.verdict {
-            Verdict::Safe { .. } => Outcome::Holds,
-            Verdict::Unsafe { .. } => Outcome::Violated,
-            Verdict::Unknown { .. } => Outcome::NoAnswer,
-        }
-    }
-
-    /// The `compatibility` object of the JSON contract.
-    fn to_json(&self) -> Value {
-        let report = &self.report;
-        let (rests_on, reason) = match &report.verdict {
-            Verdict::Safe { premises, .. } => (Some(grounds(premises)), None),
-            Verdict::Unsafe { .. } => (None, None),
-            Verdict::Unknown { explanation, .. } => (None, Some(explanation)),
-        };
-        let witness = report.verdict.witness().map(|witness| view::witness::to_json(witness, &self.system));
-        json!({
-            "csa": report.shape.is_csa(),
-            "send_directed": report.shape.is_send_directed(),
-            "receive_directed": report.shape.is_receive_directed(),
-            "bounds": report.bounds.iter().map(bound_json).collect::<Vec<_>>(),
-            "least_k": report.least_k(),
-            "verdict": report.verdict.name(),
-            "rests_on": rests_on,
-            "reason": reason,
-            "bound_agnostic": self.agnostic,
-            "witness": witness,
-        })
-    }
-
-    /// What people read.
-    fn to_text(&self) -> String {
-        let report = &self.report;
-        let mut text = String::new();
-        match &report.verdict {
-            Verdict::Safe { k, premises } => {
-                let _ = writeln!(
-                    text,
-                    "  {} for every channel size: {k}-multiparty compatible\n  {}",
-                    styled(GOOD, "safe"),
-                    styled(SOFT, format!("by Theorem 5: {}", grounds(premises)))
-                );
-            }
-            Verdict::Unsafe { k, witness, .. } => {
-                let _ = writeln!(
-                    text,
-                    "  {} whatever the channel size (found with channels of {k}): {}\n",
-                    styled(BAD, "unsafe"),
-                    witness.explanation
-                );
-            }
-            Verdict::Unknown { explanation, .. } => {
-                let _ = writeln!(text, "  {}: {explanation}\n", styled(WARN, "unknown"));
-            }
-        }
-        if let Some(witness) = report.verdict.witness()
-            && let Ok(chart) = view::witness::chart(witness, &self.system).to_text(Charset::Unicode)
-        {
-            for line in chart.lines() {
-                let _ = writeln!(text, "    {line}");
-            }
-            text.push('\n');
-        }
-        for bound in &report.bounds {
-            let _ = writeln!(text, "  {}", styled(SOFT, bound_text(bound)));
-        }
-        if self.stable {
-            let stable = report.bounds.last().and_then(|bound| bound.stable);
-            let _ = writeln!(text, "  stable within the bound: {}", yes(stable));
-        }
-        if let Some(agnostic) = self.agnostic {
-            let _ = writeln!(
-                text,
-                "  every role behaves the same with one more message per channel: {}",
-                yes(Some(agnostic))
-            );
-        }
-        text
-    }
-}
-
-fn yes(answer: Option<bool>) -> &'static str {
-    match answer {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "not known",
-    }
-}
-
-fn grounds(premises: &Premises) -> String {
-    let output = match premises.output {
-        OutputGround::SendDirected => "send-directed",
-        OutputGround::OutputIndependent => "output bound independent",
-    };
-    let input = match premises.input {
-        InputGround::ReceiveDirected => "receive-directed",
-        InputGround::StrongInputIndependent => "strongly input bound independent",
-        InputGround::ChainedInputIndependent => "chained input bound independent",
-    };
-    format!("{output}, {input}, exhaustive and safe within the bound")
-}
-
-fn bound_json(bound: &BoundReport) -> Value {
-    json!({
-        "k": bound.k,
-        "states": bound.states,
-        "transitions": bound.transitions,
-        "obi": bound.obi,
-        "sibi": bound.sibi,
-        "cibi": bound.cibi,
-        "exhaustive": bound.exhaustive,
-        "safe": bound.safe(),
-        "stable": bound.stable,
-        "reduction": match bound.reduction {
-            Reduction::Sound => "sound",
-            Reduction::Paper => "paper",
-            Reduction::None => "none",
-        },
-        "memory": bound.memory,
-    })
-}
-
-fn bound_text(bound: &BoundReport) -> String {
-    let mut text = format!(
-        "k = {}: {} configuration{}, {} transition{}",
-        bound.k,
-        HumanCount(bound.states as u64),
-        if bound.states == 1 { "" } else { "s" },
-        HumanCount(bound.transitions as u64),
-        if bound.transitions == 1 { "" } else { "s" },
-    );
-    let properties = [
-        ("OBI", bound.obi),
-        ("SIBI", bound.sibi),
-        ("CIBI", bound.cibi.filter(|_| bound.sibi == Some(false))),
-        ("exhaustive", bound.exhaustive),
-        ("safe", bound.safe()),
-    ];
-    for (name, holds) in properties {
-        if let Some(holds) = holds {
-            let _ = write!(text, ", {}{name}", if holds { "" } else { "not " });
-        }
-    }
-    text
+    observer.finish();
+    let drawn = diagrams.draw(&report, system)?;
+    Ok(Answer { system: system.clone(), report, agnostic, stable: arguments.stable, drawn })
 }

@@ -7,7 +7,7 @@ use referee::monitor::multiparty::{Network, RoleMonitor};
 use referee::syntax::{Lines, ProjectedProtocol};
 use serde_json::{Value, json};
 
-use super::{Answer, CANCELLED, CompatibilityArguments, ProgressLine};
+use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, ProgressLine};
 use crate::Outcome;
 use crate::input::Read;
 use crate::output::{SOFT, WARN, styled};
@@ -33,6 +33,7 @@ impl NetworkAnswer {
         local: Option<&Answer>,
         read: &Read,
         arguments: &CompatibilityArguments,
+        diagrams: &mut Diagrams,
     ) -> Result<Option<Self>> {
         let Ok(relative) = &protocol.relative else { return Ok(None) };
         if let Some(local) = local
@@ -58,8 +59,8 @@ impl NetworkAnswer {
         };
         let followed = network.monitors().iter().flat_map(of_monitor).collect();
         let (system, report) = (network.system().clone(), network.report().clone());
-        let answer = Answer { system, report, agnostic: None, stable: arguments.stable };
-        arguments.write_witness(&answer)?;
+        let drawn = diagrams.draw(&report, &system)?;
+        let answer = Answer { system, report, agnostic: None, stable: arguments.stable, drawn };
         Ok(Some(Self { answer, followed }))
     }
 

@@ -1,0 +1,65 @@
+//! Counterexamples as diagrams, each in a file of its own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use referee::check::Report;
+use referee::draw::DrawError;
+use referee::theory::System;
+use referee::view;
+
+use crate::output;
+
+/// Where counterexamples are drawn: the first in the files that were asked for, each further one beside them.
+pub(crate) struct Diagrams {
+    svg: Option<PathBuf>,
+    mermaid: Option<PathBuf>,
+    count: usize,
+}
+
+impl Diagrams {
+    pub(super) fn new(svg: Option<PathBuf>, mermaid: Option<PathBuf>) -> Self {
+        Self { svg, mermaid, count: 0 }
+    }
+
+    /// Draws the counterexample of `report`, if it has one, and tells where.
+    pub(super) fn draw(&mut self, report: &Report, system: &System) -> Result<Vec<String>> {
+        let Some(witness) = report.verdict.witness() else { return Ok(Vec::new()) };
+        self.count += 1;
+        let chart = view::witness::chart(witness, system);
+        let mut drawn = Vec::new();
+        let mut write = |file: Option<&Path>, text: &dyn Fn() -> Result<String, DrawError>| -> Result<()> {
+            if let Some(file) = file {
+                let file = numbered(file, self.count);
+                std::fs::write(&file, text()?)
+                    .with_context(|| format!("cannot write `{}`", file.display()))?;
+                drawn.push(file.display().to_string());
+            }
+            Ok(())
+        };
+        write(self.svg.as_deref(), &|| chart.to_svg())?;
+        write(self.mermaid.as_deref(), &|| chart.to_mermaid())?;
+        Ok(drawn)
+    }
+
+    /// Says so where diagrams were asked for and there was nothing to draw: a file that is there is an old one.
+    pub(crate) fn finish(self) {
+        for file in [self.svg, self.mermaid].into_iter().flatten().filter(|_| self.count == 0) {
+            output::remark(&format!("there is no counterexample: `{}` was not written", file.display()));
+        }
+    }
+}
+
+/// `trace.svg`, `trace-2.svg`, `trace-3.svg`.
+fn numbered(file: &Path, count: usize) -> PathBuf {
+    if count < 2 {
+        return file.to_owned();
+    }
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{count}"));
+    if let Some(extension) = file.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    file.with_file_name(name)
+}
