@@ -7,6 +7,7 @@ mod address;
 mod expand;
 mod files;
 mod listener;
+mod multiparty;
 mod problem;
 mod schema;
 mod units;
@@ -22,6 +23,7 @@ pub use files::Files;
 pub use listener::{
     AtLimit, Farewell, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn, TlsOut,
 };
+pub use multiparty::{DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable};
 pub use problem::Problem;
 pub use units::{Size, Time};
 
@@ -49,9 +51,12 @@ pub struct Config {
     pub journal: Option<Journal>,
     /// Export of one span per session to an OpenTelemetry collector.
     pub otlp: Option<Otlp>,
+    /// Roles of a protocol of several parties.
+    #[schemars(with = "Option<Multiparty>")]
+    pub multiparty: Option<Spanned<Multiparty>>,
     /// What is guarded: one entry for each address.
-    #[serde(rename = "listener")]
-    #[schemars(with = "Vec<Listener>", length(min = 1))]
+    #[serde(default, rename = "listener")]
+    #[schemars(with = "Vec<Listener>")]
     pub listeners: Vec<Spanned<Listener>>,
 }
 
@@ -171,8 +176,9 @@ impl Config {
             return Err(problems);
         }
         let config = Self::deserialize(toml::de::Deserializer::from(table)).map_err(|e| vec![problem(&e)])?;
-        if config.listeners.is_empty() {
-            return Err(vec![Problem::new("there is no `[[listener]]`: nothing to guard", 0..0)]);
+        if config.listeners.is_empty() && config.multiparty.is_none() {
+            let message = "there is no `[[listener]]` and no `[multiparty]`: nothing to guard";
+            return Err(vec![Problem::new(message, 0..0)]);
         }
         Ok(config)
     }

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 use crate::keyed::Sessions;
 use crate::listen::{Listener, Place, unlistenable};
 use crate::metrics::{Counters, MessageCounters, Scope, Snapshot, lock};
+use crate::multiparty::Office;
 use crate::plan::{Plan, Plans};
 use crate::scribe::{Observer, Scribe};
 use crate::worker::{self, Order, Seat, Worker};
@@ -120,6 +121,8 @@ fn message_counters(plan: &Plan, threads: usize) -> MessageCounters {
 pub struct Guard {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<io::Result<()>>>>,
+    /// The roles of a protocol of several parties.
+    office: Option<Arc<Office>>,
     scribe: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -166,13 +169,19 @@ impl Guard {
             receivers.push(receiver);
         }
         let _ = shared.workers.set(workers.clone());
-        let guard = Self { shared, threads: Mutex::default(), scribe: Mutex::new(Some(scribe_thread)) };
+        let mut guard =
+            Self { shared, threads: Mutex::default(), office: None, scribe: Mutex::new(Some(scribe_thread)) };
         for (number, (worker, orders)) in workers.into_iter().zip(receivers).enumerate() {
             let seat = Seat { shared: Arc::clone(&guard.shared), number, worker };
             let thread = std::thread::Builder::new().name(format!("worker-{number}"));
             lock(&guard.threads).push(thread.spawn(move || worker::work(&seat, orders))?);
         }
         guard.listen(plans, inherited)?;
+        if let Some(plan) = &plans.multiparty {
+            let (office, thread) = Office::start(plan, guard.shared.scribe.clone())?;
+            lock(&guard.threads).push(thread);
+            guard.office = Some(office);
+        }
         Ok(guard)
     }
 
@@ -237,7 +246,8 @@ impl Guard {
     #[must_use]
     pub fn addresses(&self) -> Vec<(String, String)> {
         let listeners = self.shared.listeners.load();
-        listeners.iter().map(|listening| (listening.name.clone(), listening.socket.address())).collect()
+        let own = listeners.iter().map(|listening| (listening.name.clone(), listening.socket.address()));
+        own.chain(self.office.iter().flat_map(|office| office.places.clone())).collect()
     }
 
     /// Second handles on all listening sockets, by the names of their listeners.
@@ -249,6 +259,7 @@ impl Guard {
     /// Takes no more connections; sessions under way go on.
     pub fn drain(&self) {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
+            self.office.iter().for_each(|office| office.drain());
             for listening in self.shared.listeners.load().iter() {
                 listening.stopped.send_replace(true);
             }
@@ -270,7 +281,8 @@ impl Guard {
     /// How many sessions are under way.
     #[must_use]
     pub fn open_sessions(&self) -> usize {
-        self.shared.workers().iter().map(|worker| worker.load.load(Ordering::Relaxed)).sum()
+        let own: usize = self.shared.workers().iter().map(|worker| worker.load.load(Ordering::Relaxed)).sum();
+        own + self.office.as_ref().map_or(0, |office| office.open())
     }
 
     /// Waits until no session is under way, at most until `deadline`. Whether that came to be.
@@ -290,7 +302,8 @@ impl Guard {
     pub fn sessions(&self, most: usize) -> Value {
         let workers = self.shared.workers();
         let each = most.div_ceil(workers.len().max(1));
-        workers.iter().flat_map(|worker| worker.describe(each)).collect()
+        let own = workers.iter().flat_map(|worker| worker.describe(each));
+        own.chain(self.office.iter().flat_map(|office| office.describe(most))).collect()
     }
 
     /// All that was counted, as OpenMetrics text.
@@ -308,6 +321,7 @@ impl Guard {
         let snapshot = Snapshot {
             scopes: self.shared.listeners.load().iter().map(scope).collect(),
             reloads: [count(good), count(refused)],
+            network: self.office.as_ref().map(|office| (office.name().to_owned(), office.tallies())),
             journal_errors: count(&self.shared.scribe.errors),
         };
         snapshot.open_metrics()
@@ -316,6 +330,7 @@ impl Guard {
     /// Stops at once; what is under way is closed and reported.
     pub fn halt(&self) {
         self.drain();
+        self.office.iter().for_each(|office| office.halt());
         for worker in self.shared.workers() {
             let _ = worker.orders.send(Order::Stop);
         }

@@ -1,20 +1,28 @@
 //! Multiparty guards: beside each component of a protocol one monitor, and the monitors talk to each other
 //! (RV'23).
 //!
-//! What a monitor decides is [`referee_monitor::multiparty::Engine`]'s; here are the bytes. On the wire everything
-//! is as RelaMon has it, so that its components and monitors and these can be mixed: JSON over HTTP, first the
-//! label, then the value. Messages go on as the bytes that came.
+//! What a monitor decides is [`referee_monitor::multiparty::Engine`]'s; here are the bytes. There are two ways to run
+//! monitors: on RelaMon's own wire (`relamon`), one session for each process; and from the guard's configuration, many
+//! sessions at once, components behind any codec, and a choice of transports between monitors.
 //!
-//! Reading order: `member` (what is to be run, and RelaMon's files), `envelope` (one HTTP body), `station` (one role's
-//! monitor, without I/O), `courier` (what is posted), `counter` (what is taken), `serve` (a session from start to end).
+//! Reading order of the latter: `plan` (what the configuration becomes), `parcel` (a message), `letter` (what monitors
+//! send each other), `seat` and `roster` (the sessions of one role, without I/O), `link` (what a connection may lose,
+//! without I/O), `transport`, `component` (one component's connection), `office` (what holds it together).
 
-mod counter;
-mod courier;
-mod envelope;
-mod member;
-mod serve;
-mod station;
+mod component;
+mod letter;
+mod link;
+mod office;
+mod parcel;
+mod plan;
+mod protocol;
+mod relamon;
+mod roster;
+mod seat;
+mod transport;
 mod violation;
 
-pub use member::{Choices, Member, Unusable, read_relamon};
-pub use serve::{Ending, run};
+pub(crate) use office::{Office, Tally};
+pub(crate) use plan::{Findings, MultipartyPlan};
+pub use protocol::Unusable;
+pub use relamon::{Choices, Ending, Member, read_relamon, run};

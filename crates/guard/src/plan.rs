@@ -16,6 +16,7 @@ use crate::config::{
     Address, AtLimit, Config, Limits, Listener, Network, Pipelining, PolicyName, Problem, ProxyIn, ProxyOut,
     Scrutiny,
 };
+use crate::multiparty::{Findings, MultipartyPlan};
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::redact::Redaction;
 use crate::tls;
@@ -64,6 +65,7 @@ pub(crate) enum Upstream {
 pub struct Plans {
     pub(crate) config: Config,
     pub(crate) plans: Vec<Arc<Plan>>,
+    pub(crate) multiparty: Option<Arc<MultipartyPlan>>,
     /// Every file it was made from.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -127,6 +129,14 @@ impl Plans {
             }
             plans.push(Arc::new(plan));
         }
+        let mut multiparty = None;
+        if let Some(table) = &config.multiparty {
+            let mut findings = Findings::default();
+            multiparty = MultipartyPlan::make(table.get_ref(), folder, &mut findings).map(Arc::new);
+            refusal.problems.append(&mut findings.problems);
+            refusal.protocols.append(&mut findings.protocols);
+            files.append(&mut findings.files);
+        }
         if let Some(admin) = &config.admin
             && !admin.listen.get_ref().is_local()
             && admin.token.as_deref().is_none_or(str::is_empty)
@@ -148,7 +158,7 @@ impl Plans {
             refusal.problems.push(problem.with_help("run a collector beside the guard"));
         }
         if refusal.problems.is_empty() && refusal.protocols.is_empty() {
-            Ok(Self { config, plans, files })
+            Ok(Self { config, plans, multiparty, files })
         } else {
             Err(refusal)
         }
@@ -157,7 +167,8 @@ impl Plans {
     /// What is guarded, in plain words: one line for each listener.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
-        self.plans.iter().map(|plan| plan.in_words()).collect()
+        let multiparty = self.multiparty.iter().flat_map(|plan| plan.in_words());
+        self.plans.iter().map(|plan| plan.in_words()).chain(multiparty).collect()
     }
 
     /// The configuration it was made from.

@@ -26,7 +26,10 @@ pub struct VerdictReport {
     pub listener: String,
     /// A number that no other session of this guard has.
     pub session: u64,
-    /// The client's address.
+    /// Of a protocol of several parties: what all its monitors call the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_session: Option<String>,
+    /// The client's address; with several parties, who found it.
     pub source: String,
     /// `violation`, or `fault` if nobody is to blame.
     pub verdict: String,
@@ -69,7 +72,10 @@ pub struct EndReport {
     pub listener: String,
     /// A number that no other session of this guard has.
     pub session: u64,
-    /// The client's address.
+    /// Of a protocol of several parties: what all its monitors call the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_session: Option<String>,
+    /// The client's address; with several parties, who found it.
     pub source: String,
     /// Why it ended: `over`, `closed`, `violation`, `idle`, ….
     pub why: String,

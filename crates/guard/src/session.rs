@@ -216,6 +216,7 @@ impl Account {
             time: timestamp(SystemTime::now()),
             listener: judge.plan.name.clone(),
             session: self.id,
+            network_session: None,
             source: judge.source.clone(),
             why: why.to_owned(),
             detail: detail.or(judge.note.map(str::to_owned)),

@@ -46,6 +46,17 @@ fn authorities(path: &Path) -> Result<Arc<RootCertStore>, String> {
     Ok(Arc::new(store))
 }
 
+/// How a server is recognised, and what its name is.
+pub(crate) type ClientSide = (Arc<ClientConfig>, ServerName<'static>);
+
+/// Whether the certificate that the other side has shown bears `name`.
+pub(crate) fn bears_name(shown: Option<&[CertificateDer<'_>]>, name: &str) -> bool {
+    let Some(certificate) = shown.and_then(<[_]>::first) else { return false };
+    let Ok(name) = ServerName::try_from(name) else { return false };
+    rustls::server::ParsedCertificate::try_from(certificate)
+        .is_ok_and(|parsed| rustls::client::verify_server_name(&parsed, &name).is_ok())
+}
+
 /// What clients are shown and asked for.
 pub(crate) fn server(config: &TlsIn) -> Result<Arc<ServerConfig>, String> {
     let builder = ServerConfig::builder_with_provider(provider())
@@ -67,10 +78,7 @@ pub(crate) fn server(config: &TlsIn) -> Result<Arc<ServerConfig>, String> {
 }
 
 /// How the server is recognised, and what it is shown.
-pub(crate) fn client(
-    config: &TlsOut,
-    upstream: Option<&Address>,
-) -> Result<(Arc<ClientConfig>, ServerName<'static>), String> {
+pub(crate) fn client(config: &TlsOut, upstream: Option<&Address>) -> Result<ClientSide, String> {
     let name = config.server_name.as_deref().or(upstream.and_then(Address::host));
     let name = name.ok_or("say with `server-name` what the server's certificate must bear")?;
     let name = ServerName::try_from(name.to_owned())

@@ -1,7 +1,7 @@
 //! A codec: a table, compiled. What it is for and how it is used is told at the [crate's](crate) beginning.
 
 use referee_monitor::Monitor;
-use referee_theory::Role;
+use referee_theory::{Machine, Role, Vocabulary};
 
 use crate::body;
 use crate::connection::{Body, Connection, Effect, Flow};
@@ -57,7 +57,21 @@ impl Codec {
     /// # Errors
     /// Everything that is wrong with the table, or missing from it.
     pub fn compile(table: &Table, monitor: &Monitor, client: Role) -> Result<Self, Vec<TableError>> {
-        let signature = Signature::new(table, monitor, client)?;
+        Self::for_machine(table, monitor.machine(), monitor.vocabulary(), client)
+    }
+
+    /// Like [`compile`](Self::compile), where there is no monitor of exactly these messages: `machine` is only asked
+    /// which they are.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn for_machine(
+        table: &Table,
+        machine: &Machine,
+        vocabulary: &Vocabulary,
+        client: Role,
+    ) -> Result<Self, Vec<TableError>> {
+        let signature = Signature::new(table, machine, vocabulary, client)?;
         let mut errors = table.foreign_keys();
         for (name, _) in &table.messages {
             if !signature.messages.iter().any(|known| *known.name == **name) {
@@ -75,7 +89,7 @@ impl Codec {
             Kind::Resp => Resp::compile(table, &signature, &mut errors).map(Reader::Resp),
             Kind::WebSocket => WebSocket::compile(table, &signature, &mut errors).map(Reader::WebSocket),
         };
-        let process = if monitor.machine().role() == client { Sender::Client } else { Sender::Server };
+        let process = if machine.role() == client { Sender::Client } else { Sender::Server };
         match reader {
             Some(reader) if errors.is_empty() => {
                 let leave = [table.leave.client, table.leave.server];

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_monitor::Monitor;
-use referee_theory::{Action, Field, Role};
+use referee_theory::{Action, Field, Machine, Role, Vocabulary};
 
 use crate::error::TableError;
 use crate::table::{Table, Then};
@@ -74,11 +73,14 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// The messages that `monitor`'s machine sends and receives, `client` being the side that connects, and those
-    /// that `table` takes aside.
-    pub(crate) fn new(table: &Table, monitor: &Monitor, client: Role) -> Result<Self, Vec<TableError>> {
-        let vocabulary = monitor.vocabulary();
-        let machine = monitor.machine();
+    /// The messages that `machine` sends and receives, `client` being the side that connects, and those that
+    /// `table` takes aside.
+    pub(crate) fn new(
+        table: &Table,
+        machine: &Machine,
+        vocabulary: &Vocabulary,
+        client: Role,
+    ) -> Result<Self, Vec<TableError>> {
         let mut messages: Vec<Known> = Vec::new();
         let mut errors = Vec::new();
         let switches = |name: &str| {

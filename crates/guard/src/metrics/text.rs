@@ -12,7 +12,8 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, 
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use super::{Count, Counters, DECISION_BOUNDS, MessageCounters, lock};
+use super::{Count, Counters, DECISION_BOUNDS, MessageCounters, lock, network};
+use crate::multiparty::Tally;
 
 /// A listener's counters.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Scope {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) scopes: Vec<Scope>,
+    /// A protocol of several parties, and its roles here.
+    pub(crate) network: Option<(String, Vec<Tally>)>,
     /// Those that worked and those that did not.
     pub(crate) reloads: [u64; 2],
     pub(crate) journal_errors: u64,
@@ -85,7 +88,7 @@ impl Scope {
     }
 }
 
-fn counter(family: &mut MetricEncoder<'_>, labels: &[(&str, &str)], value: u64) -> fmt::Result {
+pub(super) fn counter(family: &mut MetricEncoder<'_>, labels: &[(&str, &str)], value: u64) -> fmt::Result {
     if labels.is_empty() {
         return family.encode_counter::<NoLabelSet, u64, u64>(&value, None);
     }
@@ -159,6 +162,10 @@ impl Collector for Snapshot {
             family
                 .encode_family(&[("listener", &*scope.listener)])?
                 .encode_histogram::<NoLabelSet>(seconds, total, &buckets, None)?;
+        }
+
+        if let Some((protocol, tallies)) = &self.network {
+            network::encode(&mut encoder, protocol, tallies)?;
         }
 
         let help = "Reloads of the configuration, by result";

@@ -11,6 +11,7 @@
 mod exporting;
 mod functions;
 mod hostile;
+mod multiparty;
 mod operating;
 mod presets;
 mod relaying;

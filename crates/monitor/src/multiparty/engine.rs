@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use notice::{Breach, Notice, Rule};
-pub use run::{Arrival, Effect, Full, Run, Status};
+pub use run::{Arrival, Effect, Full, Run, Status, Turn};
 
 use super::network::Network;
 use crate::event::Channel;
@@ -187,6 +187,18 @@ impl Engine {
     #[must_use]
     pub fn monitor(&self) -> &Monitor {
         &self.monitor
+    }
+
+    /// Whom `run` waits for.
+    #[must_use]
+    pub fn turn<T>(&self, run: &Run<T>) -> Turn {
+        match self.duty(run.session.state) {
+            Duty::End => Turn::End,
+            // The monitor tells at once, so nobody sees it wait there.
+            Duty::Send | Duty::Inform { .. } => Turn::Component,
+            Duty::Receive { from } => Turn::Message(*from),
+            Duty::Learn { from, .. } => Turn::Dependency(*from),
+        }
     }
 
     fn duty(&self, state: u32) -> &Duty {

@@ -80,6 +80,12 @@ impl<T> Run<T> {
         self.waiting.len()
     }
 
+    /// How many of them came from the monitor of `sender`.
+    #[must_use]
+    pub fn waiting_from(&self, sender: Role) -> usize {
+        self.waiting_of(Some(sender))
+    }
+
     /// How many violations were found in it.
     #[must_use]
     pub fn violations(&self) -> u16 {
@@ -103,6 +109,19 @@ impl<T> Run<T> {
         }
         taken
     }
+}
+
+/// Whom a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Nobody: the component may end.
+    End,
+    /// The component, which is to send.
+    Component,
+    /// A message for the component from this role.
+    Message(Role),
+    /// A dependency from the monitor of this role.
+    Dependency(Role),
 }
 
 /// What came from the monitor of another role.

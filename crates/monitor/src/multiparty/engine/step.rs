@@ -56,7 +56,8 @@ impl Engine {
         }
         let untold = matches!(self.duty(run.session.state), Duty::Learn { .. });
         let hides = self.settings.dependencies == Dependencies::Hide;
-        if hides && (untold || run.waiting_of(None) > 0) && run.status == Status::Running {
+        let waits = hides && (untold || run.waiting_of(None) > 0) && run.status == Status::Running;
+        if waits && !self.is_hopeless(&message, lend) {
             if run.waiting_of(None) >= self.settings.capacity {
                 return Err(Full(message));
             }
@@ -66,6 +67,19 @@ impl Engine {
         self.output(run, to, message, lend, out);
         self.pump(run, lend, out);
         Ok(())
+    }
+
+    /// Whether `message` is wrong whatever its sender's monitor will be told.
+    pub fn is_hopeless<T>(&self, message: &T, lend: &impl Lend<T>) -> bool {
+        let mut hopeless = false;
+        lend.lend(message, &mut |event| {
+            hopeless = match event.label {
+                EventLabel::Text(label) => self.monitor.label(label) == LabelId::UNKNOWN,
+                EventLabel::Known(label) => label == LabelId::UNKNOWN,
+                EventLabel::Malformed(_) => true,
+            };
+        });
+        hopeless
     }
 
     /// Something arrives from the monitor of `from`.

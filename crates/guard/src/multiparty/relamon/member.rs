@@ -1,21 +1,14 @@
 //! What is to be run: one role of a protocol, where its component and the other monitors are. RelaMon's own
 //! configurations are read as they are.
 
-use std::sync::Arc;
-
-use referee_check::Options;
 use referee_monitor::Policy;
-use referee_monitor::Registry;
-use referee_monitor::multiparty::{Dependencies, Engine, Network, Settings};
-use referee_syntax::{Analysis, Content, Diagnostic, Language, ill_formed, parse};
+use referee_monitor::multiparty::{Dependencies, Engine, Settings};
+use referee_syntax::Language;
 use referee_theory::Role;
-use referee_theory::expr::Signature;
 use serde_json::Value;
 
+use super::protocol::{self, Unusable};
 use super::station::Station;
-
-/// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
-const CONFIGURATIONS: usize = 1_000_000;
 
 /// What RelaMon's files do not say.
 #[derive(Clone, Copy, Debug)]
@@ -43,15 +36,6 @@ pub struct Member {
     /// `HOST:PORT` of the monitors, by role; `None` for itself, and for roles that do nothing.
     pub(super) monitors: Vec<Option<String>>,
     pub(super) station: Station,
-}
-
-/// Why a role cannot be monitored.
-#[derive(Debug)]
-pub enum Unusable {
-    /// The protocol has errors.
-    Errors(Vec<Diagnostic>),
-    /// Something else, in one sentence.
-    Other(String),
 }
 
 impl Member {
@@ -83,7 +67,7 @@ impl Member {
 /// What is wrong with it.
 pub fn read_relamon(text: &str, choices: Choices) -> Result<Member, Unusable> {
     let other = |message: String| Unusable::Other(message);
-    let (network, externals) = network(text)?;
+    let protocol::Checked { network, externals, .. } = protocol::read(text, Language::GtJson, None)?;
     let said: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
     let name = said.get("implementingParty").and_then(Value::as_str);
     let name = name.ok_or_else(|| other("`implementingParty` must say which role it is".to_owned()))?;
@@ -111,34 +95,6 @@ pub fn read_relamon(text: &str, choices: Choices) -> Result<Member, Unusable> {
     let station = Station::new(engine, &network);
     // As RelaMon: on every address.
     Ok(Member { name: name.to_owned(), listen: format!("[::]:{port}"), component, monitors, station })
-}
-
-/// The monitors of the protocol in `text`, which work together.
-fn network(text: &str) -> Result<(Arc<Network>, Registry), Unusable> {
-    let analysis = Analysis::of(parse(text, Language::GtJson));
-    if !analysis.is_well_formed() {
-        return Err(Unusable::Errors(analysis.diagnostics));
-    }
-    let Content::Global(protocols) = &analysis.document.content else {
-        return Err(Unusable::Other("this is no global protocol".to_owned()));
-    };
-    let protocol = protocols.iter().find(|protocol| !protocol.auxiliary);
-    let Some((protocol, global)) = protocol.and_then(|p| Some((p, p.global.as_deref()?))) else {
-        return Err(Unusable::Errors(analysis.diagnostics));
-    };
-    let relative = global.relative_all().map_err(|errors| {
-        let explain = |error| ill_formed::relative(error, &protocol.vocabulary, &analysis.document.origins);
-        Unusable::Errors(errors.iter().map(explain).collect())
-    })?;
-    let options = Options { max_states: CONFIGURATIONS, ..Options::default() };
-    let network = Network::synthesise(global, &relative, &options, None, &mut ());
-    network.deployable().map_err(|error| Unusable::Other(error.to_string()))?;
-    let mut registry = Registry::new();
-    for external in &protocol.externals {
-        let parameters = external.parameters.clone().into();
-        registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
-    }
-    Ok((Arc::new(network), registry))
 }
 
 /// `localhost:8080` of `http://localhost:8080/`.

@@ -30,8 +30,9 @@ const ASKING: Duration = Duration::from_millis(50);
 const LOOKING: Duration = Duration::from_millis(250);
 /// A session that is over is kept for this long, in case somebody does not know that it is.
 const LINGERING: Duration = Duration::from_secs(2);
-/// How long to try to tell somebody of a violation.
-const TELLING: Duration = Duration::from_secs(1);
+/// How long to try to tell somebody of a violation. On a busy machine an answer can take more than a second, and whoever
+/// is given up too soon never knows.
+const TELLING: Duration = Duration::from_secs(10);
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,10 +331,22 @@ impl Shared {
         let others = self.monitors.iter().flatten().filter(|_| found_here);
         let mut telling = lock(&self.telling);
         for line in others.chain([&self.component]) {
-            let (mut courier, body) = (Courier::new(&line.place), body.clone());
+            let (mut courier, body, place) = (Courier::new(&line.place), body.clone(), line.place.clone());
             telling.spawn(async move {
-                let told = courier.call(Method::POST, "/api/violation", body, || {});
-                let _ = tokio::time::timeout(TELLING, told).await;
+                let telling = async {
+                    loop {
+                        match courier.call(Method::POST, "/api/violation", body.clone(), || {}).await {
+                            Ok(_) | Err(Failure::Refused) => return,
+                            // To be told twice does no harm.
+                            Err(Failure::Broken(_) | Failure::Unreachable(_)) => {
+                                tokio::time::sleep(ASKING).await;
+                            }
+                        }
+                    }
+                };
+                if tokio::time::timeout(TELLING, telling).await.is_err() {
+                    tracing::warn!(place, "somebody could not be told of a violation");
+                }
             });
         }
         if notice.halted {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
@@ -23,6 +23,8 @@ use super::violation;
 const LONGEST_BODY: usize = 100 << 10;
 /// Connections at the same time.
 const CONNECTIONS: usize = 256;
+/// How long a connection may say nothing. Whoever holds connections and says nothing keeps nobody out for longer.
+const IDLE: Duration = Duration::from_secs(30);
 /// How long a request's head, and then its body, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -49,15 +51,33 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
         let _ = stream.set_nodelay(true);
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
+            // How many requests are being answered, and how many there were.
+            let (open, seen) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let service = service_fn(|request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+                let (shared, open, seen) = (Arc::clone(&shared), &open, &seen);
+                async move {
+                    open.fetch_add(1, Ordering::Relaxed);
+                    seen.fetch_add(1, Ordering::Relaxed);
+                    let answer = answer(&shared, request).await;
+                    open.fetch_sub(1, Ordering::Relaxed);
+                    Ok::<_, Infallible>(answer)
+                }
             });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(None)
-                .serve_connection(TokioIo::new(stream), service);
-            let _ = connection.await;
+            let mut connection = std::pin::pin!(
+                http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(None)
+                    .serve_connection(TokioIo::new(stream), service)
+            );
+            loop {
+                let before = seen.load(Ordering::Relaxed);
+                let ended = tokio::time::timeout(IDLE, connection.as_mut()).await.is_ok();
+                // A request that waits for room is not idle.
+                let idle = seen.load(Ordering::Relaxed) == before && open.load(Ordering::Relaxed) == 0;
+                if ended || idle {
+                    break;
+                }
+            }
             drop(permit);
         });
     }

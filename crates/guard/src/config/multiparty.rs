@@ -1,0 +1,145 @@
+//! `[multiparty]`: roles of a protocol of several parties, each with a monitor of its own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Address, PolicyName, Size, Time};
+
+/// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Multiparty {
+    /// The protocol's file (`.scr`, `.gt`), relative to the configuration; or, if it has several lines, the text of a
+    /// `.scr` protocol itself.
+    #[schemars(with = "String")]
+    pub protocol: Spanned<String>,
+    /// Which protocol of the file; without it, the first.
+    pub protocol_name: Option<String>,
+    /// The role whose component begins a session by connecting. Without it: the one that sends first.
+    #[schemars(with = "Option<String>")]
+    pub initiator: Option<Spanned<String>>,
+    /// The roles that this process monitors.
+    #[serde(rename = "role")]
+    #[schemars(with = "Vec<RoleTable>")]
+    pub roles: Vec<Spanned<RoleTable>>,
+    /// The monitors of all other roles.
+    #[serde(default, rename = "peer")]
+    pub peers: BTreeMap<String, Peer>,
+    /// Where other monitors connect: `0.0.0.0:7000`. Not needed where this process monitors all roles.
+    #[schemars(with = "Option<String>")]
+    pub listen: Option<Spanned<Address>>,
+    /// A secret that all monitors of the network share, at least 16 characters. Who knows it can speak for any role.
+    #[schemars(with = "Option<String>")]
+    pub key: Option<Spanned<String>>,
+    /// TLS between monitors; each must show a certificate that bears its role's name.
+    #[schemars(with = "Option<MonitorTls>")]
+    pub tls: Option<Spanned<MonitorTls>>,
+    /// Limits.
+    #[serde(default)]
+    pub limits: MultipartyLimits,
+}
+
+/// A role that this process monitors.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RoleTable {
+    /// The role.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// Where its component connects, once for each session: `127.0.0.1:9001`, `unix:/path`.
+    #[schemars(with = "Option<String>")]
+    pub listen: Option<Spanned<Address>>,
+    /// Instead of `listen`: where its component is. It is connected to for each session.
+    #[schemars(with = "Option<String>")]
+    pub connect: Option<Spanned<Address>>,
+    /// How bytes become messages: a table of the `wire` crate.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub codec: Spanned<referee_wire::Table>,
+    /// What happens to what is wrong.
+    #[serde(default)]
+    pub policy: PolicyName,
+    /// What the component sees of the labels that monitors tell each other.
+    #[serde(default)]
+    pub dependencies: DependenciesName,
+    /// With `deliver`: how such a label is written to the component; `{from}` and `{label}` are put in.
+    #[schemars(with = "Option<String>")]
+    pub dependency: Option<Spanned<String>>,
+    /// What is written to the component before its connection is closed after a violation; `{blame}`, `{kind}`,
+    /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
+    pub violation: Option<String>,
+}
+
+/// What a component sees of dependencies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DependenciesName {
+    /// Nothing: it need not know that there are monitors.
+    #[default]
+    Hide,
+    /// All of them.
+    Deliver,
+    /// Of two about one choice the first.
+    DeliverOnce,
+}
+
+/// The monitor of a role that another process runs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Peer {
+    /// Where it listens.
+    #[schemars(with = "String")]
+    pub address: Spanned<Address>,
+    /// The name its certificate bears. Without it: the role's.
+    pub certificate_name: Option<String>,
+}
+
+/// TLS between monitors.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MonitorTls {
+    /// The certificate chain of this process, PEM. It bears the names of all its roles.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    /// The authorities whose certificates other monitors must show, PEM.
+    pub ca: PathBuf,
+}
+
+/// Bounds on what sessions may take.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct MultipartyLimits {
+    /// Sessions of one role at the same time.
+    pub sessions: usize,
+    /// Bytes of one message.
+    pub message: Size,
+    /// Messages of a session that may be under way to one other monitor, or wait there.
+    pub window: u32,
+    /// Bytes of a session that may be under way to one other monitor, or wait there.
+    pub buffer: Size,
+    /// Time in which nothing happens at a role.
+    pub idle: Time,
+    /// Time until everyone has joined a session.
+    pub handshake: Time,
+    /// Time for which the monitor of another role may be out of reach before its sessions are given up. One whose
+    /// process has ended is given up at once.
+    pub partition: Time,
+}
+
+impl Default for MultipartyLimits {
+    fn default() -> Self {
+        Self {
+            sessions: 100_000,
+            message: Size(1 << 20),
+            window: 64,
+            buffer: Size(256 << 10),
+            idle: Time::seconds(300),
+            handshake: Time::seconds(10),
+            partition: Time::seconds(30),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! One component's connection, for one session: its bytes become messages, and messages for it are written as the bytes
+//! that their sender wrote.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use referee_wire::{Codec, Connection, Fields, Limits, Reading, Scratch, Sender, Step};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::Notify;
+
+use super::letter::SessionId;
+use super::office::Office;
+use super::parcel::{Parcel, write_fields};
+use super::plan::{Place, RolePlan};
+use super::roster::Offer;
+use crate::metrics::lock;
+use crate::stream::Stream;
+
+/// How long a component may take to hear the last words.
+const FAREWELL: Duration = Duration::from_secs(1);
+const CHUNK: usize = 16 << 10;
+
+/// What is to be written to a component.
+enum Item {
+    Bytes(Bytes),
+    /// Nothing more will come.
+    Over,
+    /// These are the last words.
+    Close(Option<Bytes>),
+}
+
+/// Where things for one component wait.
+#[derive(Default)]
+pub(super) struct Outlet {
+    items: Mutex<VecDeque<Item>>,
+    more: Notify,
+    /// Told when a message of the component may be judged.
+    wake: Notify,
+}
+
+impl Outlet {
+    pub(super) fn deliver(&self, bytes: Bytes) {
+        self.push(Item::Bytes(bytes));
+    }
+
+    pub(super) fn over(&self) {
+        self.push(Item::Over);
+    }
+
+    pub(super) fn close(&self, last_words: Option<Bytes>) {
+        self.push(Item::Close(last_words));
+        self.wake();
+    }
+
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    fn push(&self, item: Item) {
+        lock(&self.items).push_back(item);
+        self.more.notify_one();
+    }
+}
+
+/// A component that has connected, and what it has said so far.
+pub(super) struct Arrived {
+    pub(super) stream: Stream,
+    pub(super) unread: Vec<u8>,
+}
+
+/// How far reading has got.
+enum Read {
+    Parcel(Parcel),
+    /// No message, and nothing after it can be read.
+    Wrong(String),
+    /// The monitor's own limit.
+    TooLong,
+    End,
+}
+
+/// One component's connection.
+struct Attendance<'a> {
+    office: &'a Office,
+    desk: usize,
+    id: SessionId,
+    plan: &'a RolePlan,
+    outlet: &'a Outlet,
+    /// What the codec knows of both directions.
+    connection: Mutex<Connection>,
+    /// Told when something was written to the component: an answer may be readable now.
+    answered: Notify,
+}
+
+/// Carries the component of session `id` at `desk` until it ends.
+pub(super) async fn attend(
+    office: Arc<Office>,
+    desk: usize,
+    id: SessionId,
+    arrived: Arrived,
+    outlet: Arc<Outlet>,
+) {
+    let plan = office.plan(desk);
+    let attendance = Attendance {
+        office: &office,
+        desk,
+        id,
+        plan: &plan,
+        outlet: &outlet,
+        connection: Mutex::new(plan.codec.connection(Limits { message: plan.message })),
+        answered: Notify::new(),
+    };
+    let (mut reader, mut writer) = tokio::io::split(arrived.stream);
+    tokio::select! {
+        () = attendance.read(&mut reader, arrived.unread) => {}
+        () = attendance.write(&mut writer) => {
+            // Who closes while there is something to be read takes the last words back.
+            let mut rest = [0; 4096];
+            let discard = async { while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
+            let _ = tokio::time::timeout(FAREWELL, discard).await;
+        }
+    }
+    office.component_gone(desk, id);
+}
+
+impl Attendance<'_> {
+    /// The side that the component is.
+    fn side(&self) -> Sender {
+        match self.plan.place {
+            Place::Listen(_) => Sender::Client,
+            Place::Connect(_) => Sender::Server,
+        }
+    }
+
+    /// Judges what the component sends until it ends. Never returns once the session is over: the other direction
+    /// has the last word.
+    async fn read(&self, reader: &mut ReadHalf<Stream>, mut unread: Vec<u8>) {
+        loop {
+            match self.next(reader, &mut unread).await {
+                Read::Parcel(parcel) => self.offer(parcel).await,
+                Read::Wrong(why) => {
+                    self.offer(Parcel::malformed(&why)).await;
+                    if self.office.is_over(self.desk, self.id) {
+                        return std::future::pending().await;
+                    }
+                    return;
+                }
+                Read::TooLong => {
+                    let limit = self.plan.message;
+                    let name = &self.plan.name;
+                    let sentence = format!("a message of `{name}` has more than {limit} bytes");
+                    self.office.fault(self.desk, self.id, sentence);
+                    return std::future::pending().await;
+                }
+                Read::End => return,
+            }
+        }
+    }
+
+    async fn offer(&self, mut parcel: Parcel) {
+        loop {
+            match self.office.offer(self.desk, self.id, parcel) {
+                Offer::Taken => return,
+                Offer::Later(again) => parcel = again,
+                Offer::Over => return std::future::pending().await,
+            }
+            self.outlet.wake.notified().await;
+        }
+    }
+
+    /// The next message, with its body.
+    async fn next(&self, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) -> Read {
+        /// What a look at the bytes says.
+        enum Look {
+            More(usize),
+            Wait,
+            Found(Parcel, usize, bool),
+            Wrong(String),
+            TooLong,
+        }
+        let codec: &Codec = &self.plan.codec;
+        loop {
+            let look = {
+                let (scratch, mut fields) = (Scratch::new(), Fields::new());
+                let mut connection = lock(&self.connection);
+                match codec.decode(
+                    &mut connection,
+                    self.side(),
+                    unread,
+                    Reading::anything(),
+                    &scratch,
+                    &mut fields,
+                ) {
+                    Step::More { at_least } => Look::More(at_least),
+                    Step::Wait => Look::Wait,
+                    Step::Message(message) => {
+                        let parcel = Parcel {
+                            label: Ok(codec.name(message.label).into()),
+                            fields: write_fields(&fields),
+                            bytes: Bytes::copy_from_slice(unread.get(..message.bytes).unwrap_or_default()),
+                        };
+                        codec.take(&mut connection, self.side(), message.after, true);
+                        Look::Found(parcel, message.bytes, message.has_body)
+                    }
+                    Step::Malformed(malformed) if malformed.too_long => Look::TooLong,
+                    Step::Malformed(malformed) => Look::Wrong(malformed.to_string()),
+                    Step::Body { .. } | Step::Transparent => {
+                        Look::Wrong("something that cannot be read".to_owned())
+                    }
+                }
+            };
+            match look {
+                Look::Found(parcel, bytes, has_body) => {
+                    unread.drain(..bytes);
+                    return if has_body {
+                        self.body(parcel, reader, unread).await
+                    } else {
+                        Read::Parcel(parcel)
+                    };
+                }
+                Look::More(at_least) => match self.fill(reader, unread, at_least).await {
+                    Ok(true) => {}
+                    Ok(false) | Err(_) => return self.end(unread),
+                },
+                Look::Wait => self.answered.notified().await,
+                Look::Wrong(why) => return Read::Wrong(why),
+                Look::TooLong => return Read::TooLong,
+            }
+        }
+    }
+
+    /// The rest of a message that has a body.
+    async fn body(&self, mut parcel: Parcel, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) -> Read {
+        let codec: &Codec = &self.plan.codec;
+        let mut bytes = parcel.bytes.to_vec();
+        loop {
+            let step = {
+                let (scratch, mut fields) = (Scratch::new(), Fields::new());
+                let mut connection = lock(&self.connection);
+                let step = codec.decode(
+                    &mut connection,
+                    self.side(),
+                    unread,
+                    Reading::anything(),
+                    &scratch,
+                    &mut fields,
+                );
+                match step {
+                    Step::Body { bytes, last } => Ok((usize::try_from(bytes).unwrap_or(usize::MAX), last)),
+                    Step::More { at_least } => Err(at_least),
+                    _ => return Read::Wrong("a body that cannot be read".to_owned()),
+                }
+            };
+            let wanted = match step {
+                Ok((count, _)) => count,
+                Err(at_least) => at_least,
+            };
+            if bytes.len().saturating_add(wanted) > self.plan.message {
+                return Read::TooLong;
+            }
+            if !matches!(self.fill(reader, unread, wanted).await, Ok(true)) {
+                return self.end(unread);
+            }
+            if let Ok((count, last)) = step {
+                bytes.extend(unread.drain(..count));
+                if last {
+                    parcel.bytes = bytes.into();
+                    return Read::Parcel(parcel);
+                }
+            }
+        }
+    }
+
+    /// Reads until there are `at_least` bytes. Whether there are.
+    async fn fill(
+        &self,
+        reader: &mut ReadHalf<Stream>,
+        unread: &mut Vec<u8>,
+        at_least: usize,
+    ) -> io::Result<bool> {
+        while unread.len() < at_least {
+            unread.reserve(CHUNK);
+            if reader.read_buf(unread).await? == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn end(&self, unread: &[u8]) -> Read {
+        match self.plan.codec.end(&mut lock(&self.connection), self.side(), unread) {
+            Ok(()) => Read::End,
+            Err(malformed) => Read::Wrong(malformed.to_string()),
+        }
+    }
+
+    /// Writes what there is for the component until its last words.
+    async fn write(&self, writer: &mut WriteHalf<Stream>) {
+        loop {
+            let mut batch = Vec::new();
+            let (mut count, mut last) = (0, None);
+            while let Some(item) = lock(&self.outlet.items).pop_front() {
+                match item {
+                    Item::Bytes(bytes) => {
+                        self.note(&bytes);
+                        batch.extend_from_slice(&bytes);
+                        count += 1;
+                    }
+                    other => {
+                        last = Some(other);
+                        break;
+                    }
+                }
+            }
+            if !batch.is_empty() && writer.write_all(&batch).await.is_err() {
+                return;
+            }
+            if count > 0 {
+                let _ = writer.flush().await;
+                self.answered.notify_one();
+                self.office.delivered(self.desk, self.id, count);
+            }
+            match last {
+                Some(Item::Close(words)) => {
+                    let farewell = async {
+                        if let Some(words) = words {
+                            let _ = writer.write_all(&words).await;
+                        }
+                        let _ = writer.shutdown().await;
+                    };
+                    let _ = tokio::time::timeout(FAREWELL, farewell).await;
+                    return;
+                }
+                Some(Item::Over) => {
+                    let _ = writer.shutdown().await;
+                }
+                _ if count == 0 => self.outlet.more.notified().await,
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets the codec know what the component is given: it may have to tell an answer by its question.
+    fn note(&self, bytes: &[u8]) {
+        let codec: &Codec = &self.plan.codec;
+        let (scratch, mut fields) = (Scratch::new(), Fields::new());
+        let mut connection = lock(&self.connection);
+        let side = self.side().other();
+        let mut rest = bytes;
+        loop {
+            let step = codec.decode(&mut connection, side, rest, Reading::anything(), &scratch, &mut fields);
+            let (count, after) = match step {
+                Step::Message(message) => (message.bytes, Some((message.after, message.has_body))),
+                Step::Body { bytes, last } if !last => (usize::try_from(bytes).unwrap_or(usize::MAX), None),
+                _ => return,
+            };
+            rest = rest.get(count..).unwrap_or_default();
+            if let Some((after, has_body)) = after {
+                codec.take(&mut connection, side, after, true);
+                if !has_body {
+                    return;
+                }
+            }
+        }
+    }
+}

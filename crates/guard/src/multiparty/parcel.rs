@@ -1,0 +1,201 @@
+//! A message on its way between monitors: its label, its values, and the very bytes that the component sent.
+//!
+//! The values were decoded by the monitor of the sender. They travel beside the bytes, so that the other monitor can
+//! judge them in its own state without knowing how far that component's connection had got.
+
+use bumpalo::Bump;
+use hyper::body::Bytes;
+use referee_monitor::{Event, EventLabel, FieldValue, Party, Payload};
+
+/// How deep values are nested at most; what is deeper is of no type.
+const DEPTH: usize = 64;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parcel {
+    /// Or why there is none.
+    pub(super) label: Result<Box<str>, Box<str>>,
+    /// The values, as [`write_fields`] wrote them.
+    pub(super) fields: Bytes,
+    pub(super) bytes: Bytes,
+}
+
+impl Parcel {
+    /// What it takes of a window.
+    pub(super) fn weight(&self) -> usize {
+        self.fields.len() + self.bytes.len()
+    }
+
+    /// Something that is no message, and why.
+    pub(super) fn malformed(why: &str) -> Self {
+        Self { label: Err(why.into()), fields: Bytes::new(), bytes: Bytes::new() }
+    }
+}
+
+/// Shows a message to the engine, which knows who sent it.
+pub(super) fn lend(parcel: &Parcel, look: &mut dyn FnMut(&Event<'_>)) {
+    let arena = Bump::new();
+    let mut rest: &[u8] = &parcel.fields;
+    let payload = match read_list(&mut rest, &arena, DEPTH) {
+        Some(values) if rest.is_empty() => Payload::Positional(values),
+        _ => Payload::Malformed("values that another monitor wrote wrongly"),
+    };
+    let label = match &parcel.label {
+        Ok(label) => EventLabel::Text(label),
+        Err(why) => EventLabel::Malformed(why),
+    };
+    look(&Event { from: Party::Process, to: Party::Environment, label, payload });
+}
+
+/// `values` as bytes.
+pub(super) fn write_fields(values: &[FieldValue<'_>]) -> Bytes {
+    let mut out = Vec::new();
+    write_list(values, &mut out, DEPTH);
+    out.into()
+}
+
+fn write_list(values: &[FieldValue<'_>], out: &mut Vec<u8>, depth: usize) {
+    count(values.len(), out);
+    values.iter().for_each(|value| write(value, out, depth));
+}
+
+fn write(value: &FieldValue<'_>, out: &mut Vec<u8>, depth: usize) {
+    match value {
+        FieldValue::Unit => out.push(0),
+        FieldValue::Bool(value) => out.extend([1, u8::from(*value)]),
+        FieldValue::Int(value) => {
+            out.push(2);
+            out.extend(value.to_le_bytes());
+        }
+        FieldValue::Float(value) => {
+            out.push(3);
+            out.extend(value.to_le_bytes());
+        }
+        FieldValue::Str(text) => block(4, text.as_bytes(), out),
+        FieldValue::Bytes(bytes) => block(5, bytes, out),
+        FieldValue::List(_) | FieldValue::Record(_) if depth == 0 => block(8, b"nested too deeply", out),
+        FieldValue::List(values) => {
+            out.push(6);
+            write_list(values, out, depth - 1);
+        }
+        FieldValue::Record(fields) => {
+            out.push(7);
+            count(fields.len(), out);
+            for (name, value) in *fields {
+                block(4, name.as_bytes(), out);
+                write(value, out, depth - 1);
+            }
+        }
+        FieldValue::Malformed(why) => block(8, why.as_bytes(), out),
+    }
+}
+
+fn count(length: usize, out: &mut Vec<u8>) {
+    out.extend(u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn block(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    count(bytes.len(), out);
+    out.extend(bytes);
+}
+
+fn read_list<'a>(rest: &mut &'a [u8], arena: &'a Bump, depth: usize) -> Option<&'a [FieldValue<'a>]> {
+    let length = take_count(rest)?;
+    let mut values = bumpalo::collections::Vec::new_in(arena);
+    for _ in 0..length {
+        values.push(read(rest, arena, depth)?);
+    }
+    Some(values.into_bump_slice())
+}
+
+fn read<'a>(rest: &mut &'a [u8], arena: &'a Bump, depth: usize) -> Option<FieldValue<'a>> {
+    let [tag] = take(rest)?;
+    Some(match tag {
+        0 => FieldValue::Unit,
+        1 => FieldValue::Bool(take::<1>(rest)? == [1]),
+        2 => FieldValue::Int(i64::from_le_bytes(take(rest)?)),
+        3 => FieldValue::Float(f64::from_le_bytes(take(rest)?)),
+        4 => FieldValue::Str(std::str::from_utf8(take_block(rest)?).ok()?),
+        5 => FieldValue::Bytes(take_block(rest)?),
+        6 if depth > 0 => FieldValue::List(read_list(rest, arena, depth - 1)?),
+        7 if depth > 0 => {
+            let length = take_count(rest)?;
+            let mut fields = bumpalo::collections::Vec::new_in(arena);
+            for _ in 0..length {
+                let FieldValue::Str(name) = read(rest, arena, 0)? else { return None };
+                fields.push((name, read(rest, arena, depth - 1)?));
+            }
+            FieldValue::Record(fields.into_bump_slice())
+        }
+        8 => FieldValue::Malformed(std::str::from_utf8(take_block(rest)?).ok()?),
+        _ => return None,
+    })
+}
+
+/// The next `N` bytes.
+pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, left) = rest.split_first_chunk()?;
+    *rest = left;
+    Some(*taken)
+}
+
+/// A length; at least that many bytes follow, so that nobody is made to reserve what never comes.
+fn take_count(rest: &mut &[u8]) -> Option<usize> {
+    let length = u32::from_le_bytes(take(rest)?) as usize;
+    (length <= rest.len()).then_some(length)
+}
+
+/// Bytes with their length before them.
+pub(super) fn take_block<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = take_count(rest)?;
+    let (taken, left) = rest.split_at_checked(length)?;
+    *rest = left;
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_as_they_were() {
+        let inner = [FieldValue::Int(i64::MIN), FieldValue::Float(0.5)];
+        let record = [("a", FieldValue::Unit), ("é", FieldValue::List(&inner))];
+        let values = [
+            FieldValue::Bool(true),
+            FieldValue::Str("ö"),
+            FieldValue::Bytes(&[0, 255]),
+            FieldValue::Record(&record),
+            FieldValue::Malformed("not a number"),
+        ];
+        let fields = write_fields(&values);
+        let parcel = Parcel { label: Ok("m".into()), fields, bytes: Bytes::new() };
+        let mut seen = 0;
+        lend(&parcel, &mut |event| {
+            let Payload::Positional(read) = event.payload else { panic!("{event:?}") };
+            assert_eq!(read, values);
+            seen += 1;
+        });
+        assert_eq!(seen, 1);
+    }
+
+    /// Whatever another monitor writes, reading it ends, and takes no more memory than there are bytes.
+    #[test]
+    fn damaged_values_are_malformed() {
+        let values = [FieldValue::List(&[FieldValue::Str("abc"), FieldValue::Int(7)]), FieldValue::Unit];
+        let whole = write_fields(&values);
+        let judge = |bytes: Vec<u8>| {
+            let parcel = Parcel { label: Ok("m".into()), fields: bytes.into(), bytes: Bytes::new() };
+            let mut malformed = false;
+            lend(&parcel, &mut |event| malformed = matches!(event.payload, Payload::Malformed(_)));
+            malformed
+        };
+        assert!(!judge(whole.to_vec()));
+        for cut in 0..whole.len() {
+            assert!(judge(whole[..cut].to_vec()), "{cut}");
+        }
+        let deep: Vec<u8> = [1, 0, 0, 0].into_iter().chain([6, 1, 0, 0, 0].repeat(10_000)).collect();
+        assert!(judge(deep) && judge(vec![255; 64]) && judge(Vec::new()));
+    }
+}

@@ -1,0 +1,505 @@
+//! What `[multiparty]` becomes: the protocol's monitors, checked together, and one plan for each role that runs here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use referee_monitor::Policy;
+use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings};
+use referee_syntax::{Diagnostic, Language};
+use referee_theory::{Action, Label, MachineBuilder, Role, State};
+use referee_wire::{Codec, Kind};
+
+use super::protocol::{self, Checked, Unusable};
+use super::transport::TcpPlan;
+use super::violation;
+use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TlsIn, TlsOut};
+
+/// Shorter secrets can be guessed.
+const SHORTEST_KEY: usize = 16;
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// `[multiparty]`, checked and compiled.
+pub(crate) struct MultipartyPlan {
+    pub(super) name: String,
+    pub(super) roles: Vec<Arc<RolePlan>>,
+    pub(super) tcp: Option<Arc<TcpPlan>>,
+}
+
+/// Where a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Listen(Address),
+    Connect(Address),
+}
+
+/// One role that runs here.
+#[derive(Debug)]
+pub(super) struct RolePlan {
+    pub(super) name: String,
+    pub(super) engine: Engine,
+    /// By state: the labels that the component may send, and to whom.
+    sends: Vec<Vec<(Box<str>, Role)>>,
+    pub(super) initiator: Role,
+    /// Everyone else who has something to do.
+    pub(super) others: Vec<Role>,
+    pub(super) place: Place,
+    pub(super) codec: Codec,
+    dependency: Option<String>,
+    violation: Option<String>,
+    /// Messages and bytes of a session that may be under way to one other monitor.
+    pub(super) window: (u32, usize),
+    pub(super) message: usize,
+    pub(super) sessions: usize,
+    pub(super) handshake: Duration,
+    pub(super) idle: Option<Duration>,
+}
+
+/// What is wrong with `[multiparty]`, and the files it was read from.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) protocols: Vec<(String, String, Vec<Diagnostic>)>,
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl MultipartyPlan {
+    /// What `config` asks for; files are relative to `folder`.
+    pub(crate) fn make(config: &Multiparty, folder: &Path, findings: &mut Findings) -> Option<Self> {
+        let mut maker = Maker { config, folder, findings };
+        let checked = maker.protocol()?;
+        let before = maker.findings.problems.len();
+        let initiator = maker.initiator(&checked)?;
+        let own = maker.own(&checked);
+        let roles: Vec<_> =
+            own.iter().filter_map(|(role, table)| maker.role(&checked, *role, table, initiator)).collect();
+        let own: Vec<Role> = own.into_iter().map(|(role, _)| role).collect();
+        let kinds = maker.codec_kinds(&checked);
+        let tcp = maker.tcp(&checked, &own, &kinds);
+        (maker.findings.problems.len() == before).then(|| Self {
+            name: checked.name.clone(),
+            roles: roles.into_iter().map(Arc::new).collect(),
+            tcp: tcp.map(Arc::new),
+        })
+    }
+
+    /// What is monitored, in plain words: one line for each role.
+    pub(crate) fn in_words(&self) -> Vec<String> {
+        let describe = |plan: &Arc<RolePlan>| {
+            let vocabulary = plan.engine.vocabulary();
+            let place = match &plan.place {
+                Place::Listen(address) => format!("whose component connects to {address}"),
+                Place::Connect(address) => format!("whose component is at {address}"),
+            };
+            let others: Vec<String> = plan
+                .others
+                .iter()
+                .map(|role| {
+                    let name = vocabulary.role_name(*role);
+                    match self.tcp.as_ref().and_then(|tcp| tcp.place(*role)) {
+                        Some(address) => format!("{name} at {address}"),
+                        None => format!("{name} here"),
+                    }
+                })
+                .collect();
+            format!(
+                "{}: the monitor of {}, {place}; {} begins sessions; the other monitors: {}{}",
+                self.name,
+                plan.name,
+                vocabulary.role_name(plan.initiator),
+                others.join(", "),
+                self.tcp.as_ref().map_or("", |tcp| tcp.in_words()),
+            )
+        };
+        self.roles.iter().map(describe).collect()
+    }
+}
+
+impl RolePlan {
+    pub(super) fn hides(&self) -> bool {
+        self.engine.settings().dependencies == Dependencies::Hide
+    }
+
+    /// Whom `label` goes to if the component sends it in `state`; where it must not, to whom it goes elsewhere.
+    pub(super) fn receiver(&self, state: State, label: &str) -> Option<Role> {
+        let is_it = |sent: &&(Box<str>, Role)| *sent.0 == *label;
+        let here = self.sends.get(state.index()).and_then(|sends| sends.iter().find(is_it));
+        here.or_else(|| self.sends.iter().flatten().find(is_it)).map(|(_, to)| *to)
+    }
+
+    /// What tells the component that `label` was chosen.
+    pub(super) fn dependency(&self, from: Role, label: Label) -> Bytes {
+        let vocabulary = self.engine.vocabulary();
+        let template = self.dependency.as_deref().unwrap_or_default();
+        let text = template.replace("{from}", vocabulary.role_name(from));
+        text.replace("{label}", vocabulary.label_name(label)).into()
+    }
+
+    /// What is said to the component after a violation.
+    pub(super) fn last_words(&self, notice: &Notice) -> Option<Bytes> {
+        let vocabulary = self.engine.vocabulary();
+        let blame: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
+        // One line, whatever was sent.
+        let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
+        let text = self.violation.as_ref()?;
+        let text = text.replace("{blame}", &blame.join(", ")).replace("{kind}", notice.breach.name());
+        let text = text.replace("{message}", &line(&notice.sentence));
+        Some(text.replace("{json}", &violation::to_json(notice, vocabulary).to_string()).into())
+    }
+}
+
+struct Maker<'a> {
+    config: &'a Multiparty,
+    folder: &'a Path,
+    findings: &'a mut Findings,
+}
+
+impl<'a> Maker<'a> {
+    fn complain(&mut self, span: std::ops::Range<usize>, message: impl Into<String>) {
+        self.findings.problems.push(Problem::new(message, span));
+    }
+
+    fn file(&mut self, path: &Path) -> PathBuf {
+        let path = self.folder.join(path);
+        self.findings.files.push(path.clone());
+        path
+    }
+
+    fn protocol(&mut self) -> Option<Checked> {
+        let (named, span) = (self.config.protocol.get_ref(), self.config.protocol.span());
+        let (text, file) = if named.contains('\n') {
+            (named.clone(), "protocol.scr".to_owned())
+        } else {
+            let path = self.file(Path::new(named));
+            match std::fs::read_to_string(&path) {
+                Ok(text) => (text, named.clone()),
+                Err(error) => {
+                    self.complain(span, format!("cannot read `{}`: {error}", path.display()));
+                    return None;
+                }
+            }
+        };
+        let Some(language) = Language::detect(&file, &text) else {
+            self.complain(span, format!("cannot tell what language `{file}` is written in"));
+            return None;
+        };
+        match protocol::read(&text, language, self.config.protocol_name.as_deref()) {
+            Ok(checked) => Some(checked),
+            Err(Unusable::Errors(diagnostics)) => {
+                self.findings.protocols.push((file, text, diagnostics));
+                None
+            }
+            Err(Unusable::Other(message)) => {
+                self.complain(span, message);
+                None
+            }
+        }
+    }
+
+    fn initiator(&mut self, checked: &Checked) -> Option<Role> {
+        let vocabulary = checked.network.vocabulary();
+        match &self.config.initiator {
+            None => match checked.first() {
+                Some(role) => Some(role),
+                None => {
+                    self.complain(self.config.protocol.span(), "nobody ever sends anything in this protocol");
+                    None
+                }
+            },
+            Some(name) => {
+                let role = vocabulary.find_role(name.get_ref()).filter(|role| checked.takes_part(*role));
+                if role.is_none() {
+                    self.complain(name.span(), format!("there is no role `{}`", name.get_ref()));
+                }
+                role
+            }
+        }
+    }
+
+    /// The roles that run here.
+    fn own(&mut self, checked: &Checked) -> Vec<(Role, &'a RoleTable)> {
+        let mut own: Vec<(Role, &RoleTable)> = Vec::new();
+        for table in &self.config.roles {
+            let (table, name) = (table.get_ref(), &table.get_ref().name);
+            match checked.network.vocabulary().find_role(name.get_ref()) {
+                Some(role) if own.iter().any(|(other, _)| *other == role) => {
+                    self.complain(name.span(), format!("`{}` is here twice", name.get_ref()));
+                }
+                Some(role) if checked.takes_part(role) => own.push((role, table)),
+                Some(_) => {
+                    let message = format!("`{}` has nothing to do in this protocol", name.get_ref());
+                    self.complain(name.span(), message);
+                }
+                None => {
+                    let vocabulary = checked.network.vocabulary();
+                    let known: Vec<&str> = vocabulary.roles().map(|r| vocabulary.role_name(r)).collect();
+                    let message = format!(
+                        "the protocol has no role `{}`; its roles are {}",
+                        name.get_ref(),
+                        known.join(", ")
+                    );
+                    self.complain(name.span(), message);
+                }
+            }
+        }
+        if self.config.roles.is_empty() {
+            let message = "there is no `[[multiparty.role]]`: whose monitor is this?";
+            self.complain(self.config.protocol.span(), message);
+        }
+        own
+    }
+
+    fn role(
+        &mut self,
+        checked: &Checked,
+        role: Role,
+        table: &RoleTable,
+        initiator: Role,
+    ) -> Option<RolePlan> {
+        let limits = &self.config.limits;
+        let name = table.name.get_ref().clone();
+        let place = match (&table.listen, &table.connect) {
+            (Some(address), None) => Place::Listen(address.get_ref().clone()),
+            (None, Some(address)) => Place::Connect(address.get_ref().clone()),
+            (Some(_), Some(connect)) => {
+                self.complain(connect.span(), "either `listen` or `connect`, not both");
+                return None;
+            }
+            (None, None) => {
+                self.complain(
+                    table.name.span(),
+                    format!("where is the component of `{name}`? Say `listen` or `connect`"),
+                );
+                return None;
+            }
+        };
+        if role == initiator && matches!(place, Place::Connect(_)) {
+            let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
+            self.complain(table.name.span(), message);
+        }
+        if limits.window == 0 || limits.buffer.0 == 0 || limits.message.0 == 0 || limits.sessions == 0 {
+            self.complain(table.name.span(), "a limit of 0 lets nothing through");
+        }
+        let dependencies = match table.dependencies {
+            DependenciesName::Hide => Dependencies::Hide,
+            DependenciesName::Deliver => Dependencies::Deliver,
+            DependenciesName::DeliverOnce => Dependencies::DeliverOnce,
+        };
+        if dependencies != Dependencies::Hide && table.dependency.is_none() {
+            let message = "how are dependencies written to the component? Say so with `dependency`";
+            self.complain(table.name.span(), message);
+        }
+        let settings = Settings {
+            policy: match table.policy {
+                PolicyName::Halt => Policy::Halt,
+                PolicyName::Drop => Policy::Drop,
+                PolicyName::Observe => Policy::Observe,
+            },
+            dependencies,
+            // What monitors tell each other is not held back, so there may be some more than the window.
+            capacity: limits.window as usize * 2,
+        };
+        let engine = match Engine::new(&checked.network, role, &checked.externals, settings) {
+            Ok(engine) => engine,
+            Err(error) => {
+                let message = format!("the protocol cannot be monitored: {error}");
+                self.complain(self.config.protocol.span(), message);
+                return None;
+            }
+        };
+        let sends = self.sends(checked, role, table);
+        let codec = self.codec(checked, role, table, &place)?;
+        let vocabulary = checked.network.vocabulary();
+        let others =
+            vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
+        Some(RolePlan {
+            name,
+            engine,
+            sends,
+            initiator,
+            others,
+            place,
+            codec,
+            dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
+            violation: table.violation.clone(),
+            window: (limits.window, limits.buffer.0),
+            message: limits.message.0,
+            sessions: limits.sessions,
+            handshake: limits.handshake.0.unwrap_or(FOREVER),
+            idle: limits.idle.0,
+        })
+    }
+
+    /// By state: what the component of `role` may send.
+    fn sends(&mut self, checked: &Checked, role: Role, table: &RoleTable) -> Vec<Vec<(Box<str>, Role)>> {
+        let (machine, vocabulary) = (checked.network.system().machine(role), checked.network.vocabulary());
+        let mut all = Vec::new();
+        for state in machine.states() {
+            let mut sends: Vec<(Box<str>, Role)> = Vec::new();
+            for t in machine.transitions(state) {
+                if t.action != Action::Send || checked.network.is_dependency(t.message) {
+                    continue;
+                }
+                let label = vocabulary.label_of(t.message);
+                if let Some((_, other)) = sends.iter().find(|(known, to)| **known == *label && *to != t.peer)
+                {
+                    let message = format!(
+                        "`{label}` may go to {} and to {} at the same time: over one connection nobody can tell",
+                        vocabulary.role_name(*other),
+                        vocabulary.role_name(t.peer),
+                    );
+                    self.complain(table.name.span(), message);
+                }
+                sends.push((label.into(), t.peer));
+            }
+            all.push(sends);
+        }
+        all
+    }
+
+    fn codec(&mut self, checked: &Checked, role: Role, table: &RoleTable, place: &Place) -> Option<Codec> {
+        let (written, span) = (table.codec.get_ref(), table.codec.span());
+        if written.session.is_some() {
+            self.complain(
+                span.clone(),
+                "sessions of several parties are told apart by connections, not by `session`",
+            );
+        }
+        if written.kind == Kind::WebSocket {
+            self.complain(span.clone(), "components of several parties cannot speak WebSocket: use `json`");
+        }
+        // All messages of the component in one state: a codec only asks which there are.
+        let network = &checked.network;
+        let mut builder = MachineBuilder::new(role);
+        let state = builder.add_state();
+        for t in network.system().machine(role).all_transitions() {
+            if !network.is_dependency(t.message) {
+                builder.add_transition(state, referee_theory::Transition { target: state, ..*t });
+            }
+        }
+        let other = network.vocabulary().roles().find(|other| *other != role).unwrap_or(role);
+        let client = if matches!(place, Place::Listen(_)) { role } else { other };
+        match Codec::for_machine(written, &builder.finish(), network.vocabulary(), client) {
+            Ok(codec) => {
+                if let Some(aside) = codec.messages().iter().find(|known| known.aside) {
+                    self.complain(
+                        span,
+                        format!("`{}` has nowhere to go: there is no `aside` here", aside.name),
+                    );
+                }
+                Some(codec)
+            }
+            Err(errors) => {
+                for error in errors {
+                    let message = format!("`{}`: {}", error.path().join("."), error.message());
+                    let mut problem = Problem::new(message, span.clone());
+                    problem.help = error.advice().map(str::to_owned);
+                    self.findings.problems.push(problem);
+                }
+                None
+            }
+        }
+    }
+
+    /// Which kind of codec each role here has. Those who exchange messages must have the same: bytes go on as they
+    /// are.
+    fn codec_kinds(&mut self, checked: &Checked) -> Vec<(Role, String)> {
+        let mut kinds: Vec<(Role, String)> = Vec::new();
+        let talks = checked.talks();
+        for table in &self.config.roles {
+            let table = table.get_ref();
+            let Some(role) = checked.network.vocabulary().find_role(table.name.get_ref()) else { continue };
+            let kind = table.codec.get_ref().kind.to_string();
+            let unlike =
+                kinds.iter().find(|(other, known)| talks[role.index()][other.index()] && *known != kind);
+            if let Some((other, known)) = unlike {
+                let message = format!(
+                    "`{}` speaks {kind} and `{}` {known}: what one sends, the other could not read",
+                    table.name.get_ref(),
+                    checked.network.vocabulary().role_name(*other),
+                );
+                self.complain(table.codec.span(), message);
+            }
+            kinds.push((role, kind));
+        }
+        kinds
+    }
+
+    /// How the monitors of other processes are reached; `None` where there are none.
+    fn tcp(&mut self, checked: &Checked, own: &[Role], kinds: &[(Role, String)]) -> Option<TcpPlan> {
+        let vocabulary = checked.network.vocabulary();
+        let mut peers: Vec<Option<(Address, String)>> = vocabulary.roles().map(|_| None).collect();
+        for (name, peer) in &self.config.peers {
+            let span = peer.address.span();
+            match vocabulary.find_role(name) {
+                Some(role) if own.contains(&role) => {
+                    self.complain(span, format!("`{name}` runs here, so it is no peer"));
+                }
+                Some(role) => {
+                    let known_as = peer.certificate_name.clone().unwrap_or_else(|| name.clone());
+                    peers[role.index()] = Some((peer.address.get_ref().clone(), known_as));
+                }
+                None => self.complain(span, format!("the protocol has no role `{name}`")),
+            }
+        }
+        let elsewhere: Vec<Role> =
+            vocabulary.roles().filter(|role| checked.takes_part(*role) && !own.contains(role)).collect();
+        for role in elsewhere.iter().filter(|role| peers[role.index()].is_none()) {
+            let name = vocabulary.role_name(*role);
+            let message = format!("where is the monitor of `{name}`? Say so in `[multiparty.peer.{name}]`");
+            self.complain(self.config.protocol.span(), message);
+        }
+        if elsewhere.is_empty() {
+            return None;
+        }
+        let Some(listen) = &self.config.listen else {
+            self.complain(
+                self.config.protocol.span(),
+                "where do other monitors connect? Say so with `listen`",
+            );
+            return None;
+        };
+        let key = self.config.key.as_ref();
+        if let Some(key) = key.filter(|key| key.get_ref().len() < SHORTEST_KEY) {
+            self.complain(
+                key.span(),
+                format!("a key of fewer than {SHORTEST_KEY} characters can be guessed"),
+            );
+        }
+        let local =
+            listen.get_ref().is_local() && peers.iter().flatten().all(|(address, _)| address.is_local());
+        if key.is_none() && self.config.tls.is_none() && !local {
+            let problem = Problem::new("others than this machine could speak for any role", listen.span());
+            let help =
+                "set `tls`, or a `key` that all monitors share, or let all monitors listen on 127.0.0.1";
+            self.findings.problems.push(problem.with_help(help));
+        }
+        let tls = self.config.tls.as_ref().and_then(|tls| {
+            let (span, tls) = (tls.span(), tls.get_ref());
+            let [certificate, key, ca] = [&tls.certificate, &tls.key, &tls.ca].map(|path| self.file(path));
+            let made = TcpPlan::tls(
+                &TlsIn { certificate: certificate.clone(), key: key.clone(), client_ca: Some(ca.clone()) },
+                &TlsOut { server_name: None, ca: Some(ca), certificate: Some(certificate), key: Some(key) },
+                &peers,
+            );
+            made.map_err(|message| self.complain(span, message)).ok()
+        });
+        Some(TcpPlan {
+            listen: listen.get_ref().clone(),
+            peers,
+            key: key.map(|key| key.get_ref().clone()),
+            tls,
+            fingerprint: checked.fingerprint(),
+            codecs: vocabulary
+                .roles()
+                .map(|role| kinds.iter().find(|(own, _)| *own == role).map(|(_, kind)| kind.clone()))
+                .collect(),
+            talks: checked.talks(),
+            patience: self.config.limits.partition.0.unwrap_or(FOREVER),
+            longest: self.config.limits.message.0.saturating_mul(3).saturating_add(1 << 16),
+            names: vocabulary.roles().map(|role| vocabulary.role_name(role).to_owned()).collect(),
+            own: own.to_vec(),
+        })
+    }
+}

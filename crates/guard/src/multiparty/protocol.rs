@@ -1,0 +1,120 @@
+//! The protocol of a network: read, its monitors synthesised, and their system checked. What can deadlock is not
+//! deployed.
+
+use referee_check::Options;
+use referee_monitor::Registry;
+use referee_monitor::multiparty::Network;
+use referee_syntax::{Analysis, Content, Diagnostic, Language, ill_formed, parse};
+use referee_theory::expr::Signature;
+use referee_theory::{Action, Role};
+
+/// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
+const CONFIGURATIONS: usize = 1_000_000;
+
+/// Why a role cannot be monitored.
+#[derive(Debug)]
+pub enum Unusable {
+    /// The protocol has errors.
+    Errors(Vec<Diagnostic>),
+    /// Something else, in one sentence.
+    Other(String),
+}
+
+/// Monitors that work together.
+pub(super) struct Checked {
+    pub(super) name: String,
+    pub(super) network: Network,
+    pub(super) externals: Registry,
+}
+
+/// The monitors of the protocol in `text` called `name`, or of its first.
+pub(super) fn read(text: &str, language: Language, name: Option<&str>) -> Result<Checked, Unusable> {
+    let analysis = Analysis::of(parse(text, language));
+    if !analysis.is_well_formed() {
+        return Err(Unusable::Errors(analysis.diagnostics));
+    }
+    let Content::Global(protocols) = &analysis.document.content else {
+        return Err(Unusable::Other("this is no global protocol".to_owned()));
+    };
+    let protocol = protocols.iter().find(|protocol| match name {
+        Some(name) => protocol.name.as_deref() == Some(name),
+        None => !protocol.auxiliary,
+    });
+    let Some((protocol, global)) = protocol.and_then(|p| Some((p, p.global.as_deref()?))) else {
+        let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
+        return Err(Unusable::Other(format!("there is no such protocol; there are: {}", known.join(", "))));
+    };
+    let relative = global.relative_all().map_err(|errors| {
+        let explain = |error| ill_formed::relative(error, &protocol.vocabulary, &analysis.document.origins);
+        Unusable::Errors(errors.iter().map(explain).collect())
+    })?;
+    let options = Options { max_states: CONFIGURATIONS, ..Options::default() };
+    let network = Network::synthesise(global, &relative, &options, None, &mut ());
+    network.deployable().map_err(|error| Unusable::Other(error.to_string()))?;
+    let mut externals = Registry::new();
+    for external in &protocol.externals {
+        let parameters = external.parameters.clone().into();
+        externals.declare(&external.name, Signature { parameters, result: external.result.clone() });
+    }
+    let name = protocol.name.as_deref().unwrap_or("protocol").to_owned();
+    Ok(Checked { name, network, externals })
+}
+
+impl Checked {
+    /// Whether `role` has anything to do.
+    pub(super) fn takes_part(&self, role: Role) -> bool {
+        !self.network.system().machine(role).all_transitions().is_empty()
+    }
+
+    /// Who begins: the first role that may send before anything has happened.
+    pub(super) fn first(&self) -> Option<Role> {
+        let sends = |role: &Role| {
+            let machine = self.network.system().machine(*role);
+            machine.transitions(machine.initial()).first().is_some_and(|t| t.action == Action::Send)
+        };
+        self.network.vocabulary().roles().find(sends)
+    }
+
+    /// By role and role: whether one sends the other messages.
+    pub(super) fn talks(&self) -> Vec<Vec<bool>> {
+        let count = self.network.vocabulary().roles().len();
+        let mut talks = vec![vec![false; count]; count];
+        for role in self.network.vocabulary().roles() {
+            for t in self.network.system().machine(role).all_transitions() {
+                if !self.network.is_dependency(t.message) {
+                    talks[role.index()][t.peer.index()] = true;
+                }
+            }
+        }
+        talks
+    }
+
+    /// A number that differs, but for accidents, where the monitors of two protocols differ.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let vocabulary = self.network.vocabulary();
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut feed = |text: &str| {
+            for byte in text.bytes().chain([0xff]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for role in vocabulary.roles() {
+            feed(vocabulary.role_name(role));
+            let machine = self.network.system().machine(role);
+            for state in machine.states() {
+                feed("state");
+                for t in machine.transitions(state) {
+                    let spec = vocabulary.spec(t.message);
+                    feed(if t.action == Action::Send { "!" } else { "?" });
+                    feed(vocabulary.role_name(t.peer));
+                    feed(vocabulary.label_of(t.message));
+                    for field in spec.fields.iter() {
+                        feed(&format!("{:?} {:?}", field.name, field.ty));
+                    }
+                    feed(&t.target.0.to_string());
+                }
+            }
+        }
+        hash
+    }
+}

@@ -1,0 +1,523 @@
+//! The sessions of one role, without I/O and without a clock: what happened in, orders out.
+//!
+//! A session begins when the component of the role that initiates connects: its monitor asks the others to join, each
+//! finds a component and says so, and when all have, everyone is told to start. Sessions share nothing: each has its own
+//! window towards each other monitor, and a monitor that has not taken what it was sent makes this session wait, and no
+//! other.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ahash::AHashMap;
+use hyper::body::Bytes;
+use referee_monitor::multiparty::{Arrival, Breach, Effect, Engine, Notice, Rule, Run, Status, Turn};
+use referee_monitor::{Party, Policy};
+use referee_theory::Role;
+use serde_json::Value;
+
+use super::letter::{Letter, Matter, SessionId};
+use super::parcel::{Parcel, lend};
+use super::plan::RolePlan;
+use super::seat::{Phase, Seat};
+use super::violation;
+
+/// What is to be done, in this order.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Send a letter to the monitor of a role.
+    Letter(Role, Letter),
+    /// Find a component for this session.
+    Seat(SessionId),
+    /// Give these bytes to the component.
+    Deliver(SessionId, Bytes),
+    /// The component may be read from again.
+    Wake(SessionId),
+    /// Nothing more will be delivered.
+    Over(SessionId),
+    /// A violation, found here or told by another monitor.
+    Notice(SessionId, u64, Box<Notice>, bool),
+    /// The session is over here. Close the component's connection.
+    Ended(SessionId, Box<End>),
+}
+
+/// How a session ended at a role.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) number: u64,
+    pub(super) why: &'static str,
+    pub(super) messages: u64,
+    pub(super) violations: u16,
+    pub(super) bytes: [u64; 2],
+    pub(super) lasted: Duration,
+    /// What the component is told before it is closed.
+    pub(super) last_words: Option<Box<Notice>>,
+}
+
+/// What became of a message of the component.
+#[derive(Debug)]
+pub(super) enum Offer {
+    Taken,
+    /// It cannot be judged, or sent, yet.
+    Later(Parcel),
+    /// There is no such session any more.
+    Over,
+}
+
+/// The sessions of one role.
+pub(super) struct Roster {
+    plan: Arc<RolePlan>,
+    seats: AHashMap<SessionId, Seat>,
+    begun: u64,
+    /// By role: whose monitor cannot be reached.
+    down: Vec<bool>,
+    /// Letters that fit no session.
+    pub(super) strays: u64,
+}
+
+impl Roster {
+    pub(super) fn new(plan: Arc<RolePlan>) -> Self {
+        let down = vec![false; plan.engine.vocabulary().roles().len()];
+        Self { plan, seats: AHashMap::new(), begun: 0, down, strays: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// How many sessions were begun, or joined.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    fn seat(&mut self, phase: Phase, now: Instant) -> Seat {
+        self.begun += 1;
+        Seat::new(&self.plan, phase, self.begun, now)
+    }
+
+    /// The component of this role, which initiates, is there: asks the others to join session `id`.
+    ///
+    /// # Errors
+    /// Why there can be no session now.
+    pub(super) fn begin(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) -> Result<(), String> {
+        if self.seats.len() >= self.plan.sessions {
+            return Err(format!("there are {} sessions already", self.plan.sessions));
+        }
+        if let Some(role) = self.plan.others.iter().find(|role| self.down[role.index()]) {
+            let name = self.plan.engine.vocabulary().role_name(*role);
+            return Err(format!("the monitor of `{name}` cannot be reached"));
+        }
+        let mut seat = self.seat(Phase::Inviting, now);
+        for role in &self.plan.others {
+            post(&mut seat, id, *role, Matter::Join, out);
+        }
+        self.seats.insert(id, seat);
+        Ok(())
+    }
+
+    /// The component was found that session `id` was to have.
+    pub(super) fn seated(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        seat.attended = true;
+        seat.touched = now;
+        if seat.phase == Phase::Invited {
+            seat.phase = Phase::Seated;
+            post(seat, id, self.plan.initiator, Matter::Joined, out);
+        }
+    }
+
+    /// No component was found for session `id`.
+    pub(super) fn vacant(&mut self, id: SessionId, why: &str, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        post(seat, id, self.plan.initiator, Matter::Refused(why.into()), out);
+        self.remove(id, "no-component", now, None, out);
+    }
+
+    /// A letter from the monitor of `from`.
+    pub(super) fn letter(&mut self, from: Role, letter: Letter, now: Instant, out: &mut Vec<Order>) {
+        let id = letter.session;
+        if letter.matter == Matter::Join && from == self.plan.initiator && !self.seats.contains_key(&id) {
+            return self.join(from, &letter, now, out);
+        }
+        let Some(seat) = self.seats.get_mut(&id) else {
+            self.strays += 1;
+            return;
+        };
+        let Some(peer) = seat.peers.get_mut(from.index()) else { return };
+        if letter.number != peer.expected {
+            // One that came before is no news; one that is missing is a fault of what carries letters.
+            if letter.number > peer.expected {
+                self.fault(
+                    id,
+                    format!("a letter from the monitor of {} is missing", self.name(from)),
+                    now,
+                    out,
+                );
+            }
+            return;
+        }
+        peer.expected += 1;
+        peer.state = Some(letter.state);
+        seat.touched = now;
+        match letter.matter {
+            Matter::Join => {}
+            Matter::Joined => {
+                peer.joined = true;
+                self.start_if_all_joined(id, out);
+            }
+            Matter::Refused(why) => {
+                let sentence = format!("{} cannot take part: {why}", self.name(from));
+                self.fault(id, sentence, now, out);
+            }
+            Matter::Start => self.start(id, out),
+            Matter::Credit(messages, bytes) => {
+                peer.flight.0 = peer.flight.0.saturating_sub(messages);
+                peer.flight.1 = peer.flight.1.saturating_sub(bytes as usize);
+            }
+            Matter::Ended => peer.ended = true,
+            Matter::Violation(json) => {
+                let plan = &self.plan;
+                let mut notice = violation::from_json(&json, plan.engine.role(), plan.engine.vocabulary());
+                // Nobody can speak for another.
+                notice.reporter = from;
+                step(plan, id, seat, out, |engine, run, effects| engine.told(run, &notice, effects));
+            }
+            Matter::Message(parcel) => {
+                let weight = parcel.weight();
+                self.arrives(id, from, weight, Arrival::Message(parcel), now, out);
+            }
+            Matter::Dependency(label) => {
+                self.arrives(id, from, label.len(), Arrival::Dependency(&label), now, out);
+            }
+        }
+        self.settle(id, now, out);
+    }
+
+    fn join(&mut self, from: Role, letter: &Letter, now: Instant, out: &mut Vec<Order>) {
+        let id = letter.session;
+        let mut seat = self.seat(Phase::Invited, now);
+        if let Some(peer) = seat.peers.get_mut(from.index()) {
+            peer.expected = letter.number + 1;
+            peer.state = Some(letter.state);
+        }
+        if self.seats.len() >= self.plan.sessions {
+            let why = format!("there are {} sessions already", self.plan.sessions);
+            return post(&mut seat, id, from, Matter::Refused(why.into()), out);
+        }
+        self.seats.insert(id, seat);
+        out.push(Order::Seat(id));
+    }
+
+    fn start_if_all_joined(&mut self, id: SessionId, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        let all = self.plan.others.iter().all(|role| seat.peers[role.index()].joined);
+        if seat.phase == Phase::Inviting && all {
+            for role in &self.plan.others {
+                post(seat, id, *role, Matter::Start, out);
+            }
+            self.start(id, out);
+        }
+    }
+
+    fn start(&mut self, id: SessionId, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        if seat.phase == Phase::Running {
+            return;
+        }
+        seat.phase = Phase::Running;
+        seat.owed = self.plan.window.0;
+        out.push(Order::Wake(id));
+    }
+
+    fn arrives(
+        &mut self,
+        id: SessionId,
+        from: Role,
+        weight: usize,
+        arrival: Arrival<'_, Parcel>,
+        now: Instant,
+        out: &mut Vec<Order>,
+    ) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        if let Some(peer) = seat.peers.get_mut(from.index()) {
+            peer.held.push_back(u32::try_from(weight).unwrap_or(u32::MAX));
+        }
+        seat.messages += 1;
+        let mut full = false;
+        step(&self.plan, id, seat, out, |engine, run, effects| {
+            full = engine.arrives(run, from, arrival, &lend, effects).is_err();
+        });
+        if full {
+            let sentence = format!("the monitor of {} sends more than it may", self.name(from));
+            self.fault(id, sentence, now, out);
+        }
+    }
+
+    /// The component of session `id` sends `parcel`.
+    pub(super) fn offer(
+        &mut self,
+        id: SessionId,
+        parcel: Parcel,
+        now: Instant,
+        out: &mut Vec<Order>,
+    ) -> Offer {
+        let Some(seat) = self.seats.get_mut(&id) else { return Offer::Over };
+        let hopeless = || self.plan.engine.is_hopeless(&parcel, &lend);
+        if !seat.can_send(&self.plan) && (seat.phase != Phase::Running || !hopeless()) {
+            return Offer::Later(parcel);
+        }
+        seat.touched = now;
+        seat.messages += 1;
+        seat.bytes[0] += parcel.bytes.len() as u64;
+        let receiver = parcel.label.as_ref().ok();
+        let receiver = receiver.and_then(|label| self.plan.receiver(seat.run.state(), label));
+        let to = receiver.map_or(Party::Stranger, Party::Role);
+        step(&self.plan, id, seat, out, |engine, run, effects| {
+            // What would have to wait is not offered.
+            let _ = engine.component_sends(run, to, parcel, &lend, effects);
+        });
+        self.settle(id, now, out);
+        Offer::Taken
+    }
+
+    /// So many messages were written to the component.
+    pub(super) fn delivered(&mut self, id: SessionId, count: u32, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        seat.undelivered = seat.undelivered.saturating_sub(count);
+        seat.owed = seat.owed.saturating_add(count);
+        self.settle(id, now, out);
+    }
+
+    /// The component of session `id` has ended, or is gone.
+    pub(super) fn component_gone(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        seat.attended = false;
+        match seat.phase {
+            Phase::Invited => return self.vacant(id, "its component is gone", now, out),
+            // Whoever connects and says nothing has broken nothing.
+            Phase::Inviting | Phase::Seated => {
+                let name = self.name(self.plan.engine.role());
+                return self.fault(id, format!("{name} left before the session began"), now, out);
+            }
+            Phase::Running => {}
+        }
+        step(&self.plan, id, seat, out, |engine, run, effects| engine.component_ends(run, &lend, effects));
+        self.settle(id, now, out);
+    }
+
+    /// The monitor of `peer` is gone for good: whoever still needs it cannot go on.
+    pub(super) fn lost(&mut self, peer: Role, why: &str, now: Instant, out: &mut Vec<Order>) {
+        self.down[peer.index()] = true;
+        let needs = |seat: &Seat| seat.peers.get(peer.index()).is_some_and(|peer| !peer.ended);
+        let stuck: Vec<SessionId> =
+            self.seats.iter().filter(|(_, seat)| needs(seat)).map(|(id, _)| *id).collect();
+        for id in stuck {
+            self.fault(id, format!("the monitor of {} is gone: {why}", self.name(peer)), now, out);
+        }
+    }
+
+    /// The monitor of `peer` is there.
+    pub(super) fn found(&mut self, peer: Role) {
+        self.down[peer.index()] = false;
+    }
+
+    /// Looks for sessions that took too long.
+    pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) {
+        let mut late = Vec::new();
+        for (id, seat) in &self.seats {
+            let idle = now.saturating_duration_since(seat.touched);
+            let begun = now.saturating_duration_since(seat.begun);
+            if seat.phase != Phase::Running && begun >= self.plan.handshake {
+                let missing: Vec<&str> = match seat.phase {
+                    Phase::Inviting => {
+                        let absent = |role: &&Role| !seat.peers[role.index()].joined;
+                        self.plan.others.iter().filter(absent).map(|role| self.role_name(*role)).collect()
+                    }
+                    Phase::Invited => vec![self.role_name(self.plan.engine.role())],
+                    Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
+                };
+                late.push((*id, format!("{} did not join in time", missing.join(", "))));
+            } else if self.plan.idle.is_some_and(|most| idle >= most) {
+                let name = self.name(self.plan.engine.role());
+                late.push((*id, format!("nothing happened at {name} for {} s", idle.as_secs())));
+            }
+        }
+        for (id, sentence) in late {
+            self.fault(id, sentence, now, out);
+        }
+    }
+
+    /// The session cannot go on, and nobody is to blame for it.
+    pub(super) fn fault(&mut self, id: SessionId, sentence: String, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        let notice = Notice {
+            reporter: self.plan.engine.role(),
+            blamed: Default::default(),
+            breach: Breach::Fault,
+            rule: Rule::ErrorMon,
+            expected: Vec::new(),
+            got: None,
+            assertion: None,
+            sentence,
+            event: 0,
+            consequence: false,
+            halted: true,
+        };
+        tell_others(&self.plan, id, seat, &notice, out);
+        out.push(Order::Notice(id, seat.number, Box::new(notice.clone()), true));
+        self.remove(id, "fault", now, Some(Box::new(notice)), out);
+    }
+
+    /// Does what has become possible, and ends what is over.
+    fn settle(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        if seat.phase == Phase::Running && seat.owed > 0 && !seat.is_choked(&self.plan) {
+            let owed = std::mem::take(&mut seat.owed);
+            step(&self.plan, id, seat, out, |engine, run, effects| {
+                engine.component_takes(run, owed, &lend, effects);
+            });
+        }
+        for role in &self.plan.others {
+            if let Some((messages, bytes)) = seat.credit(*role, &self.plan) {
+                post(seat, id, *role, Matter::Credit(messages, bytes), out);
+            }
+        }
+        match seat.run.status() {
+            Status::Finished => {
+                for role in &self.plan.others {
+                    post(seat, id, *role, Matter::Ended, out);
+                }
+                self.remove(id, "over", now, None, out);
+            }
+            Status::Halted => {
+                // The one that ended it was ordered last.
+                let last = out.iter().rev().find_map(|order| match order {
+                    Order::Notice(whose, _, notice, _) if *whose == id => Some(notice.clone()),
+                    _ => None,
+                });
+                self.remove(id, "violation", now, last, out);
+            }
+            Status::Running | Status::Lost => {
+                let over = matches!(self.plan.engine.turn(&seat.run), Turn::End);
+                if over && seat.undelivered == 0 && seat.run.waiting() == 0 && !seat.closing {
+                    seat.closing = true;
+                    out.push(Order::Over(id));
+                }
+                if seat.can_send(&self.plan) {
+                    out.push(Order::Wake(id));
+                }
+            }
+        }
+    }
+
+    fn remove(
+        &mut self,
+        id: SessionId,
+        why: &'static str,
+        now: Instant,
+        last_words: Option<Box<Notice>>,
+        out: &mut Vec<Order>,
+    ) {
+        let Some(seat) = self.seats.remove(&id) else { return };
+        out.push(Order::Ended(
+            id,
+            Box::new(End {
+                number: seat.number,
+                why,
+                messages: seat.messages,
+                violations: seat.run.violations(),
+                bytes: seat.bytes,
+                lasted: now.saturating_duration_since(seat.begun),
+                last_words,
+            }),
+        ));
+    }
+
+    /// How the sessions stand, at most `most` of them.
+    pub(super) fn describe(&self, most: usize, now: Instant) -> Vec<(SessionId, Value)> {
+        self.seats.iter().take(most).map(|(id, seat)| (*id, seat.describe(&self.plan, now))).collect()
+    }
+
+    fn role_name(&self, role: Role) -> &str {
+        self.plan.engine.vocabulary().role_name(role)
+    }
+
+    fn name(&self, role: Role) -> String {
+        format!("`{}`", self.role_name(role))
+    }
+}
+
+/// Writes a letter of `seat` to the monitor of `to`.
+fn post(seat: &mut Seat, session: SessionId, to: Role, matter: Matter, out: &mut Vec<Order>) {
+    let state = seat.run.state().0;
+    let Some(peer) = seat.peers.get_mut(to.index()) else { return };
+    let number = peer.sent;
+    peer.sent += 1;
+    out.push(Order::Letter(to, Letter { session, number, state, matter }));
+}
+
+fn tell_others(plan: &RolePlan, id: SessionId, seat: &mut Seat, notice: &Notice, out: &mut Vec<Order>) {
+    let json = Bytes::from(violation::to_json(notice, plan.engine.vocabulary()).to_string());
+    for role in &plan.others {
+        post(seat, id, *role, Matter::Violation(json.clone()), out);
+    }
+}
+
+/// Lets the engine do something, and turns what it asks for into orders.
+fn step(
+    plan: &RolePlan,
+    id: SessionId,
+    seat: &mut Seat,
+    out: &mut Vec<Order>,
+    act: impl FnOnce(&Engine, &mut Run<Parcel>, &mut dyn FnMut(Effect<Parcel>)),
+) {
+    let mut effects = Vec::new();
+    act(&plan.engine, &mut seat.run, &mut |effect| effects.push(effect));
+    for effect in effects {
+        match effect {
+            Effect::Deliver { message, .. } => {
+                seat.undelivered += 1;
+                seat.bytes[1] += message.bytes.len() as u64;
+                out.push(Order::Deliver(id, message.bytes));
+            }
+            Effect::DeliverDependency { from, label } => {
+                seat.undelivered += 1;
+                out.push(Order::Deliver(id, plan.dependency(from, label)));
+            }
+            Effect::Send { to, message } => {
+                let weight = message.weight();
+                fly(seat, to, weight);
+                post(seat, id, to, Matter::Message(message), out);
+            }
+            Effect::Inform { to, label } => {
+                let label = plan.engine.vocabulary().label_name(label);
+                fly(seat, to, label.len());
+                post(seat, id, to, Matter::Dependency(label.into()), out);
+            }
+            Effect::Report(notice) => {
+                tell_others(plan, id, seat, &notice, out);
+                out.push(Order::Notice(id, seat.number, notice, true));
+            }
+            Effect::Tell(notice) => out.push(Order::Notice(id, seat.number, notice, false)),
+            Effect::Finished => {}
+        }
+    }
+}
+
+fn fly(seat: &mut Seat, to: Role, weight: usize) {
+    if let Some(peer) = seat.peers.get_mut(to.index()) {
+        peer.flight.0 += 1;
+        peer.flight.1 += weight;
+    }
+}
+
+/// What the policy is called.
+pub(super) fn policy_name(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Halt => "halt",
+        Policy::Drop => "drop",
+        Policy::Observe => "observe",
+    }
+}
+
+#[cfg(test)]
+mod tests;

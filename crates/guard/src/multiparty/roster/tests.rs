@@ -1,0 +1,289 @@
+//! Rosters of three roles joined in one process, letters delivered in every order that keeps each pair's own.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::Bytes;
+use referee_monitor::FieldValue;
+use referee_theory::Role;
+
+use super::super::letter::{Letter, Matter, SessionId};
+use super::super::parcel::{Parcel, write_fields};
+use super::super::plan::{Findings, MultipartyPlan};
+use super::{Offer, Order, Roster};
+use crate::config::Config;
+
+const ROLES: [&str; 3] = ["s", "c", "a"];
+
+struct Wired {
+    rosters: Vec<Roster>,
+    /// By sender and receiver.
+    under_way: BTreeMap<(usize, usize), VecDeque<Letter>>,
+    given: BTreeMap<(usize, SessionId), Vec<Bytes>>,
+    notices: Vec<(usize, SessionId, String, Vec<Role>)>,
+    ended: Vec<(usize, SessionId, &'static str)>,
+    seats: bool,
+    now: Instant,
+    random: u64,
+}
+
+fn id(number: u128) -> SessionId {
+    SessionId(number)
+}
+
+fn parcel(label: &str, value: Option<i64>) -> Parcel {
+    let values: Vec<FieldValue<'_>> = value.into_iter().map(FieldValue::Int).collect();
+    Parcel { label: Ok(label.into()), fields: write_fields(&values), bytes: label.to_owned().into() }
+}
+
+impl Wired {
+    fn new(limits: &str, seed: u64) -> Self {
+        let protocol = "protocol Auth(role s, role c, role a) { rec X { choice at s { login(n: int) from s to c; pwd(m: int) from c to a; succ(k: int) from a to s; continue X; } or { quit() from s to c; } } }\n";
+        let mut text = format!("[multiparty]\nprotocol = '''{protocol}'''\n{limits}\n");
+        for role in ROLES {
+            text += &format!(
+                "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n"
+            );
+        }
+        let config = Config::read(&text, &|_| None).unwrap();
+        let mut findings = Findings::default();
+        let table = config.multiparty.unwrap();
+        let plan = MultipartyPlan::make(table.get_ref(), Path::new("."), &mut findings);
+        let plan = plan.unwrap_or_else(|| panic!("{:?}", findings.problems));
+        let rosters = plan.roles.iter().map(|plan| Roster::new(Arc::clone(plan))).collect();
+        Self {
+            rosters,
+            under_way: BTreeMap::new(),
+            given: BTreeMap::new(),
+            notices: Vec::new(),
+            ended: Vec::new(),
+            seats: true,
+            now: Instant::now(),
+            random: seed,
+        }
+    }
+
+    fn random(&mut self, below: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(self.random >> 33).unwrap() % below
+    }
+
+    fn act(&mut self, at: usize, act: impl FnOnce(&mut Roster, Instant, &mut Vec<Order>)) {
+        let mut orders = Vec::new();
+        act(&mut self.rosters[at], self.now, &mut orders);
+        self.perform(at, orders);
+    }
+
+    fn perform(&mut self, at: usize, orders: Vec<Order>) {
+        let mut seated = Vec::new();
+        for order in orders {
+            match order {
+                Order::Letter(to, letter) => {
+                    // As it travels.
+                    let letter = Letter::read(&letter.write()).unwrap();
+                    self.under_way.entry((at, to.index())).or_default().push_back(letter);
+                }
+                Order::Seat(id) => seated.push(id),
+                Order::Deliver(id, bytes) => {
+                    self.given.entry((at, id)).or_default().push(bytes);
+                }
+                Order::Notice(id, _, notice, _) => {
+                    self.notices.push((at, id, notice.breach.name().to_owned(), notice.blamed.to_vec()));
+                }
+                Order::Ended(id, end) => self.ended.push((at, id, end.why)),
+                Order::Wake(_) | Order::Over(_) => {}
+            }
+        }
+        for id in seated {
+            let mut orders = Vec::new();
+            if self.seats {
+                self.rosters[at].seated(id, self.now, &mut orders);
+            } else {
+                self.rosters[at].vacant(id, "nobody there", self.now, &mut orders);
+            }
+            self.perform(at, orders);
+        }
+    }
+
+    /// Delivers one letter of a pair that is picked at random.
+    fn deliver_one(&mut self) -> bool {
+        let pairs: Vec<_> =
+            self.under_way.iter().filter(|(_, q)| !q.is_empty()).map(|(pair, _)| *pair).collect();
+        if pairs.is_empty() {
+            return false;
+        }
+        let pair = pairs[self.random(pairs.len())];
+        let letter = self.under_way.get_mut(&pair).unwrap().pop_front().unwrap();
+        let from = self.rosters[pair.0].plan.engine.role();
+        self.act(pair.1, |roster, now, out| roster.letter(from, letter, now, out));
+        true
+    }
+
+    fn settle(&mut self) {
+        while self.deliver_one() {}
+    }
+
+    fn offer(&mut self, at: usize, id: SessionId, parcel: Parcel) -> bool {
+        let mut taken = false;
+        self.act(at, |roster, now, out| taken = matches!(roster.offer(id, parcel, now, out), Offer::Taken));
+        taken
+    }
+
+    /// What the component at `at` was given, which it has read now.
+    fn given(&mut self, at: usize, id: SessionId) -> Vec<Bytes> {
+        let given = self.given.remove(&(at, id)).unwrap_or_default();
+        let count = u32::try_from(given.len()).unwrap();
+        self.act(at, |roster, now, out| roster.delivered(id, count, now, out));
+        given
+    }
+
+    fn begin(&mut self, id: SessionId) {
+        self.act(0, |roster, now, out| roster.begin(id, now, out).unwrap());
+    }
+}
+
+/// Many sessions, each a few loops long, everything in random order: all of them end as they should.
+#[test]
+fn sessions_in_every_order() {
+    for seed in 0..200 {
+        let mut wired = Wired::new("", seed);
+        let sessions: Vec<SessionId> = (0..4).map(|n| id(n + 1)).collect();
+        sessions.iter().for_each(|id| wired.begin(*id));
+        let mut loops = vec![3; sessions.len()];
+        let mut waits: Vec<bool> = vec![false; sessions.len()];
+        for _ in 0..2000 {
+            let which = wired.random(sessions.len());
+            let id = sessions[which];
+            match wired.random(4) {
+                0 if !waits[which] && loops[which] > 0 => {
+                    if wired.offer(0, id, parcel("login", Some(1))) {
+                        waits[which] = true;
+                        loops[which] -= 1;
+                    }
+                }
+                0 if !waits[which] => waits[which] = wired.offer(0, id, parcel("quit", None)),
+                1 if wired
+                    .given
+                    .get(&(1, id))
+                    .is_some_and(|given| given.last().is_some_and(|b| b == "login")) =>
+                {
+                    wired.given(1, id);
+                    assert!(wired.offer(1, id, parcel("pwd", Some(2))));
+                }
+                2 if wired.given.contains_key(&(2, id)) => {
+                    wired.given(2, id);
+                    assert!(wired.offer(2, id, parcel("succ", Some(3))));
+                }
+                3 if wired.given.contains_key(&(0, id)) => {
+                    wired.given(0, id);
+                    waits[which] = false;
+                }
+                _ => {
+                    wired.deliver_one();
+                }
+            }
+        }
+        wired.settle();
+        for id in &sessions {
+            for at in 0..3 {
+                wired.given(at, *id);
+                wired.act(at, |roster, now, out| roster.component_gone(*id, now, out));
+            }
+        }
+        wired.settle();
+        assert!(wired.notices.is_empty(), "seed {seed}: {:?}", wired.notices);
+        assert_eq!(wired.ended.iter().filter(|(.., why)| *why == "over").count(), 12, "seed {seed}");
+        assert!(wired.rosters.iter().all(|roster| roster.len() == 0));
+    }
+}
+
+#[test]
+fn a_letter_is_taken_once_and_a_missing_one_is_noticed() {
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    wired.settle();
+    assert!(wired.offer(0, id(1), parcel("login", Some(1))));
+    let letters: Vec<Letter> = wired.under_way[&(0, 1)].iter().cloned().collect();
+    let s = wired.rosters[0].plan.engine.role();
+    for _ in 0..3 {
+        let again = letters[0].clone();
+        wired.act(1, |roster, now, out| roster.letter(s, again, now, out));
+    }
+    assert_eq!(wired.given[&(1, id(1))].len(), 1);
+    let ahead = Letter { number: letters[0].number + 5, ..letters[0].clone() };
+    wired.act(1, |roster, now, out| roster.letter(s, ahead, now, out));
+    wired.settle();
+    let faults =
+        wired.notices.iter().filter(|(.., kind, blamed)| kind == "fault" && blamed.is_empty()).count();
+    assert_eq!((faults, wired.notices.len()), (3, 3), "{:?}", wired.notices);
+}
+
+#[test]
+fn who_cannot_take_part_says_so_and_nothing_is_left() {
+    let mut wired = Wired::new("", 1);
+    wired.seats = false;
+    wired.begin(id(1));
+    wired.settle();
+    assert!(wired.rosters.iter().all(|roster| roster.len() == 0));
+    assert_eq!(wired.notices.len(), 1);
+    // And who never answers is given up.
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    wired.under_way.clear();
+    wired.now += Duration::from_secs(11);
+    wired.act(0, |roster, now, out| roster.tick(now, out));
+    assert_eq!(wired.ended, [(0, id(1), "fault")]);
+}
+
+/// A process that ended after its part was over takes nothing with it; one that had more to do ends the session.
+#[test]
+fn a_monitor_that_is_gone_matters_to_those_who_need_it() {
+    for over in [false, true] {
+        let mut wired = Wired::new("", 1);
+        wired.begin(id(1));
+        wired.settle();
+        if over {
+            assert!(wired.offer(0, id(1), parcel("quit", None)));
+            wired.settle();
+            wired.act(2, |roster, now, out| roster.component_gone(id(1), now, out));
+            wired.settle();
+        }
+        let a = wired.rosters[2].plan.engine.role();
+        wired.act(0, |roster, now, out| roster.lost(a, "gone", now, out));
+        assert_eq!(wired.notices.is_empty(), over);
+        // Nobody begins a session with it, until it is back.
+        assert!(wired.rosters[0].begin(id(2), wired.now, &mut Vec::new()).is_err());
+        wired.rosters[0].found(a);
+        assert!(wired.rosters[0].begin(id(2), wired.now, &mut Vec::new()).is_ok());
+    }
+}
+
+/// A monitor that takes no heed of the window is cut off, and a notice speaks for nobody but its sender.
+#[test]
+fn other_monitors_are_not_believed_everything() {
+    let mut wired = Wired::new("limits.window = 2", 1);
+    wired.begin(id(1));
+    wired.settle();
+    let c = wired.rosters[1].plan.engine.role();
+    for number in 1..20 {
+        let matter = Matter::Message(parcel("pwd", Some(1)));
+        let letter = Letter { session: id(1), number, state: 0, matter };
+        wired.act(2, |roster, now, out| roster.letter(c, letter, now, out));
+    }
+    assert!(wired.ended.contains(&(2, id(1), "fault")), "{:?} {:?}", wired.ended, wired.notices);
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    wired.settle();
+    let json = r#"{"reporter":"a","blame":["s"],"kind":"label","message":"x","halted":true}"#;
+    let letter = Letter { session: id(1), number: 0, state: 0, matter: Matter::Violation(json.into()) };
+    wired.act(2, |roster, now, out| {
+        roster.letter(c, letter, now, out);
+        let said = out.iter().find_map(|order| match order {
+            Order::Notice(_, _, notice, false) => Some(notice.reporter),
+            _ => None,
+        });
+        assert_eq!(said, Some(c));
+    });
+}

@@ -1,0 +1,273 @@
+//! How two monitors come to know each other on a new connection, before anything else is said.
+//!
+//! Who connects says who it is, whom it wants and which protocol it follows; who accepts answers with a challenge, and
+//! each shows the other that it knows the key, where there is one. With TLS the certificates have shown who they are.
+
+use std::io;
+
+use hyper::body::Bytes;
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::frame::{Direction, Kind};
+
+const MAGIC: &[u8; 8] = b"REFEREE1";
+/// Nothing that is said before both know each other is longer.
+const LONGEST: usize = 4096;
+
+/// What who connects says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) fingerprint: u64,
+    /// A number that no other process has, not even the same one after a restart.
+    pub(super) instance: u128,
+    pub(super) from: String,
+    pub(super) to: String,
+    /// What its component speaks.
+    pub(super) codec: String,
+}
+
+/// A random number.
+pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there are no random numbers"))?;
+    Ok(bytes)
+}
+
+fn wrong(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+impl Hello {
+    fn write(&self, nonce: &[u8; 16]) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(nonce);
+        out.extend(self.fingerprint.to_le_bytes());
+        out.extend(self.instance.to_le_bytes());
+        for text in [&self.from, &self.to, &self.codec] {
+            out.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_le_bytes());
+            out.extend(text.as_bytes());
+        }
+        out
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(MAGIC)?.get(16..)?;
+        let (fingerprint, rest) = rest.split_first_chunk()?;
+        let (instance, mut rest) = rest.split_first_chunk()?;
+        let mut text = || -> Option<String> {
+            let (length, after) = rest.split_first_chunk()?;
+            let (text, left) = after.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+            rest = left;
+            Some(std::str::from_utf8(text).ok()?.to_owned())
+        };
+        let (from, to, codec) = (text()?, text()?, text()?);
+        let (fingerprint, instance) = (u64::from_le_bytes(*fingerprint), u128::from_le_bytes(*instance));
+        rest.is_empty().then_some(Self { fingerprint, instance, from, to, codec })
+    }
+}
+
+/// What both have said, which every proof is about.
+struct Transcript<'a> {
+    key: Option<&'a str>,
+    said: Vec<u8>,
+}
+
+impl Transcript<'_> {
+    fn prove(&self, who: &[u8]) -> Vec<u8> {
+        let Some(key) = self.key else { return Vec::new() };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+        let mut context = hmac::Context::with_key(&key);
+        context.update(who);
+        context.update(&self.said);
+        context.sign().as_ref().to_vec()
+    }
+
+    fn verify(&self, who: &[u8], proof: &[u8]) -> bool {
+        let Some(key) = self.key else { return proof.is_empty() };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+        let said: Vec<u8> = [who, &self.said].concat();
+        hmac::verify(&key, &said, proof).is_ok()
+    }
+
+    fn protect(&self, who: &[u8], direction: &mut Direction) {
+        if self.key.is_some() {
+            direction.protect(hmac::Key::new(hmac::HMAC_SHA256, &self.prove(who)));
+        }
+    }
+}
+
+/// Both directions of a connection whose ends know each other.
+pub(super) struct Known {
+    pub(super) out: Direction,
+    pub(super) back: Direction,
+    /// Which process is at the other end.
+    pub(super) instance: u128,
+}
+
+/// Connects as `hello` says. The answer: the other process, and the number that it expects.
+pub(super) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    hello: &Hello,
+    key: Option<&str>,
+) -> io::Result<(Known, u64)> {
+    let (mut out, mut back) = (Direction::default(), Direction::default());
+    let mut said = hello.write(&random()?);
+    out.send(stream, Kind::Hello, &[&said]).await?;
+    let (kind, challenge) = back.receive(stream, LONGEST).await?;
+    expect(kind, Kind::Challenge, &challenge)?;
+    let (instance, rest) = challenge.split_first_chunk().ok_or_else(|| wrong("a challenge that is cut"))?;
+    let proof = rest.get(16..).ok_or_else(|| wrong("a challenge that is cut"))?;
+    said.extend(challenge.iter().take(32));
+    let transcript = Transcript { key, said };
+    if !transcript.verify(b"accepts", proof) {
+        return Err(wrong("the other monitor does not know the key"));
+    }
+    out.send(stream, Kind::Proof, &[&transcript.prove(b"connects")]).await?;
+    transcript.protect(b"forth", &mut out);
+    transcript.protect(b"back", &mut back);
+    let (kind, welcome) = back.receive(stream, LONGEST).await?;
+    expect(kind, Kind::Welcome, &welcome)?;
+    let expected: [u8; 8] = welcome.as_ref().try_into().map_err(|_| wrong("a welcome that is cut"))?;
+    let known = Known { out, back, instance: u128::from_le_bytes(*instance) };
+    Ok((known, u64::from_le_bytes(expected)))
+}
+
+/// Says why the other is not welcome.
+pub(super) async fn refuse<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    mut out: Direction,
+    why: &str,
+) -> io::Error {
+    let _ = out.send(stream, Kind::Refused, &[why.as_bytes()]).await;
+    wrong(format!("refused: {why}"))
+}
+
+/// Accepts whoever is `welcome` and knows the key. The other's next frame is its first letter, once it has been told
+/// with [`Kind::Welcome`] which number is expected.
+pub(super) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    instance: u128,
+    key: Option<&str>,
+    welcome: impl FnOnce(&Hello) -> Result<(), String>,
+) -> io::Result<(Known, Hello)> {
+    let (mut out, mut back) = (Direction::default(), Direction::default());
+    let (kind, hello) = back.receive(stream, LONGEST).await?;
+    let mut said = hello.to_vec();
+    expect(kind, Kind::Hello, &[])?;
+    let hello = Hello::read(&said).ok_or_else(|| wrong("no monitor of this version"))?;
+    if let Err(why) = welcome(&hello) {
+        return Err(refuse(stream, out, &why).await);
+    }
+    let nonce: [u8; 16] = random()?;
+    let number = instance.to_le_bytes();
+    said.extend(number.iter().chain(&nonce));
+    let transcript = Transcript { key, said };
+    out.send(stream, Kind::Challenge, &[&number, &nonce, &transcript.prove(b"accepts")]).await?;
+    let (kind, proof) = back.receive(stream, LONGEST).await?;
+    expect(kind, Kind::Proof, &proof)?;
+    if !transcript.verify(b"connects", &proof) {
+        return Err(refuse(stream, out, "the key is another").await);
+    }
+    transcript.protect(b"forth", &mut back);
+    transcript.protect(b"back", &mut out);
+    Ok((Known { out, back, instance: hello.instance }, hello))
+}
+
+fn expect(kind: Kind, expected: Kind, body: &[u8]) -> io::Result<()> {
+    if kind == expected {
+        return Ok(());
+    }
+    if kind == Kind::Refused {
+        let why = String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).collect::<String>();
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Err(wrong("this is not how monitors begin"))
+}
+
+/// The body of a letter's frame.
+pub(super) fn split_letter(mut body: Bytes) -> io::Result<(u64, Bytes)> {
+    if body.len() < 8 {
+        return Err(wrong("a letter without a number"));
+    }
+    let letter = body.split_off(8);
+    let number: [u8; 8] = body.as_ref().try_into().map_err(|_| wrong("a letter without a number"))?;
+    Ok((u64::from_le_bytes(number), letter))
+}
+
+/// The body of a frame that says which number is expected.
+pub(super) fn read_expected(body: &[u8]) -> io::Result<u64> {
+    body.try_into().map(u64::from_le_bytes).map_err(|_| wrong("no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        let [from, to, codec] = ["a", "b", "json"].map(str::to_owned);
+        Hello { fingerprint: 7, instance: 9, from, to, codec }
+    }
+
+    async fn meet(keys: [Option<&str>; 2], welcome: Result<(), String>) -> [io::Result<()>; 2] {
+        let (mut left, mut right) = tokio::io::duplex(1 << 16);
+        // Each hangs up when it is done.
+        let accepting = async move {
+            let (mut known, said) = accept(&mut right, 11, keys[1], |_| welcome).await?;
+            assert_eq!((said, known.instance), (hello(), 9));
+            known.out.send(&mut right, Kind::Welcome, &[&5_u64.to_le_bytes()]).await?;
+            assert_eq!(known.back.receive(&mut right, 10).await?, (Kind::Ping, Bytes::new()));
+            Ok(())
+        };
+        let dialling = async move {
+            let (mut known, expected) = dial(&mut left, &hello(), keys[0]).await?;
+            assert_eq!((known.instance, expected), (11, 5));
+            known.out.send(&mut left, Kind::Ping, &[]).await
+        };
+        let (dialled, accepted) = tokio::join!(dialling, accepting);
+        [dialled, accepted]
+    }
+
+    #[tokio::test]
+    async fn those_who_know_the_key_are_welcome_and_nobody_else() {
+        let (one, other) = (Some("0123456789abcdef"), Some("0123456789abcdeg"));
+        for (keys, fine) in [
+            ([None, None], true),
+            ([one, one], true),
+            ([one, other], false),
+            ([None, one], false),
+            ([one, None], false),
+        ] {
+            let [dialled, accepted] = meet(keys, Ok(())).await;
+            assert_eq!(
+                (dialled.is_ok(), accepted.is_ok()),
+                (fine, fine),
+                "{keys:?} {dialled:?} {accepted:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_not_welcome_hears_why() {
+        let [dialled, accepted] = meet([None, None], Err("another protocol".to_owned())).await;
+        let error = dialled.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (io::ErrorKind::PermissionDenied, "another protocol")
+        );
+        assert!(accepted.is_err());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_hello_is_turned_away() {
+        for bytes in
+            [&b"GET / HTTP/1.1\r\n\r\n"[..], &[9, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1], &[1, 0, 0, 0, 6]]
+        {
+            let (mut left, mut right) = tokio::io::duplex(1 << 16);
+            tokio::io::AsyncWriteExt::write_all(&mut left, bytes).await.unwrap();
+            drop(left);
+            assert!(accept(&mut right, 11, None, |_| Ok(())).await.is_err());
+        }
+    }
+}
