@@ -53,6 +53,8 @@ impl Ended {
 
 struct Setup<'a> {
     loops: usize,
+    /// Whose monitor is killed once everyone is at work.
+    killed: Option<&'a str>,
     /// Who does what wrong.
     fault: Option<(&'a str, &'a str)>,
     /// All monitors in one process.
@@ -106,6 +108,21 @@ impl Setup<'_> {
             processes.0.push((format!("component {role}"), command.stdout(Stdio::piped()).spawn().unwrap()));
         }
         let deadline = Instant::now() + PATIENCE;
+        if let Some(killed) = self.killed {
+            let index = ROLES.iter().position(|(role, _)| *role == killed).unwrap();
+            let loops = |port: u16| {
+                use std::io::Write as _;
+                let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
+                let _ = stream.write_all(b"GET /sessions HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+                let mut page = String::new();
+                let _ = stream.read_to_string(&mut page);
+                page.contains("\"state\":") && !page.contains("\"state\":0,")
+            };
+            while !ports.iter().take(3).any(|port| loops(*port)) {
+                assert!(Instant::now() < deadline, "the session does not begin");
+            }
+            processes.0[index].1.kill().unwrap();
+        }
         let mut ended = Ended { monitors: BTreeMap::new(), events: BTreeMap::new(), logs: BTreeMap::new() };
         let (monitors, components): (Vec<_>, Vec<_>) =
             processes.0.iter_mut().partition(|(name, _)| name.starts_with("monitor"));
@@ -119,7 +136,7 @@ impl Setup<'_> {
             };
             let mut log = String::new();
             child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-            ended.monitors.insert(role, status.code().unwrap());
+            ended.monitors.insert(role, status.code().unwrap_or(-1));
             ended.logs.insert(role, log);
         }
         for ((_, child), (role, _)) in components.into_iter().zip(ROLES) {
@@ -154,7 +171,8 @@ impl Drop for Folder {
     }
 }
 
-const NO_FAULT: Setup<'static> = Setup { loops: 300, fault: None, gateway: false, options: &[] };
+const NO_FAULT: Setup<'static> =
+    Setup { loops: 300, killed: None, fault: None, gateway: false, options: &[] };
 
 #[test]
 fn correct_components_raise_no_alarm() {
@@ -212,6 +230,22 @@ fn everyone_learns_who_broke_the_protocol() {
         }
         println!("{culprit} {fault}: everyone knew after {:.0} ms", slowest * 1000.0);
         assert!(slowest < SOON, "{culprit} {fault}: {slowest} s");
+    }
+}
+
+/// Killed with SIGKILL, it can tell nobody; the other monitors notice, and so do their components.
+#[test]
+fn everyone_learns_that_a_monitor_is_gone() {
+    for killed in ["s", "c", "a"] {
+        let Some(ended) = Setup { loops: 1_000_000, killed: Some(killed), ..NO_FAULT }.run() else { return };
+        for (role, _) in ROLES.into_iter().filter(|(role, _)| *role != killed) {
+            assert_eq!(ended.monitors[role], 1, "{killed}, {role}: {}", ended.logs[role]);
+            let said = ended.event(role, "violation");
+            let said =
+                said.unwrap_or_else(|| panic!("{killed} was killed: {role} was not told; {:?}", ended.logs));
+            assert_eq!(said["notice"]["kind"], "fault", "{said}");
+            assert_eq!(said["notice"]["blame"], serde_json::json!([]), "{said}");
+        }
     }
 }
 

@@ -527,6 +527,64 @@ fn policies() {
     }
 }
 
+/// A predicate that gives no answer is nobody's fault. Observed, the session is lost: from then on everything goes
+/// through and nothing is judged; otherwise it ends.
+#[test]
+fn a_fault_of_the_configuration_loses_the_session() {
+    let text = "external fn known(int) -> bool;
+        protocol P(role p, role q, role r) {
+          rec X { choice at p { m(n: int) from p to q where known(n); k() from q to r; continue X; } or { e() from p to q; } }
+        }";
+    let document = referee_syntax::parse(text, referee_syntax::Language::Scr);
+    let referee_syntax::Content::Global(protocols) = &document.content else { panic!("global") };
+    let global = protocols[0].global.as_ref().unwrap();
+    let network =
+        Network::synthesise(global, &global.relative_all().unwrap(), &Options::default(), None, &mut ());
+    let external = &protocols[0].externals[0];
+    let mut registry = Registry::new();
+    let parameters = external.parameters.clone().into();
+    let result = external.result.clone();
+    let signature = referee_theory::expr::Signature { parameters, result };
+    registry.register(&external.name, signature, |_| Err("out of order".to_owned()));
+    for (policy, status) in [(Policy::Halt, Status::Halted), (Policy::Observe, Status::Lost)] {
+        let settings = Settings { policy, ..Settings::default() };
+        let engine = Engine::new(&network, Role(0), &registry, settings).unwrap();
+        let mut run = engine.run(9);
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        let mut send = |run: &mut Run<Order>, order| {
+            let sent =
+                engine.component_sends(run, Role(1).into(), order, &lend_order, &mut |e| effects.push(e));
+            sent.ok().unwrap();
+        };
+        send(&mut run, ("m", Some(1)));
+        assert_eq!(run.status(), status);
+        // Nothing of this fits, and nobody says so.
+        for order in [("nonsense", None), ("m", None), ("e", Some(7))] {
+            send(&mut run, order);
+        }
+        let blamed: Vec<_> = effects
+            .iter()
+            .filter_map(|e| if let Effect::Report(notice) = e { Some(notice.blamed.len()) } else { None })
+            .collect();
+        let sent = effects.iter().filter(|e| matches!(e, Effect::Send { .. })).count();
+        assert_eq!((blamed, sent), (vec![0], if status == Status::Lost { 4 } else { 0 }), "{policy:?}");
+        // A lost session survives a restart as what it is, passes on what arrives, and ends when its component does.
+        let bytes = engine.save(&run, |_, _| ());
+        let mut run: Run<Order> = engine.restore(&bytes, |_| None).unwrap();
+        assert_eq!(run.status(), status);
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        let arrival = Arrival::Message(("anything", None));
+        engine.arrives(&mut run, Role(2), arrival, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+        engine.component_ends(&mut run, &lend_order, &mut |e| effects.push(e));
+        if status == Status::Lost {
+            assert!(matches!(&effects[..], [Effect::Deliver { .. }, Effect::Finished]), "{effects:?}");
+            assert_eq!(run.status(), Status::Finished);
+        } else {
+            assert!(effects.is_empty());
+        }
+    }
+}
+
 /// Labels from JSON may look like dependencies: they are told apart all the same.
 #[test]
 fn labels_that_look_like_dependencies() {
