@@ -50,7 +50,7 @@ fn a_violation_ends_its_session_and_no_other() {
         ("out of turn", 1, br#"{"type":"pwd","m":1}"#, "order", "c"),
         ("no JSON", 2, b"{{{", "malformed", "a"),
         ("brackets", 2, &[b'['; 50_000], "malformed", "a"),
-        ("no label", 0, br#"{"type":17}"#, "malformed", "s"),
+        ("no label", 0, br#"{"type":17}"#, "label", "s"),
         ("a value too few", 0, br#"{"type":"login"}"#, "malformed", "s"),
     ];
     let network = Setup::default().start();
