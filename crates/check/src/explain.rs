@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use referee_theory::{Action, Role, System};
 
 use crate::model::Semantics;
-use crate::witness::{Failure, Queue, Situation, Standing};
+use crate::witness::{Failure, Queue, Situation, Standing, Step};
 
 /// The explanation of `failure` at `end` under `bound`.
 pub(crate) fn explain(
@@ -93,10 +93,26 @@ impl Words<'_> {
             .into_iter()
             .map(|peer| match self.next_from(peer, standing.role, end) {
                 Some(label) => format!("the next message from {} is `{label}`", self.role(peer)),
-                None => format!("{} {}", self.role(peer), self.does(standing_of(peer))),
+                None => format!("{} {}", self.role(peer), self.meanwhile(standing_of(peer), end)),
             })
             .collect();
         format!("{} waits for ever for {receives}: {}", self.role(standing.role), list(&why, "and"))
+    }
+
+    /// As [`does`](Self::does), of a role that is waited for in vain: "can receive `b` from `S`, but never gets there".
+    fn meanwhile(&self, standing: &Standing, end: &Situation) -> String {
+        let comes = |step: &&Step| {
+            step.action == Action::Receive
+                && self.next_from(step.peer, standing.role, end) == Some(self.label(step.message))
+        };
+        match standing.offers.iter().find(comes) {
+            Some(step) => format!(
+                "can receive `{}` from {}, but never gets there",
+                self.label(step.message),
+                self.role(step.peer)
+            ),
+            None => self.does(standing),
+        }
     }
 
     /// The label of what `to` would receive next from `from`, if that is known.

@@ -9,36 +9,9 @@ mod support;
 
 use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
 use referee_testkit::corpus::read_types;
-use referee_testkit::systems::{Alphabet, Rng};
+use referee_testkit::systems::{all_pairs, sampled};
 use referee_theory::System;
 use support::{agree, replay};
-
-fn all_pairs(labels: usize, states: usize, mut visit: impl FnMut(&System)) {
-    let alphabet = Alphabet::new(2, labels);
-    let right = alphabet.machines(1, states);
-    for left in alphabet.machines(0, states) {
-        for right in &right {
-            visit(&alphabet.system([left.clone(), right.clone()]));
-        }
-    }
-}
-
-fn sampled(
-    roles: usize,
-    labels: usize,
-    states: usize,
-    count: usize,
-    seed: u64,
-    mut visit: impl FnMut(&System),
-) {
-    let alphabet = Alphabet::new(roles, labels);
-    let mut rng = Rng::new(seed);
-    for _ in 0..count {
-        let machines: Vec<_> =
-            (0..roles).map(|role| alphabet.random_machine(role, states, 3, &mut rng)).collect();
-        visit(&alphabet.system(machines));
-    }
-}
 
 #[test]
 fn all_two_role_systems_with_three_states_over_one_label() {

@@ -126,7 +126,7 @@ fn explanations_are_plain() {
     };
     assert_eq!(
         said("S: {Q!a; end, Q!b; end} Q: {S?a; end, S?b; R!c; end} R: Q?c; end"),
-        "`R` waits for ever for `c` from `Q`: `Q` waits for `a` or `b` from `S`; queue S→Q holds `a`"
+        "`R` waits for ever for `c` from `Q`: `Q` can receive `a` from `S`, but never gets there; queue S→Q holds `a`"
     );
     assert_eq!(
         said("A: B!y; end  B: A?x; end"),

@@ -36,6 +36,35 @@ impl Rng {
     }
 }
 
+/// All systems of two roles with at most `states` states over `labels` labels.
+pub fn all_pairs(labels: usize, states: usize, mut visit: impl FnMut(&System)) {
+    let alphabet = Alphabet::new(2, labels);
+    let right = alphabet.machines(1, states);
+    for left in alphabet.machines(0, states) {
+        for right in &right {
+            visit(&alphabet.system([left.clone(), right.clone()]));
+        }
+    }
+}
+
+/// `count` random systems, the same for the same `seed`.
+pub fn sampled(
+    roles: usize,
+    labels: usize,
+    states: usize,
+    count: usize,
+    seed: u64,
+    mut visit: impl FnMut(&System),
+) {
+    let alphabet = Alphabet::new(roles, labels);
+    let mut rng = Rng::new(seed);
+    for _ in 0..count {
+        let machines: Vec<_> =
+            (0..roles).map(|role| alphabet.random_machine(role, states, 3, &mut rng)).collect();
+        visit(&alphabet.system(machines));
+    }
+}
+
 /// Names and messages for a family of systems.
 #[derive(Clone, Debug)]
 pub struct Alphabet {

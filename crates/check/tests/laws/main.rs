@@ -11,19 +11,8 @@ mod independence;
 mod lifting;
 mod reduction;
 
-use referee_testkit::systems::{Alphabet, Rng};
+use referee_testkit::systems::{Alphabet, all_pairs, sampled};
 use referee_theory::System;
-
-/// All systems of two roles with at most `states` states over `labels` labels.
-fn all_pairs(labels: usize, states: usize, mut visit: impl FnMut(&System)) {
-    let alphabet = Alphabet::new(2, labels);
-    let right = alphabet.machines(1, states);
-    for left in alphabet.machines(0, states) {
-        for right in &right {
-            visit(&alphabet.system([left.clone(), right.clone()]));
-        }
-    }
-}
 
 /// Every `stride`-th system of three roles with at most two states over one label; all 5,545,233 of them with
 /// `REFEREE_LAWS=full`.
@@ -35,23 +24,5 @@ fn all_triples(stride: usize, mut visit: impl FnMut(&System)) {
     for number in (0..count * count * count).step_by(stride) {
         let pick = [number / (count * count), number / count % count, number % count];
         visit(&alphabet.system((0..3).map(|role| machines[role][pick[role]].clone())));
-    }
-}
-
-/// `count` random systems.
-fn sampled(
-    roles: usize,
-    labels: usize,
-    states: usize,
-    count: usize,
-    seed: u64,
-    mut visit: impl FnMut(&System),
-) {
-    let alphabet = Alphabet::new(roles, labels);
-    let mut rng = Rng::new(seed);
-    for _ in 0..count {
-        let machines: Vec<_> =
-            (0..roles).map(|role| alphabet.random_machine(role, states, 3, &mut rng)).collect();
-        visit(&alphabet.system(machines));
     }
 }
