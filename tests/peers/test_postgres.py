@@ -125,7 +125,7 @@ def psql(port, environment, script):
 @unittest.skipUnless(BINARIES, "not installed: postgresql")
 class Postgres(Case):
     def test_psql_prints_what_it_prints_without_a_guard(self):
-        with folder() as place, postgres(place) as (port, environment), Guard("postgres", port, '[listener.limits]\nmessage = "16MiB"') as guard:
+        with folder() as place, postgres(place) as (port, environment), Guard("postgres", port, 'limits.message = "16MiB"') as guard:
             direct = psql(port, environment, SCRIPT)
             self.assertIn(b"a notice", direct)
             self.assertIn(b"division by zero", direct)

@@ -220,11 +220,13 @@ class Aiosmtpd(Case):
         self.assert_innocent(guard)
 
     def test_a_wrong_server_is_stopped_and_blamed(self):
-        # The last one closes instead of answering.
-        for replies in [[b"220 hello\r\n", b""], [b"HTTP/1.1 400 Bad Request\r\n"], [b"220 hello\r\n", b"354 go\r\n"], [b"220 hello\r\n", b"250-a\r\n999 b\r\n"]]:
+        # The first one closes instead of answering.
+        for replies in [[b"220 hello\r\n", None], [b"HTTP/1.1 400 Bad Request\r\n"], [b"220 hello\r\n", b"354 go\r\n"], [b"220 hello\r\n", b"250-a\r\n999 b\r\n"]]:
             class Server(socketserver.StreamRequestHandler):
                 def handle(self):
                     for reply in replies:
+                        if reply is None:
+                            return
                         self.wfile.write(reply)
                         self.rfile.readline()
 
