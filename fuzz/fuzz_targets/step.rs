@@ -114,7 +114,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                 look(&Event::new(message.0, message.1, message.2, Payload::Positional(&[])));
             };
             let message = (from, to, text);
-            monitor.supervise_in_order(policy, &mut supervised, &mut early, message, &lend, &mut |_, _, _| {});
+            monitor.supervise_in_order(
+                policy,
+                &mut supervised,
+                &mut early,
+                message,
+                &lend,
+                &mut |_, _, _| {},
+            );
             assert!(early.len() <= 4);
         }
     }

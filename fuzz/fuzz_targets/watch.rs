@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use referee_fuzz::{PROTOCOLS, monitors};
 use referee_monitor::Monitor;
-use referee_watch::{EventsFormat, Input, Notice, Observer, Options, Pointer, Progress, Summary, WatchError, watch};
+use referee_watch::{
+    EventsFormat, Input, Notice, Observer, Options, Pointer, Progress, Summary, WatchError, watch,
+};
 
 static MONITORS: LazyLock<Vec<Arc<Monitor>>> =
     LazyLock::new(|| monitors(PROTOCOLS).into_iter().map(Arc::new).collect());

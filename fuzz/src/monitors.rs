@@ -43,7 +43,8 @@ pub fn monitors(protocols: &[(&str, &str)]) -> Vec<Monitor> {
 }
 
 /// Labels, field names and values that protocols know, so that runs get far.
-const WORDS: &[&str] = &["A", "S", "G", "R", "T", "V", "F", "D", "u", "p", "t", "q", "r", "c", "n", "m", "bob"];
+const WORDS: &[&str] =
+    &["A", "S", "G", "R", "T", "V", "F", "D", "u", "p", "t", "q", "r", "c", "n", "m", "bob"];
 
 /// Bytes that are read as whatever is wanted; zeros at their end.
 pub struct Bytes<'a>(pub &'a [u8]);

@@ -51,9 +51,28 @@ impl Proxy {
         said
     }
 
-    /// The same, and how many bytes each message had.
-    fn run_with_bytes<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
-        let mut run = Run {
+    /// What each side says, as a guard hears them by default: the client is heard out first, and may send ahead; a server
+    /// that speaks before its turn is stopped.
+    pub(crate) fn heard<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> [Vec<String>; 2] {
+        let mut run = self.start();
+        run.strict = true;
+        for (sender, piece) in pieces {
+            run.unread[sender.index()].extend_from_slice(piece);
+            loop {
+                while run.step(Sender::Client) {}
+                if !run.step(Sender::Server) {
+                    break;
+                }
+            }
+        }
+        ["Client: ", "Server: "].map(|side| {
+            let of = |line: &&String| line.starts_with(side) && !line.ends_with("transparent");
+            run.said.iter().filter(of).cloned().collect()
+        })
+    }
+
+    fn start(&self) -> Run<'_> {
+        Run {
             proxy: self,
             connection: self.codec.connection(Limits { message: 4096 }),
             session: self.monitor.session(),
@@ -63,7 +82,13 @@ impl Proxy {
             done: [false, false],
             totals: [Vec::new(), Vec::new()],
             said: Vec::new(),
-        };
+            strict: false,
+        }
+    }
+
+    /// The same as [`run`](Self::run), and how many bytes each message had.
+    fn run_with_bytes<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
+        let mut run = self.start();
         for (sender, piece) in pieces {
             run.unread[sender.index()].extend_from_slice(piece);
             let mut both = [true, true];
@@ -130,6 +155,8 @@ struct Run<'p> {
     /// How many bytes each message had.
     totals: [Vec<u64>; 2],
     said: Vec<String>,
+    /// Whether the server must wait for its turn.
+    strict: bool,
 }
 
 impl Run<'_> {
@@ -151,6 +178,8 @@ impl Run<'_> {
             .ahead
             .position(&self.session, &self.lead, side)
             .and_then(|position| proxy.readings.at(sender, position));
+        let early = self.strict && sender == Sender::Server && !proxy.ahead.is_turn(&self.session, side);
+        let reading = if early { Some(proxy.readings.out_of_turn(sender)) } else { reading };
         let Some(reading) = reading else { return false };
         let unread = std::mem::take(&mut self.unread[index]);
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
@@ -189,6 +218,11 @@ impl Run<'_> {
                 }
                 let verdict = match message.label {
                     _ if message.aside => Verdict::Forward,
+                    _ if early => {
+                        self.said.push(format!("{line}: out of turn"));
+                        self.done = [true, true];
+                        Verdict::Early
+                    }
                     Label::Known(_) | Label::Unknown(_) => proxy.ahead.judge(
                         &proxy.monitor,
                         &mut self.session,

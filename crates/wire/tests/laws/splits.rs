@@ -12,16 +12,11 @@ use referee_wire::Sender::{self, Client, Server};
 use crate::support::Proxy;
 use crate::talks::{Talk, all};
 
-/// What each side said, as far as it was read before one of them was stopped: which side is read first may depend on the
-/// cut, and so does how much was read of the other by then.
 fn told(proxy: &Proxy, pieces: &[(Sender, &[u8])]) -> [Vec<String>; 2] {
-    let said = proxy.run(pieces.iter().copied());
-    ["Client: ", "Server: "].map(|side| {
-        let of = |line: &&String| line.starts_with(side) && !line.ends_with("transparent");
-        said.iter().filter(of).cloned().collect()
-    })
+    proxy.heard(pieces.iter().copied())
 }
 
+/// As far as both were read before a side was stopped: how much was read of the other by then may depend on the cut.
 #[track_caller]
 fn same(name: &str, whole: &[Vec<String>; 2], cut: &[Vec<String>; 2], pieces: &[(Sender, &[u8])]) {
     for (whole, cut) in whole.iter().zip(cut) {
