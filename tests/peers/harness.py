@@ -14,7 +14,7 @@ import unittest
 import urllib.request
 
 REFEREE = os.environ["REFEREE"]
-# Everything at its full size, which takes half an hour, or the same in small.
+# Everything at its full size, or the same in small.
 FULL = os.environ.get("PEERS") == "full"
 
 

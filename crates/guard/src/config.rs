@@ -30,6 +30,7 @@ pub use units::{Size, Time};
 /// A guard's configuration.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = schema::needs_something)]
 pub struct Config {
     /// How many threads carry sessions. Without it: one for each processor.
     #[schemars(with = "Option<usize>", range(min = 1, max = 1024))]
@@ -56,13 +57,13 @@ pub struct Config {
     pub multiparty: Option<Spanned<Multiparty>>,
     /// What is guarded: one entry for each address.
     #[serde(default, rename = "listener")]
-    #[schemars(with = "Vec<Listener>")]
+    #[schemars(with = "Vec<Listener>", length(min = 1))]
     pub listeners: Vec<Spanned<Listener>>,
 }
 
 /// The operators' HTTP listener.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `listen`")]
 pub struct Admin {
     /// `127.0.0.1:9900`, or `unix:/path`.
     #[schemars(with = "Address")]
@@ -73,7 +74,12 @@ pub struct Admin {
 
 /// What is logged, and how.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    rename_all = "kebab-case",
+    expecting = "a table with `format`, `level` and `sessions`"
+)]
 pub struct Log {
     /// One JSON object per line, or text for people.
     pub format: LogFormat,
@@ -97,7 +103,7 @@ pub enum LogFormat {
 
 /// A durable record of verdicts and ends of sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `folder`")]
 pub struct Journal {
     /// The folder that holds its files.
     pub folder: PathBuf,
@@ -127,7 +133,7 @@ pub enum Fsync {
 
 /// Export to an OpenTelemetry collector.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `endpoint`")]
 pub struct Otlp {
     /// `http://127.0.0.1:4318`: OTLP over HTTP, JSON encoding.
     #[schemars(with = "String", regex(pattern = "^http://|\\$\\{"))]
@@ -165,7 +171,7 @@ impl Config {
     pub fn read(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
         let problem = |error: &toml::de::Error| {
             let span = error.span().unwrap_or(0..0);
-            Problem::new(error.message().trim().to_owned(), span)
+            Problem::new(error.message().trim().to_owned(), visible(text, span))
         };
         let (mut table, errors) = toml::de::DeTable::parse_recoverable(text);
         if !errors.is_empty() {
@@ -178,7 +184,8 @@ impl Config {
         let config = Self::deserialize(toml::de::Deserializer::from(table)).map_err(|e| vec![problem(&e)])?;
         if config.listeners.is_empty() && config.multiparty.is_none() {
             let message = "there is no `[[listener]]` and no `[multiparty]`: nothing to guard";
-            return Err(vec![Problem::new(message, 0..0)]);
+            let help = "a listener has at least `listen`, `upstream` and `protocol`";
+            return Err(vec![Problem::new(message, 0..0).with_help(help)]);
         }
         Ok(config)
     }
@@ -188,6 +195,18 @@ impl Config {
     pub fn schema() -> serde_json::Value {
         schema::with_variables(schemars::schema_for!(Self).to_value())
     }
+}
+
+/// `span`; if it is empty, the line it is in, so that there is something to see.
+fn visible(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    if !span.is_empty() || text.is_empty() {
+        return span;
+    }
+    let at = span.start.min(text.len());
+    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let end = at + after.find('\n').unwrap_or(after.len());
+    start..end
 }
 
 #[cfg(test)]

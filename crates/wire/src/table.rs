@@ -18,7 +18,7 @@ use crate::signature::Sender;
 
 /// A codec, described.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `kind` and `messages`")]
 #[schemars(rename = "Codec", transform = schema::by_kind)]
 #[non_exhaustive]
 pub struct Table {
@@ -94,7 +94,7 @@ impl fmt::Display for Kind {
 
 /// When each side may end its side of the connection.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, { client = \"…\", server = \"…\" }")]
 #[non_exhaustive]
 pub struct LeaveTable {
     /// The side that connects.
@@ -227,7 +227,7 @@ impl<'de> Deserialize<'de> for Width {
 
 /// Where the tag of a frame is.
 #[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, { at = 0, bytes = 1 }")]
 pub struct TagTable {
     /// How many bytes come before it.
     #[serde(default)]
@@ -238,7 +238,7 @@ pub struct TagTable {
 
 /// Where the length of a frame is.
 #[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table, { at = 1, bytes = 4 }")]
 pub struct LengthTable {
     /// How many bytes come before it.
     #[serde(default)]

@@ -10,7 +10,7 @@ use super::{Address, Files, Network, Size, Time};
 
 /// One guarded address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table, [[listener]]")]
 #[schemars(transform = super::schema::one_server)]
 pub struct Listener {
     /// What logs and metrics call it. Without it: the protocol's name.
@@ -146,7 +146,12 @@ pub enum AtLimit {
 
 /// Bounds on what peers may take.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    rename_all = "kebab-case",
+    expecting = "a table of limits, { idle = \"5m\" }"
+)]
 pub struct Limits {
     /// Open connections.
     pub connections: usize,
@@ -183,7 +188,12 @@ impl Default for Limits {
 
 /// What is said to a side before it is closed after a violation.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    rename_all = "kebab-case",
+    expecting = "a table, { client = \"…\", server = \"…\" }"
+)]
 pub struct Farewell {
     /// To the client.
     pub client: Option<String>,
@@ -217,7 +227,7 @@ pub enum ProxyOut {
 
 /// TLS with clients. Files are read again when they change.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `certificate` and `key`")]
 pub struct TlsIn {
     /// The certificate chain, PEM.
     pub certificate: PathBuf,
@@ -229,7 +239,7 @@ pub struct TlsIn {
 
 /// TLS with the server.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table, { ca = \"…\" }")]
 pub struct TlsOut {
     /// The name the server's certificate must bear. Without it: the host of `upstream`.
     pub server_name: Option<String>,

@@ -3,6 +3,12 @@
 use schemars::Schema;
 use serde_json::{Value, json};
 
+/// There is something to guard.
+pub(super) fn needs_something(schema: &mut Schema) {
+    let ways = json!([{ "required": ["listener"] }, { "required": ["multiparty"] }]);
+    schema.insert("anyOf".to_owned(), ways);
+}
+
 /// A listener has an upstream or a command, and not both.
 pub(super) fn one_server(schema: &mut Schema) {
     let ways = json!([{ "required": ["upstream"] }, { "required": ["command"] }]);

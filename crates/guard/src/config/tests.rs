@@ -47,6 +47,16 @@ fn problems_have_their_place() {
     assert!(message.contains("no address"), "{message}");
     assert_eq!(place, "\"nowhere\"");
     assert!(complaint("threads = 1\nlistener = []\n").0.contains("nothing to guard"));
+    assert!(complaint("").0.contains("nothing to guard"));
+    // What is not TOML at all is shown with its line.
+    let problems = read("[[listener]\nlisten = 127.0.0.1:2525\n").unwrap_err();
+    assert!(problems.iter().all(|problem| !problem.span.is_empty()), "{problems:?}");
+    // No names of the program's own.
+    for (key, value) in [("codec", "\"text\""), ("farewell", "\"bye\""), ("limits", "7"), ("tls", "true")] {
+        let (message, place) = complaint(&format!("{SMALLEST}{key} = {value}\n"));
+        assert!(message.contains("a table") && !message.contains("struct"), "{message}");
+        assert_eq!(place, value);
+    }
 }
 
 #[test]
