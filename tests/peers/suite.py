@@ -4,7 +4,7 @@ import importlib
 import sys
 import unittest
 
-PEERS = ["smtp", "http", "pingpong", "redis", "postgres", "operating"]
+PEERS = ["smtp", "http", "pingpong", "redis", "postgres", "operating", "nats"]
 
 
 def main(names):

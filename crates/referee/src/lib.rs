@@ -55,6 +55,7 @@ pub use referee_check as check;
 pub use referee_draw as draw;
 pub use referee_functions as functions;
 pub use referee_guard as guard;
+pub use referee_jetstream as jetstream;
 pub use referee_monitor as monitor;
 pub use referee_syntax as syntax;
 pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity, parse};

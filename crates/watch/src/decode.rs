@@ -15,6 +15,7 @@ use self::event::{Found, What};
 use self::fields::{Scanner, Span, line_end};
 use crate::input::Chunk;
 use crate::input::line_ends;
+use crate::options::Options;
 use crate::plan::Plan;
 
 /// An event whose names are resolved.
@@ -232,7 +233,7 @@ fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: 
     if bytes.len() > MAX_KEY {
         return decoded.malformed.push((line, format!("its session key is longer than {MAX_KEY} bytes")));
     }
-    let shard = plan.shard(bytes);
+    let Some(shard) = plan.options.shard(plan.shards, bytes) else { return };
     let record = Record {
         hash: plan.hasher.hash_one(bytes),
         key,
@@ -251,14 +252,24 @@ fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: 
     }
 }
 
-impl Plan {
-    /// Which shard the session with this key belongs to: the same in every run, because what is forgotten
-    /// when depends on it.
+impl Options {
+    /// Which of `shards`, a power of two, the key belongs to: the same in every run, because what is forgotten when
+    /// depends on it. `None` if another process looks at it.
     #[inline]
-    pub(crate) fn shard(&self, key: &[u8]) -> u16 {
-        shard(self.shards, key)
+    pub(crate) fn shard(&self, shards: usize, key: &[u8]) -> Option<u16> {
+        match &self.partitions {
+            None => Some(shard(shards, key)),
+            Some(partitions) => Some(partitions.of(key)).filter(|partition| partitions.takes(*partition)),
+        }
     }
 
+    /// Whether the shard is looked at here.
+    pub(crate) fn takes(&self, shard: usize) -> bool {
+        self.partitions.as_ref().is_none_or(|partitions| partitions.takes(shard as u16))
+    }
+}
+
+impl Plan {
     /// Which lane does the work of `shard`.
     #[inline]
     pub(crate) fn lane(&self, shard: u16) -> usize {
@@ -270,9 +281,8 @@ impl Plan {
     }
 }
 
-/// Which of `shards`, a power of two, the key belongs to.
 #[inline]
-pub(crate) fn shard(shards: usize, key: &[u8]) -> u16 {
+fn shard(shards: usize, key: &[u8]) -> u16 {
     if shards == 1 {
         return 0;
     }

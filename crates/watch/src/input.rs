@@ -31,6 +31,18 @@ pub(crate) enum InputKind {
         reader: Box<dyn Read + Send>,
         live: bool,
     },
+    /// Messages, each of which is an event.
+    Messages(Box<dyn Messages>),
+}
+
+/// Where messages come from that are an event each.
+pub trait Messages: Send {
+    /// Waits for messages and appends them to `text`, each as one line, and the number of each to `numbers`. False
+    /// when there will be no more.
+    ///
+    /// # Errors
+    /// If they cannot be had.
+    fn next(&mut self, text: &mut Vec<u8>, numbers: &mut Vec<u64>) -> io::Result<bool>;
 }
 
 impl Input {
@@ -45,6 +57,12 @@ impl Input {
     #[must_use]
     pub fn live(name: &str, reader: impl Read + Send + 'static) -> Self {
         Self { name: name.into(), kind: InputKind::Stream { reader: Box::new(reader), live: true } }
+    }
+
+    /// The messages of a stream called `name`. Places are then the numbers of messages, not of lines.
+    #[must_use]
+    pub fn messages(name: &str, messages: impl Messages + 'static) -> Self {
+        Self { name: name.into(), kind: InputKind::Messages(Box::new(messages)) }
     }
 
     /// What `reader` gives, called `name`. Chunks are filled before events are judged.

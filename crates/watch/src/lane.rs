@@ -67,10 +67,16 @@ impl Job for Plan {
     }
 }
 
+impl Plan {
+    fn sessions(&self) -> Sessions {
+        Sessions::new(self.monitor.session(), self.idle_limit(), self.ended_limit())
+    }
+}
+
 impl Lane {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let sessions = || Sessions::new(plan.monitor.session(), plan.idle_limit(), plan.ended_limit());
-        Self { shards: (0..plan.shards / plan.lanes).map(|_| sessions()).collect(), bump: Bump::new() }
+        let shards = (0..plan.shards / plan.lanes).map(|_| plan.sessions()).collect();
+        Self { shards, bump: Bump::new() }
     }
 
     /// How many sessions are not over.
@@ -82,6 +88,11 @@ impl Lane {
     pub(crate) fn work(&mut self, position: Position<'_>, number: usize) -> Outcome {
         let mut outcome = Outcome::default();
         let plan = position.plan;
+        for (index, sessions) in self.shards.iter_mut().enumerate() {
+            if sessions.created > 0 && !plan.options.takes(index * plan.lanes + number) {
+                *sessions = plan.sessions();
+            }
+        }
         let before: (u64, u64) = self.totals();
         let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
         for group in records.chunks(GROUP) {

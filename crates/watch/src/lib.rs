@@ -22,6 +22,7 @@ mod input;
 mod lane;
 mod names;
 pub mod options;
+pub mod partitions;
 mod payload;
 mod plan;
 mod property;
@@ -32,8 +33,9 @@ mod sessions;
 pub mod shape;
 
 pub use error::WatchError;
-pub use input::Input;
+pub use input::{Input, Messages};
 pub use options::{EventsFormat, Options};
+pub use partitions::Partitions;
 pub use property::{recheck, watch_properties};
 pub use report::{
     Counts, Notice, Observer, Place, Progress, PropertyReport, Ranking, Report, Step, Summary, Unanswered,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::partitions::Partitions;
 use crate::shape::Shape;
 
 /// In which form events come.
@@ -50,6 +51,8 @@ pub struct Options {
     pub messages: bool,
     /// How many submonitors and keys of properties are kept.
     pub max_instances: usize,
+    /// Which keys to look at, when others look at the rest. What is forgotten is then decided in each partition by itself.
+    pub partitions: Option<Arc<Partitions>>,
     /// How much is read at a time.
     pub chunk: usize,
 }
@@ -80,6 +83,7 @@ impl Default for Options {
             stop: Arc::default(),
             messages: true,
             max_instances: MAX_INSTANCES,
+            partitions: None,
             chunk: 256 * 1024,
         }
     }

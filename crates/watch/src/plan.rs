@@ -31,7 +31,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(monitor: Arc<Monitor>, aliases: &[(String, Role)], options: Options) -> Self {
-        let shards = if options.idle_sessions.is_some_and(|limit| limit < EXACT) { 1 } else { SHARDS };
+        let shards = match &options.partitions {
+            Some(partitions) => usize::from(partitions.count()).next_power_of_two(),
+            None if options.idle_sessions.is_some_and(|limit| limit < EXACT) => 1,
+            None => SHARDS,
+        };
         let lanes = match options.threads {
             0 | 1 => 1,
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),

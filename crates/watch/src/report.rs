@@ -155,6 +155,8 @@ pub struct Progress {
     pub bytes: u64,
     /// What was counted so far.
     pub counts: Counts,
+    /// The number of the last message that is done, where messages have numbers.
+    pub through: Option<u64>,
 }
 
 /// What was counted.
@@ -193,7 +195,23 @@ impl Counts {
         self.violated + self.consequences
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Counts what is told.
+    pub fn count(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Violation(report) if report.consequence => self.consequences += 1,
+            Notice::Violation(_) => self.violated += 1,
+            Notice::Property(report) => match report.verdict {
+                PropertyVerdict::Violation => self.violated += 1,
+                PropertyVerdict::Satisfaction => self.satisfied += 1,
+                PropertyVerdict::ResourceLimit => self.limited += 1,
+            },
+            Notice::Malformed(..) => self.malformed += 1,
+            Notice::Unanswered(_) => self.unanswered += 1,
+        }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: &Self) {
         self.events += other.events;
         self.ignored += other.ignored;
         self.unjudged += other.unjudged;
@@ -245,6 +263,25 @@ impl Summary {
 }
 
 impl Summary {
+    /// Adds what another part of the work came to.
+    pub fn absorb(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        self.bytes += other.bytes;
+        self.open += other.open;
+        self.late += other.late;
+        let rankings = [
+            (&mut self.kinds, other.kinds),
+            (&mut self.blamed, other.blamed),
+            (&mut self.labels, other.labels),
+            (&mut self.states, other.states),
+            (&mut self.properties, other.properties),
+        ];
+        for (own, other) in rankings {
+            own.others += other.others;
+            other.counts.iter().for_each(|(name, count)| own.add(name, *count));
+        }
+    }
+
     pub(crate) fn note_property(&mut self, report: &PropertyReport) {
         if report.verdict == PropertyVerdict::Violation {
             self.properties.count(report.property.name());
@@ -254,11 +291,7 @@ impl Summary {
     /// Counts what was decided before any event.
     pub(crate) fn note_at_start(&mut self, report: &PropertyReport) {
         self.note_property(report);
-        match report.verdict {
-            PropertyVerdict::Violation => self.counts.violated += 1,
-            PropertyVerdict::Satisfaction => self.counts.satisfied += 1,
-            PropertyVerdict::ResourceLimit => self.counts.limited += 1,
-        }
+        self.counts.count(&Notice::Property(Box::new(report.clone())));
     }
 }
 
@@ -277,13 +310,16 @@ pub struct Ranking {
 impl Ranking {
     fn count(&mut self, name: &str) {
         let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(at, _)| at);
-        let name = name.get(..end).unwrap_or(name);
+        self.add(name.get(..end).unwrap_or(name), 1);
+    }
+
+    fn add(&mut self, name: &str, times: u64) {
         if let Some(count) = self.counts.get_mut(name) {
-            *count += 1;
+            *count += times;
         } else if self.counts.len() < MOST {
-            self.counts.insert(name.to_owned(), 1);
+            self.counts.insert(name.to_owned(), times);
         } else {
-            self.others += 1;
+            self.others += times;
         }
     }
 

@@ -284,6 +284,7 @@ impl Teller<'_> {
             self.observer.notice(notice)?;
         }
         let bytes = work.bytes.load(Ordering::Relaxed);
-        self.observer.progress(&Progress { bytes, counts: self.summary.counts })
+        let through = decoded.chunk.numbers.as_ref().and_then(|numbers| numbers.last()).map(|last| last + 1);
+        self.observer.progress(&Progress { bytes, counts: self.summary.counts, through })
     }
 }

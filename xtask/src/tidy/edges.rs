@@ -25,6 +25,7 @@ const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
+const JETSTREAM: &str = "referee-jetstream";
 const WIRE: &str = "referee-wire";
 const GUARD: &str = "referee-guard";
 const REFERENCE: &str = "referee-reference";
@@ -43,6 +44,7 @@ const RULES: &[Rule] = &[
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
     Rule {
         name: GUARD,
         pure: false,
@@ -52,7 +54,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "referee",
         pure: false,
-        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, FUNCTIONS, WATCH, WIRE, GUARD],
+        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD],
         tests_use: &[],
     },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },

@@ -11,8 +11,11 @@ use clap::{Args, ValueEnum};
 use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
-use referee::watch::{EventsFormat, Input, Options, Pointer, Shape, watch, watch_properties};
+use referee::watch::{
+    EventsFormat, Input, Observer, Options, Pointer, Shape, Summary, WatchError, watch, watch_properties,
+};
 
+mod nats;
 pub(crate) mod property;
 mod report;
 mod scrutiny;
@@ -38,6 +41,9 @@ use crate::output;
 ///
 /// With --property, each session (or key, or process, if the property says so) gets an instance of each property, and
 /// the first event that violates it, or satisfies it, is reported.
+///
+/// With --nats, events are the messages of a JetStream stream, which workers with the same --durable share by key;
+/// a worker goes on until Ctrl-C or SIGTERM.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The protocol that the events should follow.
@@ -110,6 +116,8 @@ pub(crate) struct Arguments {
     /// Go on with what is appended to the files, until Ctrl-C.
     #[arg(long)]
     follow: bool,
+    #[command(flatten)]
+    broker: nats::Broker,
 }
 
 /// Where the parts of an event are, for logs of another shape.
@@ -198,35 +206,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if lines && arguments.reorder.is_some() {
         bail!("there are no times in these events: --reorder cannot be used");
     }
+    arguments.broker.check(arguments)?;
     let stop = Arc::new(AtomicBool::new(false));
     let options = arguments.options(Arc::clone(&stop));
-    let inputs = arguments.events.iter().map(|path| match path.as_os_str() == "-" {
-        true => Input::live("-", io::stdin()),
-        false => Input::file(path),
-    });
     let summary = if arguments.property.is_empty() {
         let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
-        handle_ctrl_c(&stop);
-        let mut reporter = Reporter::new(arguments, Some(&scrutiny));
-        let monitor = Arc::clone(&scrutiny.monitor);
-        let summary = watch(monitor, &scrutiny.aliases, inputs.collect(), options, &mut reporter);
-        reporter.finish(summary)?
+        let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
+            watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
+        };
+        arguments.judge(Some(&scrutiny), options, &judge)?
     } else {
         let Some(properties) = property::load(&arguments.property, arguments.language)? else {
             return Ok(Outcome::WrongInput);
         };
-        handle_ctrl_c(&stop);
-        let mut reporter = Reporter::new(arguments, None);
-        let summary =
-            watch_properties(property::monitors(&properties)?, inputs.collect(), options, &mut reporter);
-        reporter.finish(summary)?
+        let monitors = property::monitors(&properties)?;
+        let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
+            watch_properties(monitors.clone(), inputs, options, observer)
+        };
+        arguments.judge(None, options, &judge)?
     };
     Ok(match summary.counts {
         counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
         counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
         counts if counts.limited > 0 => Outcome::NoAnswer,
-        _ if stop.load(Ordering::Relaxed) && !arguments.follow => {
+        _ if stop.load(Ordering::Relaxed) && !arguments.follow && !arguments.broker.is_given() => {
             output::remark("stopped: the rest of the input was not read");
             Outcome::NoAnswer
         }
@@ -234,7 +238,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     })
 }
 
+/// Watches inputs.
+type Judge<'a> = dyn Fn(Vec<Input>, Options, &mut dyn Observer) -> Result<Summary, WatchError> + Sync + 'a;
+
 impl Arguments {
+    /// Judges the events and tells what comes of it.
+    fn judge(&self, scrutiny: Option<&Scrutiny>, options: Options, judge: &Judge<'_>) -> Result<Summary> {
+        handle_ctrl_c(&options.stop);
+        let mut reporter = Reporter::new(self, scrutiny);
+        if self.broker.is_given() {
+            let summary = self.broker.judge(self, scrutiny, &options, judge, &mut reporter)?;
+            return reporter.finish(Ok(summary));
+        }
+        let input = |path: &PathBuf| match path.as_os_str() == "-" {
+            true => Input::live("-", io::stdin()),
+            false => Input::file(path),
+        };
+        let summary = judge(self.events.iter().map(input).collect(), options, &mut reporter);
+        reporter.finish(summary)
+    }
+
     fn options(&self, stop: Arc<AtomicBool>) -> Options {
         let threads = self.threads.map_or_else(
             || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -263,7 +286,7 @@ impl Arguments {
 
     /// How many bytes there are to read, if that is known.
     fn size(&self) -> Option<u64> {
-        if self.follow {
+        if self.follow || self.broker.is_given() {
             return None;
         }
         let size = |path: &PathBuf| {

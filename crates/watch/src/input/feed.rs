@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::line_ends::{self, LineEnds};
 use super::tail::Tail;
-use super::{Chunk, Counted, Input, InputKind, compression};
+use super::{Chunk, Counted, Input, InputKind, Messages, compression};
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
 use crate::options::{EventsFormat, Options};
@@ -44,6 +44,7 @@ struct Source {
 enum State {
     Waiting(InputKind),
     Open { reader: Box<dyn io::Read + Send>, live: bool, tail: bool },
+    Messages(Box<dyn Messages>),
     Done,
 }
 
@@ -117,6 +118,19 @@ impl Feed {
         let follow = self.follow;
         let source = &mut self.sources[index];
         source.open(follow, count)?;
+        if let State::Messages(messages) = &mut source.state {
+            let mut numbers = Vec::new();
+            buffer.clear();
+            if !messages.next(&mut buffer, &mut numbers)? {
+                source.state = State::Done;
+                return Ok(Filled::Idle(buffer));
+            }
+            count.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+            // A place counts from one.
+            numbers.iter_mut().for_each(|number| *number = number.saturating_sub(1));
+            let numbers = Some(numbers);
+            return Ok(Filled::Chunk(Chunk { source: index, text: buffer, numbers, ..Chunk::default() }));
+        }
         let State::Open { reader, live, tail } = &mut source.state else { return Ok(Filled::Idle(buffer)) };
         let (live, tail) = (*live, *tail);
         buffer.resize(self.size.max(source.carry.len() + 1), 0);
@@ -200,6 +214,7 @@ impl Source {
                 let (reader, _) = compression::open(counted(Box::new(file) as Box<dyn io::Read + Send>))?;
                 State::Open { reader, live, tail: false }
             }
+            InputKind::Messages(messages) => State::Messages(messages),
             InputKind::Stream { reader, live } => {
                 let (reader, _) = compression::open(counted(reader))?;
                 State::Open { reader, live, tail: false }

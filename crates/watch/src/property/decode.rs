@@ -10,7 +10,7 @@ use super::plan::{KeyedBy, PropertyPlan};
 use crate::decode::csv::Columns;
 use crate::decode::event::unusual_key;
 use crate::decode::fields::{Fields, Scanner, Span, line_end};
-use crate::decode::{Decoded, MAX_KEY, NOT_UTF8, shard, too_long};
+use crate::decode::{Decoded, MAX_KEY, NOT_UTF8, too_long};
 use crate::input::{Chunk, line_ends};
 use crate::options::EventsFormat;
 use crate::scan::Flaw;
@@ -152,7 +152,7 @@ fn push(
         if bytes.len() > MAX_KEY {
             return Err(format!("its key is longer than {MAX_KEY} bytes"));
         }
-        let shard = shard(plan.shards, bytes);
+        let Some(shard) = plan.options.shard(plan.shards, bytes) else { continue };
         let record = Record {
             hash: plan.hasher.hash_one(bytes),
             key,

@@ -53,12 +53,8 @@ impl Job for PropertyPlan {
     }
 
     fn lane(&self) -> Lane {
-        let shard = || Shard {
-            families: self.families.iter().map(|_| Instances::default()).collect(),
-            ..Shard::default()
-        };
         Lane {
-            shards: (0..self.shards / self.lanes).map(|_| shard()).collect(),
+            shards: (0..self.shards / self.lanes).map(|_| self.shard()).collect(),
             memories: self.families.iter().map(|family| family.properties.memories()).collect(),
             bump: Bump::new(),
         }
@@ -70,6 +66,11 @@ impl Job for PropertyPlan {
 
     fn work(lane: &mut Lane, position: Position<'_>, number: usize) -> Outcome {
         let mut outcome = Outcome::default();
+        for (index, shard) in lane.shards.iter_mut().enumerate() {
+            if shard.held > 0 && !position.plan.options.takes(index * position.plan.lanes + number) {
+                *shard = position.plan.shard();
+            }
+        }
         let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
         for group in records.chunks(GROUP) {
             let hints = lane.fetch(position, group);
@@ -83,6 +84,13 @@ impl Job for PropertyPlan {
     fn open(lane: &Lane) -> u64 {
         let tables = lane.shards.iter().flat_map(|shard| &shard.families);
         tables.flat_map(Instances::entries).filter(|entry| entry.bundle.is_some()).count() as u64
+    }
+}
+
+impl PropertyPlan {
+    fn shard(&self) -> Shard {
+        let families = self.families.iter().map(|_| Instances::default()).collect();
+        Shard { families, ..Shard::default() }
     }
 }
 

@@ -49,7 +49,11 @@ pub(super) struct PropertyPlan {
 
 impl PropertyPlan {
     pub(super) fn new(monitors: Vec<Arc<PropertyMonitor>>, options: Options) -> Self {
-        let shards = if options.max_instances < EXACT { 1 } else { SHARDS };
+        let shards = match &options.partitions {
+            Some(partitions) => usize::from(partitions.count()).next_power_of_two(),
+            None if options.max_instances < EXACT => 1,
+            None => SHARDS,
+        };
         let lanes = match options.threads {
             0 | 1 => 1,
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),

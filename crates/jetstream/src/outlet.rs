@@ -1,0 +1,271 @@
+//! Where verdicts go: to the observer first, then to the group's stream of verdicts. Positions are recorded now and then.
+//!
+//! Whoever dies in between has told the observer of verdicts that nobody knows to be out, and they are told again; the
+//! stream of verdicts has each once.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::try_join_all;
+use referee_watch::{Counts, Notice, Observer, Partitions, Progress};
+use tokio::runtime::Handle;
+
+use crate::error::{GroupError, Lost};
+use crate::group::{Attempt, Group, LastVerdicts, Partition};
+use crate::member::Life;
+use crate::worker::Calls;
+
+/// The partitions of a pipeline, and how far they are.
+#[derive(Debug, Default)]
+pub(crate) struct Shares {
+    pub(crate) each: BTreeMap<u16, Share>,
+    /// The last event that is done with.
+    pub(crate) through: Option<u64>,
+}
+
+/// A partition of this worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    /// Of its entry.
+    pub(crate) revision: u64,
+    pub(crate) position: Option<u64>,
+    pub(crate) verdicts: LastVerdicts,
+}
+
+impl Share {
+    /// The last event of which all verdicts are out.
+    fn told(&self) -> Option<u64> {
+        self.position.max(self.verdicts.through)
+    }
+}
+
+/// What a worker told, and the lock that makes it tell one thing after the other.
+pub(crate) struct Told<'a> {
+    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) counts: Counts,
+}
+
+/// Tells what was found.
+pub(crate) trait Tell: Sync {
+    fn tell(&self, notices: Vec<Notice>, progress: &Progress) -> io::Result<()>;
+}
+
+impl Tell for Mutex<Told<'_>> {
+    fn tell(&self, notices: Vec<Notice>, progress: &Progress) -> io::Result<()> {
+        let mut told = self.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in notices {
+            told.counts.count(&notice);
+            told.observer.notice(notice)?;
+        }
+        told.observer.progress(progress)
+    }
+}
+
+/// The observer of one pipeline.
+pub(crate) struct Outlet<'a> {
+    pub(crate) group: Group,
+    pub(crate) owner: String,
+    pub(crate) life: Life,
+    pub(crate) shares: Arc<tokio::sync::Mutex<Shares>>,
+    pub(crate) partitions: Arc<Partitions>,
+    pub(crate) told: &'a dyn Tell,
+    pub(crate) calls: Calls<'a>,
+    pub(crate) runtime: Handle,
+    /// Of the chunk that is being told of.
+    pub(crate) pending: Vec<Pending>,
+}
+
+/// A verdict that is not out.
+pub(crate) struct Pending {
+    partition: u16,
+    /// The event, or 0.
+    number: u64,
+    notice: Notice,
+}
+
+impl Observer for Outlet<'_> {
+    fn notice(&mut self, notice: Notice) -> io::Result<()> {
+        let (key, place) = match &notice {
+            Notice::Violation(report) => (&report.session, Some(&report.place)),
+            Notice::Property(report) => {
+                (report.session.as_ref().map_or(&report.key, |_| &report.session), report.place.as_ref())
+            }
+            // What is no event is nobody's.
+            Notice::Malformed(place, _) => (&None, Some(place)),
+            Notice::Unanswered(unanswered) => (&unanswered.session, Some(&unanswered.place)),
+        };
+        let key = key.as_deref().unwrap_or_default().as_bytes();
+        let partition = match place {
+            Some(_) => self.partitions.of(key),
+            // Said before any event.
+            None => 0,
+        };
+        let number = place.map_or(0, |place| place.line);
+        self.pending.push(Pending { partition, number, notice });
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let shares = Arc::clone(&self.shares);
+        let through = progress.through;
+        self.runtime.clone().block_on(async {
+            let mut shares = shares.lock().await;
+            shares.through = shares.through.max(through);
+            let is_new = |pending: &Pending| {
+                let share = shares.each.get(&pending.partition);
+                share.is_some_and(|share| share.told() < Some(pending.number))
+            };
+            let news: Vec<Pending> = pending.into_iter().filter(is_new).collect();
+            if !news.is_empty() {
+                self.tell(&mut shares, news, progress).await?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Outlet<'_> {
+    async fn tell(&self, shares: &mut Shares, news: Vec<Pending>, progress: &Progress) -> io::Result<()> {
+        if !self.life.goes_on() {
+            return Err(io::Error::other(Lost("no sign of life reached the broker".to_owned())));
+        }
+        let mut lines: BTreeMap<u16, Vec<(u64, String)>> = BTreeMap::new();
+        for news in &news {
+            if let Some(line) = (self.calls.render)(&news.notice) {
+                lines.entry(news.partition).or_default().push((news.number, line));
+            }
+        }
+        self.told.tell(news.into_iter().map(|news| news.notice).collect(), progress)?;
+        let through = shares.through.unwrap_or(0);
+        let publications = shares.each.iter_mut().filter_map(|(number, share)| {
+            lines
+                .remove(number)
+                .map(|lines| publish(&self.group, &self.owner, *number, share, lines, through))
+        });
+        try_join_all(publications).await.map_err(io::Error::other)?;
+        Ok(())
+    }
+}
+
+/// Publishes the verdicts of a partition, of events up to `through`.
+async fn publish(
+    group: &Group,
+    owner: &str,
+    number: u16,
+    share: &mut Share,
+    lines: Vec<(u64, String)>,
+    through: u64,
+) -> Result<(), Lost> {
+    let mut rest = parts(lines, group.room(), through);
+    while let Some((lines, through)) = rest.first().cloned() {
+        let last = share.verdicts.sequence;
+        match group.publish(number, lines, through, last).await.map_err(lost)? {
+            Attempt::Done(sequence) => {
+                share.verdicts = LastVerdicts { sequence, through: Some(through) };
+                rest.remove(0);
+            }
+            Attempt::Beaten => {
+                // An owner before this one had a message under way. What it says is what would be said here.
+                let (partition, revision) = group.partition(number).await.map_err(lost)?;
+                let last = group.last_verdicts(number).await.map_err(lost)?;
+                let is_mine = revision == share.revision && partition.owner.as_deref() == Some(owner);
+                if !is_mine || last.sequence <= share.verdicts.sequence {
+                    return Err(Lost("another worker has taken over".to_owned()));
+                }
+                share.verdicts = last;
+                rest.retain(|(_, through)| Some(*through) > last.through);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Verdicts as messages of at most `room` bytes, each with the last event whose verdicts are out with it. Verdicts about one
+/// event are not separated.
+fn parts(lines: Vec<(u64, String)>, room: usize, through: u64) -> Vec<(String, u64)> {
+    let mut parts: Vec<(String, u64)> = Vec::new();
+    let mut lines = lines.into_iter().peekable();
+    while let Some((number, line)) = lines.next() {
+        let mut event = shortened(line, room);
+        event.push('\n');
+        while let Some((_, line)) = lines.next_if(|(next, _)| *next == number) {
+            event += &shortened(line, room);
+            event.push('\n');
+        }
+        match parts.last_mut() {
+            Some((text, last)) if text.len() + event.len() <= room => {
+                *text += &event;
+                *last = number;
+            }
+            _ => parts.push((event, number)),
+        }
+    }
+    if let Some((_, last)) = parts.last_mut() {
+        *last = through.max(*last);
+    }
+    parts
+}
+
+/// A verdict that is too long for a message loses the events that led to it.
+fn shortened(line: String, room: usize) -> String {
+    const SHARE: usize = 8;
+    if line.len() <= room / SHARE {
+        return line;
+    }
+    match serde_json::from_str::<serde_json::Value>(&line) {
+        Ok(serde_json::Value::Object(mut object)) => {
+            object.remove("events");
+            object.remove("derivation");
+            object.insert("shortened".to_owned(), true.into());
+            serde_json::Value::Object(object).to_string()
+        }
+        _ => line,
+    }
+}
+
+fn lost(error: GroupError) -> Lost {
+    Lost(error.to_string())
+}
+
+/// Records how far the partitions of a pipeline are.
+pub(crate) async fn record(group: &Group, owner: &str, shares: &mut Shares) -> Result<(), Lost> {
+    let through = shares.through;
+    let records = shares.each.iter_mut().filter(|(_, share)| share.position < through).map(
+        |(number, share)| async move {
+            let partition = Partition { owner: Some(owner.to_owned()), position: through };
+            match group.record(*number, &partition, share.revision).await.map_err(lost)? {
+                Attempt::Done(revision) => {
+                    share.revision = revision;
+                    share.position = through;
+                    Ok(())
+                }
+                Attempt::Beaten => Err(Lost("another worker has taken over".to_owned())),
+            }
+        },
+    );
+    try_join_all(records).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_about_one_event_stay_together() {
+        let line = |number: u64, text: &str| (number, text.to_owned());
+        let lines = vec![line(3, "aaaa"), line(3, "bbbb"), line(5, "cccc"), line(9, "dddd")];
+        let cut = parts(lines.clone(), 15, 20);
+        assert_eq!(cut, [("aaaa\nbbbb\ncccc\n".to_owned(), 5), ("dddd\n".to_owned(), 20)]);
+        assert_eq!(parts(lines, 1000, 20).len(), 1);
+        assert_eq!(parts(Vec::new(), 1000, 20), []);
+    }
+
+    #[test]
+    fn a_long_verdict_loses_its_history() {
+        let line = format!(r#"{{"verdict":"violation","events":["{}"]}}"#, "x".repeat(100));
+        assert_eq!(shortened(line.clone(), 80), r#"{"verdict":"violation","shortened":true}"#);
+        assert_eq!(shortened(line.clone(), 8000), line);
+    }
+}
