@@ -20,6 +20,7 @@ use crate::guard::Version;
 use crate::keyed::Sessions;
 use crate::metrics::{Counters, MessageCounters};
 use crate::plan::Plan;
+use crate::property::Observed;
 use crate::report::Report;
 use loan::Borrowed;
 use recent::Recent;
@@ -69,6 +70,7 @@ pub(crate) struct Case {
     /// Which session it is, where messages say so.
     borrowed: Borrowed,
     recent: Recent,
+    observed: Observed,
     flows: [Flow; 2],
     inspecting: bool,
     /// Goes up with everything that is forwarded: what was held may then be looked at again.
@@ -122,6 +124,7 @@ impl Judge {
             connection: plan.codec.connection(Limits { message: plan.limits.message.0 }),
             borrowed: Borrowed::default(),
             recent: Recent::default(),
+            observed: Observed::default(),
             flows: [Flow::default(); 2],
             inspecting: true,
             version: 0,
@@ -295,7 +298,10 @@ impl Case {
             Label::Unknown(_) => None,
         };
         let payload = Payload::Positional(fields);
-        let ruling = if message.aside || self.borrowed.is_lost() {
+        // A message that only a property suppresses has not happened.
+        let before = (plan.properties.is_some() && plan.policy == Policy::Drop)
+            .then(|| (self.session.clone(), self.lead.clone()));
+        let mut ruling = if message.aside || self.borrowed.is_lost() {
             Ruling { handling: Handling::Forward, report: None }
         } else {
             let label = index.and_then(|index| plan.labels.get(index)).copied().unwrap_or(LabelId::UNKNOWN);
@@ -316,6 +322,18 @@ impl Case {
             self.tell(plan, index, report, &event, None);
         }
         self.recent.push(sender, index, fields, &plan.redaction);
+        if let (Some(properties), Handling::Forward) = (&plan.properties, ruling.handling)
+            && self.is_violated_by(plan, properties, sender, message.label, fields)
+        {
+            ruling.handling = match plan.policy {
+                Policy::Halt => Handling::Close,
+                Policy::Drop => Handling::Suppress,
+                Policy::Observe => Handling::Forward,
+            };
+            if let (Some((session, lead)), Handling::Suppress) = (before, ruling.handling) {
+                (self.session, self.lead) = (session, lead);
+            }
+        }
         let forwarded = ruling.handling == Handling::Forward;
         if ruling.handling == Handling::Close {
             return Look::Close(if is_fault { "fault" } else { "violation" });

@@ -24,6 +24,7 @@ pub mod multiparty;
 mod otlp;
 mod plan;
 mod preset;
+mod property;
 mod protocol;
 mod proxy_header;
 mod redact;

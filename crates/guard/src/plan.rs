@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use referee_functions::{Functions, Limits as FunctionLimits};
 use referee_monitor::{Ahead, LabelId, Monitor, Policy, Side};
-use referee_syntax::Diagnostic;
+use referee_syntax::{Analysis, Content, Diagnostic, Language, parse};
 use referee_wire::{Codec, Readings, Sender, locate};
 use rustls_pki_types::ServerName;
 
@@ -17,6 +17,7 @@ use crate::config::{
     Scrutiny,
 };
 use crate::multiparty::{Findings, MultipartyPlan};
+use crate::property::Properties;
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::redact::Redaction;
 use crate::tls;
@@ -43,6 +44,7 @@ pub(crate) struct Plan {
     /// Said to the client and to the server.
     pub(crate) farewell: [Vec<u8>; 2],
     pub(crate) redaction: Redaction,
+    pub(crate) properties: Option<Properties>,
     pub(crate) allow: Option<Vec<Network>>,
     pub(crate) proxy_in: ProxyIn,
     pub(crate) proxy_out: ProxyOut,
@@ -274,6 +276,35 @@ impl Maker<'_> {
         usable.then_some(modules)
     }
 
+    /// The listener's properties, if it has any.
+    fn properties(&mut self, spans: bool) -> Option<Properties> {
+        let files = self.listener.properties.as_ref()?.get_ref().0.clone();
+        if spans {
+            let message = "properties are observed on a connection, but sessions of this codec span several";
+            self.complain("properties", message);
+        }
+        let mut properties = Vec::new();
+        for name in files {
+            let path = self.file(&name);
+            let text = match read_text(&path) {
+                Ok(text) => text,
+                Err(error) => {
+                    self.complain("properties", format!("cannot read `{}`: {error}", path.display()));
+                    continue;
+                }
+            };
+            let analysis = Analysis::of(parse(&text, Language::Hml));
+            match analysis.document.content {
+                Content::Properties(file) if analysis.document.is_usable() => {
+                    properties.extend(file.properties)
+                }
+                _ => self.refusal.protocols.push((name.display().to_string(), text, analysis.diagnostics)),
+            }
+        }
+        let made = Properties::new(&properties, self.listener.limits.instances);
+        made.map_err(|message| self.complain("properties", message)).ok()
+    }
+
     fn codec(
         &mut self,
         protocol: &Protocol,
@@ -357,6 +388,7 @@ impl Maker<'_> {
         }
         let (protocol, preset) = self.protocol()?;
         let (codec, ahead, readings, spans) = self.codec(&protocol, preset)?;
+        let properties = self.properties(spans);
         for index in Redaction::idle(&listener.redact, codec.messages()) {
             let rule = listener.redact.get(index).map_or("", String::as_str);
             let place = self.place(&["redact", &index.to_string()]);
@@ -391,6 +423,7 @@ impl Maker<'_> {
             limits: listener.limits,
             farewell: [farewell(&listener.farewell.client), farewell(&listener.farewell.server)],
             redaction,
+            properties,
             allow: listener.allow.clone(),
             proxy_in: listener.proxy_in,
             proxy_out: listener.proxy_out,

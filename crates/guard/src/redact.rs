@@ -19,6 +19,11 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
+    /// Whether it hides nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.all && self.variables.is_empty()
+    }
+
     /// `rules` are `field`, `Message.field`, `Message.*` or `*`.
     pub(crate) fn new(rules: &[String], messages: &[Known]) -> Self {
         let all = rules.iter().any(|rule| rule == "*");

@@ -31,7 +31,7 @@ pub struct VerdictReport {
     pub network_session: Option<String>,
     /// The client's address; with several parties, who found it.
     pub source: String,
-    /// `violation`, or `fault` if nobody is to blame.
+    /// `violation`, or `fault` if nobody is to blame; of a property also `satisfaction` and `resource-limit`.
     pub verdict: String,
     /// `label`, `type`, `assertion`, `order`, `premature-end`, `after-end`, `malformed`; of a fault, its cause.
     pub kind: String,
@@ -61,6 +61,12 @@ pub struct VerdictReport {
     pub rule: Option<String>,
     /// The last messages before it, oldest first.
     pub recent: Vec<String>,
+    /// The property, if the verdict is one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub property: Option<String>,
+    /// The key of its instance, unless something of the listener is redacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// The end of a session.

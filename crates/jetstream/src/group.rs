@@ -5,12 +5,15 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::kv::{CreateErrorKind, Store, UpdateErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
+use futures_util::StreamExt as _;
+use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use crate::error::GroupError;
@@ -46,6 +49,11 @@ pub(crate) struct Charter {
 }
 
 impl Charter {
+    /// The subjects of partition `number`, if subjects tell partitions.
+    pub(crate) fn subject(&self, number: u16) -> Option<String> {
+        Some(self.subjects.as_ref()?.replace(PARTITION, &number.to_string()))
+    }
+
     /// How long after a worker's last sign of life others take over.
     pub(crate) fn lease(&self) -> Duration {
         Duration::from_millis(self.lease)
@@ -129,14 +137,29 @@ impl Group {
         Ok(Self { client, context, events, verdicts, state, members, name: name.clone(), charter })
     }
 
-    /// The number of the last event.
-    pub(crate) async fn last_event(&self) -> Result<u64, GroupError> {
-        let info = self
-            .events
-            .get_info()
-            .await
-            .map_err(|error| GroupError::broker("look at the stream")(error.into()))?;
-        Ok(info.state.last_sequence)
+    /// The number of the last event of each partition; 0 if it has none.
+    pub(crate) async fn last_events(&self) -> Result<Vec<u64>, GroupError> {
+        let failed = |error: async_nats::Error| GroupError::broker("look at the stream")(error);
+        if self.charter.subjects.is_none() {
+            let info = self.events.get_info().await.map_err(|error| failed(error.into()))?;
+            return Ok(vec![info.state.last_sequence; usize::from(self.charter.partitions)]);
+        }
+        let last = async |number: u16| {
+            let config = pull::Config {
+                deliver_policy: DeliverPolicy::Last,
+                ack_policy: AckPolicy::None,
+                filter_subject: self.charter.subject(number).unwrap_or_default(),
+                ..pull::Config::default()
+            };
+            let consumer = self.events.create_consumer(config).await.map_err(|error| failed(error.into()))?;
+            let mut one =
+                consumer.fetch().max_messages(1).messages().await.map_err(|error| failed(error.into()))?;
+            match one.next().await {
+                None => Ok(0),
+                Some(message) => Ok(message.map_err(failed)?.info().map_err(failed)?.stream_sequence),
+            }
+        };
+        try_join_all((0..self.charter.partitions).map(last)).await
     }
 
     /// What is recorded of partition `number`, and the revision; 0 if nothing is.

@@ -68,8 +68,19 @@ impl Member {
     /// All that are alive, in order.
     pub(crate) async fn living(&self) -> Result<Vec<String>, GroupError> {
         let failed = |error: async_nats::Error| GroupError::broker("see who is in the group")(error);
-        let keys = self.group.members.keys().await.map_err(|error| failed(error.into()))?;
-        let mut living: Vec<String> = keys.try_collect().await.map_err(|error| failed(error.into()))?;
+        let members = &self.group.members;
+        // Not by a consumer: it would wait for entries that expire before it has seen them.
+        let prefix = members.prefix.clone();
+        let subjects = members.stream.info_with_subjects(format!("{prefix}>")).await;
+        let subjects = subjects.map_err(|error| failed(error.into()))?;
+        let subjects: Vec<(String, usize)> =
+            subjects.try_collect().await.map_err(|error| failed(error.into()))?;
+        let mut living = Vec::new();
+        for id in subjects.iter().filter_map(|(subject, _)| subject.strip_prefix(&prefix)) {
+            if members.get(id).await.map_err(|error| failed(error.into()))?.is_some() {
+                living.push(id.to_owned());
+            }
+        }
         living.sort();
         Ok(living)
     }

@@ -112,7 +112,6 @@ impl Observer for Outlet<'_> {
         let through = progress.through;
         self.runtime.clone().block_on(async {
             let mut shares = shares.lock().await;
-            shares.through = shares.through.max(through);
             let is_new = |pending: &Pending| {
                 let share = shares.each.get(&pending.partition);
                 share.is_some_and(|share| share.told() < Some(pending.number))
@@ -121,6 +120,8 @@ impl Observer for Outlet<'_> {
             if !news.is_empty() {
                 self.tell(&mut shares, news, progress).await?;
             }
+            // Only now: positions are recorded from it.
+            shares.through = shares.through.max(through);
             Ok(())
         })
     }
@@ -138,7 +139,7 @@ impl Outlet<'_> {
             }
         }
         self.told.tell(news.into_iter().map(|news| news.notice).collect(), progress)?;
-        let through = shares.through.unwrap_or(0);
+        let through = shares.through.max(progress.through).unwrap_or(0);
         let publications = shares.each.iter_mut().filter_map(|(number, share)| {
             lines
                 .remove(number)
@@ -155,17 +156,14 @@ async fn publish(
     owner: &str,
     number: u16,
     share: &mut Share,
-    lines: Vec<(u64, String)>,
+    mut lines: Vec<(u64, String)>,
     through: u64,
 ) -> Result<(), Lost> {
-    let mut rest = parts(lines, group.room(), through);
-    while let Some((lines, through)) = rest.first().cloned() {
-        let last = share.verdicts.sequence;
-        match group.publish(number, lines, through, last).await.map_err(lost)? {
-            Attempt::Done(sequence) => {
-                share.verdicts = LastVerdicts { sequence, through: Some(through) };
-                rest.remove(0);
-            }
+    loop {
+        lines.retain(|(number, _)| Some(*number) > share.verdicts.through);
+        let Some((text, through)) = message(&lines, group.room(), through) else { return Ok(()) };
+        match group.publish(number, text, through, share.verdicts.sequence).await.map_err(lost)? {
+            Attempt::Done(sequence) => share.verdicts = LastVerdicts { sequence, through: Some(through) },
             Attempt::Beaten => {
                 // An owner before this one had a message under way. What it says is what would be said here.
                 let (partition, revision) = group.partition(number).await.map_err(lost)?;
@@ -175,53 +173,41 @@ async fn publish(
                     return Err(Lost("another worker has taken over".to_owned()));
                 }
                 share.verdicts = last;
-                rest.retain(|(_, through)| Some(*through) > last.through);
             }
         }
     }
-    Ok(())
 }
 
-/// Verdicts as messages of at most `room` bytes, each with the last event whose verdicts are out with it. Verdicts about one
-/// event are not separated.
-fn parts(lines: Vec<(u64, String)>, room: usize, through: u64) -> Vec<(String, u64)> {
-    let mut parts: Vec<(String, u64)> = Vec::new();
-    let mut lines = lines.into_iter().peekable();
-    while let Some((number, line)) = lines.next() {
-        let mut event = shortened(line, room);
-        event.push('\n');
-        while let Some((_, line)) = lines.next_if(|(next, _)| *next == number) {
-            event += &shortened(line, room);
-            event.push('\n');
+/// As many of the verdicts as fit into a message of `room` bytes, those about one event together, and the last event whose
+/// verdicts are all out with it: `through` if these are all.
+fn message(lines: &[(u64, String)], room: usize, through: u64) -> Option<(String, u64)> {
+    let mut text = String::new();
+    let mut last = None;
+    for event in lines.chunk_by(|(left, _), (right, _)| left == right) {
+        let more: String = event.iter().map(|(_, line)| shortened(line, room) + "\n").collect();
+        if last.is_some() && text.len() + more.len() > room {
+            return Some((text, last?));
         }
-        match parts.last_mut() {
-            Some((text, last)) if text.len() + event.len() <= room => {
-                *text += &event;
-                *last = number;
-            }
-            _ => parts.push((event, number)),
-        }
+        text += &more;
+        last = event.first().map(|(number, _)| *number);
     }
-    if let Some((_, last)) = parts.last_mut() {
-        *last = through.max(*last);
-    }
-    parts
+    last.map(|last| (text, last.max(through)))
 }
 
 /// A verdict that is too long for a message loses the events that led to it.
-fn shortened(line: String, room: usize) -> String {
+fn shortened(line: &str, room: usize) -> String {
     const SHARE: usize = 8;
     if line.len() <= room / SHARE {
-        return line;
+        return line.to_owned();
     }
-    match serde_json::from_str::<serde_json::Value>(&line) {
+    match serde_json::from_str::<serde_json::Value>(line) {
         Ok(serde_json::Value::Object(mut object)) => {
             object.remove("events");
             object.remove("derivation");
             object.insert("shortened".to_owned(), true.into());
             serde_json::Value::Object(object).to_string()
         }
-        _ => line,
+        _ => line.to_owned(),
     }
 }
 
@@ -256,16 +242,18 @@ mod tests {
     fn verdicts_about_one_event_stay_together() {
         let line = |number: u64, text: &str| (number, text.to_owned());
         let lines = vec![line(3, "aaaa"), line(3, "bbbb"), line(5, "cccc"), line(9, "dddd")];
-        let cut = parts(lines.clone(), 15, 20);
-        assert_eq!(cut, [("aaaa\nbbbb\ncccc\n".to_owned(), 5), ("dddd\n".to_owned(), 20)]);
-        assert_eq!(parts(lines, 1000, 20).len(), 1);
-        assert_eq!(parts(Vec::new(), 1000, 20), []);
+        assert_eq!(message(&lines, 15, 20), Some(("aaaa\nbbbb\ncccc\n".to_owned(), 5)));
+        assert_eq!(message(&lines[3..], 15, 20), Some(("dddd\n".to_owned(), 20)));
+        assert_eq!(message(&lines, 1000, 20).map(|(_, through)| through), Some(20));
+        // What is about one event is one message, however long.
+        assert_eq!(message(&lines, 3, 20), Some(("aaaa\nbbbb\n".to_owned(), 3)));
+        assert_eq!(message(&[], 1000, 20), None);
     }
 
     #[test]
     fn a_long_verdict_loses_its_history() {
         let line = format!(r#"{{"verdict":"violation","events":["{}"]}}"#, "x".repeat(100));
-        assert_eq!(shortened(line.clone(), 80), r#"{"verdict":"violation","shortened":true}"#);
-        assert_eq!(shortened(line.clone(), 8000), line);
+        assert_eq!(shortened(&line, 80), r#"{"verdict":"violation","shortened":true}"#);
+        assert_eq!(shortened(&line, 8000), line);
     }
 }

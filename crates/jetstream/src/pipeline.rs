@@ -13,7 +13,6 @@ use crate::error::{GroupError, Lost};
 use crate::group::{Attempt, Group, Partition};
 use crate::member::Life;
 use crate::outlet::{Outlet, Share, Shares, Tell, record};
-use crate::settings::PARTITION;
 use crate::source;
 use crate::worker::Calls;
 
@@ -54,12 +53,10 @@ impl Pipeline {
         taken: Vec<(u16, Partition, u64)>,
     ) -> Result<Self, GroupError> {
         let charter = &common.group.charter;
-        let (partitions, subject) = match (&charter.subjects, taken.first()) {
-            (Some(subjects), Some((number, ..))) => {
-                let subject = subjects.replace(PARTITION, &number.to_string());
-                (Partitions::only(charter.partitions, *number), Some(subject))
-            }
-            _ => (Partitions::by_key(charter.partitions), None),
+        let subject = taken.first().and_then(|(number, ..)| charter.subject(*number));
+        let partitions = match (&subject, taken.first()) {
+            (Some(_), Some((number, ..))) => Partitions::only(charter.partitions, *number),
+            _ => Partitions::by_key(charter.partitions),
         };
         let mut shares = Shares::default();
         for (number, partition, revision) in taken {

@@ -81,7 +81,7 @@ pub(crate) async fn read(
     };
     let consumer = group.events.create_consumer(config).await.map_err(|error| failed(error.into()))?;
     // Nothing that was there before the consumer is missing once it has nothing more to give.
-    let mut last = Some(info.state.last_sequence);
+    let mut last = Some(info.state.last_sequence).filter(|last| *last >= needed);
     let mut first = Batch::default();
     if consumer.cached_info().num_pending == 0
         && let Some(last) = last.take()

@@ -49,7 +49,7 @@ pub fn run(
     let summary = std::thread::scope(|scope| {
         runtime.block_on(async {
             let group = Group::open(settings).await?;
-            let goal = if settings.until_end { group.last_event().await? } else { u64::MAX };
+            let goals = if settings.until_end { Some(group.last_events().await?) } else { None };
             let member = Member::join(&group).await?;
             let common = Common {
                 group,
@@ -60,7 +60,7 @@ pub fn run(
                 told: &told,
             };
             let mut worker =
-                Worker { common, goal, member: &member, pipelines: Vec::new(), summary: Summary::default() };
+                Worker { common, goals, member: &member, pipelines: Vec::new(), summary: Summary::default() };
             let worked = worker.work(scope).await;
             let finished = worker.finish().await;
             let summary = std::mem::take(&mut worker.summary);
@@ -83,8 +83,8 @@ fn summary_of(mut summary: Summary, told: Counts) -> Summary {
 
 struct Worker<'a, 'm> {
     common: Common<'a>,
-    /// The last event that is to be judged.
-    goal: u64,
+    /// The last event of each partition that is to be judged, if there is one.
+    goals: Option<Vec<u64>>,
     member: &'m Member,
     pipelines: Vec<Pipeline>,
     summary: Summary,
@@ -126,9 +126,11 @@ impl<'a> Worker<'a, '_> {
     {
         self.reap().await?;
         let entries = self.entries().await?;
-        let goal = self.goal;
-        let is_done = |(partition, _): &(Partition, u64)| partition.position >= Some(goal);
-        if goal < self.common.group.charter.from || entries.iter().all(is_done) {
+        let from = self.common.group.charter.from;
+        let is_done = |((partition, _), goal): (&(Partition, u64), &u64)| {
+            *goal < from || partition.position >= Some(*goal)
+        };
+        if self.goals.as_ref().is_some_and(|goals| entries.iter().zip(goals).all(is_done)) {
             return Ok(true);
         }
         self.balance(scope, entries).await?;
@@ -152,7 +154,7 @@ impl<'a> Worker<'a, '_> {
         // Those that are taken together are read together: it is worth waiting a little for the others.
         const PATIENCE: u32 = 4;
         let group = self.common.group.clone();
-        let mut taken: Vec<(u16, Partition, u64)> = Vec::new();
+        let mut taken = self.orphans(&entries).await?;
         for attempt in 0..PATIENCE {
             let living = self.member.living().await?;
             let owners: Vec<_> = entries.iter().map(|(partition, _)| partition.owner.clone()).collect();
@@ -175,7 +177,6 @@ impl<'a> Worker<'a, '_> {
             tokio::time::sleep(LOOK / PATIENCE).await;
             entries = self.entries().await?;
         }
-        self.adopt(&entries, &mut taken).await;
         if group.charter.subjects.is_some() {
             for one in taken {
                 self.pipelines.push(Pipeline::start(scope, self.common.clone(), vec![one]).await?);
@@ -187,16 +188,23 @@ impl<'a> Worker<'a, '_> {
     }
 
     /// Partitions of this worker that no pipeline judges, because the one that did was lost.
-    async fn adopt(&self, entries: &[(Partition, u64)], taken: &mut Vec<(u16, Partition, u64)>) {
-        let mut judged: Vec<u16> = taken.iter().map(|(number, ..)| *number).collect();
+    async fn orphans(&self, entries: &[(Partition, u64)]) -> Result<Vec<(u16, Partition, u64)>, GroupError> {
+        let owner = Some(&self.common.owner);
+        let mut judged = Vec::new();
         for pipeline in &self.pipelines {
             judged.extend(pipeline.numbers().await);
         }
-        for (number, (partition, revision)) in (0_u16..).zip(entries) {
-            if partition.owner.as_ref() == Some(&self.common.owner) && !judged.contains(&number) {
-                taken.push((number, partition.clone(), *revision));
+        let mut orphans = Vec::new();
+        for (number, (partition, _)) in (0_u16..).zip(entries) {
+            if partition.owner.as_ref() == owner && !judged.contains(&number) {
+                // It may have been given away since.
+                let (partition, revision) = self.common.group.partition(number).await?;
+                if partition.owner.as_ref() == owner {
+                    orphans.push((number, partition, revision));
+                }
             }
         }
+        Ok(orphans)
     }
 
     /// Records how far pipelines are, and looks after those that have ended or have nothing to do.

@@ -49,6 +49,9 @@ pub struct Listener {
     /// How much memory such a module may use.
     #[serde(default = "default_memory")]
     pub functions_memory: Size,
+    /// Files with properties (`.hml`) of the messages of each connection: a file, or a list.
+    #[schemars(with = "Option<Files>")]
+    pub properties: Option<Spanned<Files>>,
     /// How bytes become messages: a table of the `wire` crate. A preset brings its own.
     #[schemars(with = "Option<referee_wire::Table>")]
     pub codec: Option<Spanned<referee_wire::Table>>,
@@ -159,6 +162,8 @@ pub struct Limits {
     pub connections_per_source: usize,
     /// Sessions that are kept between connections, where messages say which session they are of.
     pub sessions: usize,
+    /// Submonitors and keys of properties in one connection.
+    pub instances: usize,
     /// Bytes of one message that must be held to judge it.
     pub message: Size,
     /// Bytes read from one side and not yet taken by the other. The side is not read from while they wait.
@@ -177,6 +182,7 @@ impl Default for Limits {
             connections: 20_000,
             connections_per_source: usize::MAX,
             sessions: 100_000,
+            instances: 10_000,
             message: Size(1 << 20),
             buffer: Size(256 << 10),
             idle: Time::seconds(300),

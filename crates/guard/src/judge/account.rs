@@ -2,13 +2,15 @@
 
 use std::time::SystemTime;
 
-use referee_monitor::{Event, Explanation, FaultKind};
+use referee_monitor::property::PropertyVerdict;
+use referee_monitor::{Event, Explanation, FaultKind, FieldValue};
 use referee_theory::expr::Value as Datum;
-use referee_wire::Sender;
+use referee_wire::{Label, Sender};
 use serde_json::{Map, Value, json};
 
 use super::{Case, Judge, party};
 use crate::plan::Plan;
+use crate::property::{Observation, Properties};
 use crate::report::{Report, VerdictReport, timestamp};
 
 impl Case {
@@ -95,6 +97,57 @@ impl Case {
         self.reports.push(Report::Verdict(Box::new(verdict)));
     }
 
+    /// Lets the properties see a message that goes on, and tells what they say. Whether one is violated.
+    pub(super) fn is_violated_by(
+        &mut self,
+        plan: &Plan,
+        properties: &Properties,
+        sender: Sender,
+        label: Label<'_>,
+        fields: &[FieldValue<'_>],
+    ) -> bool {
+        let roles = &plan.protocol.roles;
+        let role = |sender: Sender| roles.get(sender.index()).map(String::as_str).unwrap_or_default();
+        let known = match label {
+            Label::Known(id) => plan.codec.messages().get(id.index()),
+            Label::Unknown(_) => None,
+        };
+        let name = plan.codec.name(label);
+        let observation = Observation {
+            from: role(sender),
+            to: role(sender.other()),
+            label: name,
+            declared: known.map(|known| &*known.fields).unwrap_or_default(),
+            fields,
+        };
+        let findings = properties.observe(&mut self.observed, &observation);
+        let is_violated = findings.iter().any(|finding| finding.verdict == PropertyVerdict::Violation);
+        for finding in findings {
+            let mut verdict = self.verdict_report(plan, finding.verdict.name(), "property");
+            verdict.event = i64::try_from(finding.event).unwrap_or(i64::MAX);
+            verdict.got = Some(name.to_owned());
+            verdict.message = match finding.verdict {
+                PropertyVerdict::Violation => format!("`{name}` violates property `{}`", finding.property),
+                PropertyVerdict::Satisfaction => {
+                    format!("`{name}` satisfies property `{}`", finding.property)
+                }
+                PropertyVerdict::ResourceLimit => {
+                    format!(
+                        "no room for property `{}` (limits.instances): no more is said of it",
+                        finding.property
+                    )
+                }
+            };
+            verdict.property = Some(finding.property.to_string());
+            // A key is part of a payload.
+            verdict.key = finding.key.filter(|_| plan.redaction.is_empty());
+            self.violations += u64::from(finding.verdict == PropertyVerdict::Violation);
+            self.counters.note_verdict("", kind(finding.verdict), if known.is_some() { name } else { "?" });
+            self.reports.push(Report::Verdict(Box::new(verdict)));
+        }
+        is_violated
+    }
+
     fn verdict_report(&self, plan: &Plan, verdict: &str, kind: &str) -> VerdictReport {
         VerdictReport {
             time: timestamp(SystemTime::now()),
@@ -132,6 +185,15 @@ impl Judge {
             "violations": self.violations,
             "recent": self.recent.list(&self.plan.codec, &self.plan.protocol.roles),
         })
+    }
+}
+
+/// What metrics call a verdict of a property.
+fn kind(verdict: PropertyVerdict) -> &'static str {
+    match verdict {
+        PropertyVerdict::Violation => "property",
+        PropertyVerdict::Satisfaction => "satisfaction",
+        PropertyVerdict::ResourceLimit => "resource-limit",
     }
 }
 

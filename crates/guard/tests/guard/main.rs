@@ -14,6 +14,7 @@ mod hostile;
 mod multiparty;
 mod operating;
 mod presets;
+mod properties;
 mod relaying;
 mod schema;
 mod spanning;

@@ -1,0 +1,230 @@
+//! The properties of a listener: observed on the messages of each connection, beside the session's monitor.
+//!
+//! A message is observed once the monitor lets it pass. What a violation leads to is the listener's policy, which the judge
+//! applies. Instances are per connection, and per value of a key where the property says `for each`.
+
+use std::sync::Arc;
+
+use ahash::AHashMap;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use referee_monitor::FieldValue;
+use referee_monitor::property::{
+    PropertyBundle, PropertyFamily, PropertyMemories, PropertyMonitor, PropertyVerdict,
+};
+use referee_theory::Field;
+use referee_theory::property::{EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
+
+/// The properties of a listener, those with the same keys together.
+#[derive(Debug)]
+pub(crate) struct Properties {
+    families: Vec<Family>,
+    /// How many submonitors and keys one connection may have.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Family {
+    keys: Box<[Key]>,
+    properties: PropertyFamily,
+}
+
+/// What one connection has of the properties.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    families: Vec<Instances>,
+    held: usize,
+    bump: Bump,
+}
+
+#[derive(Debug)]
+struct Instances {
+    memories: PropertyMemories,
+    by_key: AHashMap<Box<str>, Entry>,
+    /// There was no room for a key, which has been told.
+    full: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    events: u64,
+    /// `None` when they can say nothing any more.
+    bundle: Option<PropertyBundle>,
+}
+
+/// What a property says about a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) property: Arc<str>,
+    pub(crate) verdict: PropertyVerdict,
+    /// The key of the instance, if it has one.
+    pub(crate) key: Option<String>,
+    /// Which message of the instance, from 0.
+    pub(crate) event: u64,
+}
+
+/// A message, as properties see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Observation<'a> {
+    pub(crate) from: &'a str,
+    pub(crate) to: &'a str,
+    pub(crate) label: &'a str,
+    pub(crate) declared: &'a [Field],
+    pub(crate) fields: &'a [FieldValue<'a>],
+}
+
+/// Keys that are longer are cut: they are kept for as long as the connection.
+const LONGEST_KEY: usize = 4096;
+
+impl Properties {
+    /// These properties, of which one connection may keep `most` submonitors and keys.
+    pub(crate) fn new(properties: &[Arc<Property>], most: usize) -> Result<Self, String> {
+        let mut groups: Vec<(Box<[Key]>, Vec<Arc<PropertyMonitor>>)> = Vec::new();
+        for property in properties {
+            let name = property.name();
+            let keys: Box<[Key]> = match property.scope() {
+                Scope::Stream => Box::default(),
+                Scope::PerKey(keys) => keys.clone(),
+                Scope::PerProcess(_) => {
+                    return Err(format!(
+                        "`{name}` is about processes (`with m:f(…)`), which a connection has not"
+                    ));
+                }
+            };
+            let monitor =
+                PropertyMonitor::new(Arc::clone(property)).map_err(|problem| problem.to_string())?;
+            if let Some(verdict) = monitor.verdict_at_start() {
+                return Err(format!("`{name}`: {} before any message", verdict.name()));
+            }
+            match groups.iter_mut().find(|(known, _)| *known == keys) {
+                Some((_, members)) => members.push(Arc::new(monitor)),
+                None => groups.push((keys, vec![Arc::new(monitor)])),
+            }
+        }
+        let family = |(keys, members)| Family { keys, properties: PropertyFamily::new(members) };
+        Ok(Self { families: groups.into_iter().map(family).collect(), most })
+    }
+
+    /// What the properties say about a message that goes on.
+    pub(crate) fn observe(&self, observed: &mut Observed, message: &Observation<'_>) -> Vec<Finding> {
+        let Observed { families, held, bump } = observed;
+        if families.is_empty() {
+            let instances = |family: &Family| Instances {
+                memories: family.properties.memories(),
+                by_key: AHashMap::new(),
+                full: false,
+            };
+            families.extend(self.families.iter().map(instances));
+        }
+        bump.reset();
+        let event = message.event(bump);
+        let mut findings = Vec::new();
+        for (family, instances) in self.families.iter().zip(families) {
+            family.observe(instances, held, self.most, &event, &mut findings);
+        }
+        findings
+    }
+}
+
+impl Family {
+    fn observe(
+        &self,
+        instances: &mut Instances,
+        held: &mut usize,
+        most: usize,
+        event: &EventView<'_>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let terms: Option<Vec<Term<'_>>> = self.keys.iter().map(|key| event.key(key)).collect();
+        // A message without the key concerns no instance.
+        let Some(terms) = terms else { return };
+        let key = match &*terms {
+            [] => String::new(),
+            [Term::Text(text)] => (*text).to_owned(),
+            [only] => only.to_string(),
+            several => Term::Tuple(Items::Terms(several)).to_string(),
+        };
+        let end = key.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST_KEY).unwrap_or(key.len());
+        let key = key.get(..end).unwrap_or_default();
+        let shown = (!self.keys.is_empty()).then(|| key.to_owned());
+        let finding = |member: usize, verdict, event| {
+            let property = Arc::clone(self.properties.monitors().get(member)?.property().name());
+            Some(Finding { property, verdict, key: shown.clone(), event })
+        };
+        if !instances.by_key.contains_key(key) {
+            if *held >= most {
+                if !std::mem::replace(&mut instances.full, true) {
+                    let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
+                    findings.extend((0..self.properties.monitors().len()).filter_map(limited));
+                }
+                return;
+            }
+            let bundle = self.properties.begin(&mut instances.memories, event);
+            *held += bundle.as_ref().map_or(0, PropertyBundle::submonitors).max(1);
+            instances.by_key.insert(key.into(), Entry { events: 0, bundle });
+        }
+        let Some(entry) = instances.by_key.get_mut(key) else { return };
+        let number = entry.events;
+        entry.events += 1;
+        let Some(bundle) = &mut entry.bundle else { return };
+        let room = most.saturating_sub(*held);
+        let step = self.properties.step(&mut instances.memories, bundle, event, room);
+        *held = held.saturating_add_signed(step.grown);
+        findings
+            .extend(step.verdicts.iter().filter_map(|(member, verdict)| finding(*member, *verdict, number)));
+        if bundle.is_done() {
+            // The key itself is still kept.
+            *held += 1;
+            entry.bundle = None;
+        }
+    }
+}
+
+impl<'a> Observation<'a> {
+    fn event(&self, bump: &'a Bump) -> EventView<'a> {
+        let named = self.declared.iter().all(|field| field.name.is_some());
+        let payload = if self.fields.is_empty() {
+            Term::Absent
+        } else if named && self.declared.len() == self.fields.len() {
+            let mut members = BumpVec::with_capacity_in(self.fields.len(), bump);
+            for (field, value) in self.declared.iter().zip(self.fields) {
+                members.push((field.name.as_deref().unwrap_or_default(), term(value, bump)));
+            }
+            Term::Record(Fields::Terms(members.into_bump_slice()))
+        } else {
+            Term::List(Items::Terms(terms(self.fields, bump)))
+        };
+        EventView {
+            subject: Term::Text(self.from),
+            object: Term::Text(self.to),
+            label: Term::Text(self.label),
+            payload,
+            ..EventView::new(EventKind::Exchange)
+        }
+    }
+}
+
+fn terms<'a>(values: &[FieldValue<'a>], bump: &'a Bump) -> &'a [Term<'a>] {
+    let mut terms = BumpVec::with_capacity_in(values.len(), bump);
+    terms.extend(values.iter().map(|value| term(value, bump)));
+    terms.into_bump_slice()
+}
+
+/// The depth of values is that of the protocol's types.
+fn term<'a>(value: &FieldValue<'a>, bump: &'a Bump) -> Term<'a> {
+    match *value {
+        FieldValue::Unit => Term::Null,
+        FieldValue::Bool(value) => Term::Bool(value),
+        FieldValue::Int(value) => Term::Int(value),
+        FieldValue::Float(value) => Term::Float(value),
+        FieldValue::Str(text) => Term::Text(text),
+        FieldValue::Bytes(bytes) => Term::Text(bump.alloc_str(&String::from_utf8_lossy(bytes))),
+        FieldValue::List(values) => Term::List(Items::Terms(terms(values, bump))),
+        FieldValue::Record(fields) => {
+            let mut members = BumpVec::with_capacity_in(fields.len(), bump);
+            members.extend(fields.iter().map(|(name, value)| (*name, term(value, bump))));
+            Term::Record(Fields::Terms(members.into_bump_slice()))
+        }
+        FieldValue::Malformed(_) => Term::Absent,
+    }
+}
