@@ -33,6 +33,7 @@ mod action;
 mod check;
 mod cursor;
 mod erlang;
+mod format;
 mod guard;
 mod induced;
 mod native;
@@ -42,6 +43,7 @@ mod print;
 use std::sync::Arc;
 
 pub use action::{OwnedEvent, action};
+pub use format::format;
 pub use induced::{NotInduced, induced};
 pub use print::print;
 use referee_theory::property::Property;

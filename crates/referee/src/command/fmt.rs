@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::Language;
-use referee::syntax::scr;
+use referee::syntax::{hml, scr};
 
 use crate::Outcome;
 use crate::input::{self, Input};
 use crate::output::{self, BAD, Renderer, styled};
 
-/// Format `.scr` protocols in place; comments are kept.
+/// Format `.scr` protocols and `.hml` properties in place; comments are kept.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Files or folders; `-` formats standard input to standard output.
@@ -29,19 +29,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let from_folder = !arguments.paths.contains(&file);
         let input = Input::read(&file)?;
         let language = if input.name == "-" { Language::Scr } else { input.language(None)? };
-        if language != Language::Scr {
+        if !matches!(language, Language::Scr | Language::Hml) {
             if from_folder {
                 continue;
             }
-            bail!("`{}` is written in `{language}`; only `.scr` files are formatted", input.name);
+            bail!("`{}` is written in `{language}`; only `.scr` and `.hml` files are formatted", input.name);
         }
-        outcome = outcome.and(one(&file, &input, arguments.check)?);
+        outcome = outcome.and(one(&file, &input, language, arguments.check)?);
     }
     Ok(outcome)
 }
 
-fn one(file: &Path, input: &Input, check: bool) -> Result<Outcome> {
-    let formatted = match scr::format(&input.text) {
+fn one(file: &Path, input: &Input, language: Language, check: bool) -> Result<Outcome> {
+    let formatted = match language {
+        Language::Hml => hml::format(&input.text),
+        _ => scr::format(&input.text),
+    };
+    let formatted = match formatted {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             let renderer = Renderer::new(&io::stderr());

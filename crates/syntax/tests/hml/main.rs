@@ -4,6 +4,7 @@
 
 mod diagnosed;
 mod documentation;
+mod format;
 mod round_trip;
 
 use std::sync::Arc;
