@@ -6,12 +6,13 @@ use std::sync::Arc;
 use referee_monitor::property::{
     Derivation, DerivationRule, PropertyFamily, PropertyMonitor, PropertyVerdict,
 };
+use referee_reference::property::first_verdict;
 use referee_theory::Origin;
 use referee_theory::expr::Place;
 use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardOperator};
 use referee_theory::property::{
-    EventKind, EventPattern, EventView, Fixpoint, Formula, FormulaId, Guard, Judged, Modality, OwnedTerm,
-    Pattern, Polarity, Property, PropertyBuilder, Rule, Scope, Slot, Term,
+    EventKind, EventPattern, EventView, Fixpoint, Formula, FormulaId, Guard, Modality, OwnedTerm, Pattern,
+    Polarity, Property, PropertyBuilder, Scope, Slot, Term,
 };
 
 const NONE: Origin = Origin::NONE;
@@ -115,38 +116,9 @@ impl Generator {
     }
 }
 
-/// Definition 3, and its dual, literally: the first event at which the verdict is given from `node` on; events before
-/// `at` are consumed.
-fn first(
-    judged: Judged<'_>,
-    node: FormulaId,
-    env: &[Option<OwnedTerm>],
-    trace: &[Event],
-    at: usize,
-) -> Option<i64> {
-    match judged.node(node) {
-        Rule::Never => None,
-        Rule::Now => Some(at as i64 - 1),
-        Rule::Any(parts) => parts.iter().filter_map(|part| first(judged, *part, env, trace, at)).min(),
-        Rule::All(parts) => {
-            let all: Option<Vec<i64>> =
-                parts.iter().map(|part| first(judged, *part, env, trace, at)).collect();
-            all?.into_iter().max()
-        }
-        Rule::After { pattern, next, .. } => {
-            let bound = pattern.matches(&view(trace.get(at)?), &env.to_vec())?;
-            let mut env = env.to_vec();
-            for (slot, term) in bound {
-                env[slot.index()] = Some(term.to_owned());
-            }
-            first(judged, next, &env, trace, at + 1)
-        }
-    }
-}
-
 fn expected(property: &Property, trace: &[Event]) -> Option<i64> {
-    let judged = property.judged()?;
-    first(judged, property.root(), &vec![None; property.slots().len()], trace, 0)
+    let events: Vec<EventView<'_>> = trace.iter().map(view).collect();
+    first_verdict(property, property.polarity()?, &[], &events)
 }
 
 fn given(monitor: &PropertyMonitor, trace: &[Event]) -> Option<i64> {

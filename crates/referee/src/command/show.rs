@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::input::{self, Input};
-use crate::output;
+use crate::output::{self, WARN, styled};
 
 mod multiparty;
 pub(crate) mod subject;
@@ -250,6 +250,21 @@ fn properties(subject: &Subject, arguments: &Arguments) -> Result<String> {
             session.with_context(|| format!("the session type of `{role}` is too long to be a property"))?;
         let property = hml::induced(&session, &format!("{}_{role}", subject.name))
             .with_context(|| format!("`{role}` induces no property"))?;
+        let mut peers: Vec<_> = machine
+            .states()
+            .flat_map(|state| machine.transitions(state))
+            .map(|transition| subject.vocabulary.role_name(transition.peer))
+            .collect();
+        peers.sort_unstable();
+        peers.dedup();
+        if peers.len() > 1 {
+            output::remark(&format!(
+                "{}: `{role}` talks to {}: messages of different peers that overtake each other violate the property, \
+                 though not the protocol",
+                styled(WARN, "warning"),
+                peers.join(", ")
+            ));
+        }
         all.push(Arc::new(property));
     }
     Ok(hml::print(&all))
