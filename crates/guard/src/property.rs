@@ -73,13 +73,16 @@ pub(crate) struct Observation<'a> {
     pub(crate) fields: &'a [FieldValue<'a>],
 }
 
+/// Monitors of properties with the same keys.
+type Group = (Box<[Key]>, Vec<Arc<PropertyMonitor>>);
+
 /// Keys that are longer are cut: they are kept for as long as the connection.
 const LONGEST_KEY: usize = 4096;
 
 impl Properties {
     /// These properties, of which one connection may keep `most` submonitors and keys.
     pub(crate) fn new(properties: &[Arc<Property>], most: usize) -> Result<Self, String> {
-        let mut groups: Vec<(Box<[Key]>, Vec<Arc<PropertyMonitor>>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         for property in properties {
             let name = property.name();
             let keys: Box<[Key]> = match property.scope() {
@@ -101,7 +104,7 @@ impl Properties {
                 None => groups.push((keys, vec![Arc::new(monitor)])),
             }
         }
-        let family = |(keys, members)| Family { keys, properties: PropertyFamily::new(members) };
+        let family = |(keys, members): Group| Family { keys, properties: PropertyFamily::new(members) };
         Ok(Self { families: groups.into_iter().map(family).collect(), most })
     }
 

@@ -21,4 +21,4 @@ mod worker;
 
 pub use error::GroupError;
 pub use settings::Settings;
-pub use worker::{Calls, run};
+pub use worker::{Calls, Judge, run};

@@ -16,11 +16,14 @@ use crate::outlet::Told;
 use crate::pipeline::{Common, End, Pipeline};
 use crate::settings::Settings;
 
+/// Watches an input.
+pub type Judge<'a> = dyn Fn(Input, Options, &mut dyn Observer) -> Result<Summary, WatchError> + Sync + 'a;
+
 /// What a worker asks of whoever runs it.
 #[derive(Clone, Copy)]
 pub struct Calls<'a> {
     /// Watches an input.
-    pub judge: &'a (dyn Fn(Input, Options, &mut dyn Observer) -> Result<Summary, WatchError> + Sync),
+    pub judge: &'a Judge<'a>,
     /// A verdict as a line of JSON; `None` for what is no verdict.
     pub render: &'a (dyn Fn(&Notice) -> Option<String> + Sync),
     /// Tells the user of something that is not as it should be, and that the worker goes on with.
