@@ -53,7 +53,7 @@ mod tests {
         let names = |count: usize| (0..count).map(|number| format!("w{number}")).collect::<Vec<_>>();
         let mut owners = vec![None; 16];
         assert_eq!(settle(&names(1), &mut owners), 16);
-        for (count, moves) in [(2, 8), (3, 5), (5, 6), (4, 4), (1, 12)] {
+        for (count, moves) in [(2, 8), (3, 5), (5, 6), (4, 3), (1, 12)] {
             assert_eq!(settle(&names(count), &mut owners), moves, "{count} workers");
             for name in names(count) {
                 let share = owners.iter().filter(|owner| **owner == Some(name.clone())).count();
