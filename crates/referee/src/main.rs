@@ -50,6 +50,13 @@ enum Command {
     Completions(completions::Arguments),
 }
 
+impl Command {
+    /// Whether the exit status answers a question.
+    fn judges(&self) -> bool {
+        matches!(self, Self::Check(_) | Self::Conform(_) | Self::Watch(_) | Self::VerifyVerdict(_))
+    }
+}
+
 /// What a command came to; the numbers are part of the contract with scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -78,6 +85,7 @@ impl Outcome {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let judges = cli.command.judges();
     let result = match cli.command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
@@ -95,7 +103,10 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome as u8),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // Whoever reads our output has read enough: `referee … | head` is no error, but an answer to nothing either.
+        Err(error) if is_broken_pipe(&error) => {
+            ExitCode::from(if judges { Outcome::NoAnswer } else { Outcome::Holds } as u8)
+        }
         Err(error) => {
             output::complain(&error);
             ExitCode::from(Outcome::WrongInput as u8)
@@ -103,7 +114,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whoever reads our output has read enough: `referee … | head` is no error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -328,3 +328,18 @@ fn explaining_draws_the_last_events() {
     let text = stdout(&output);
     assert!(text.contains("Auth {\"uname\":\"bob\",\"pwd\":\"x\"}") && text.contains("✗"), "{text}");
 }
+
+#[test]
+fn no_answer_is_given_to_a_reader_who_leaves() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
+    command
+        .args(["watch", "--format", "json", "--protocol", AUTH])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let wrong = event("s", "server", "client", "Succ", &json!({"tok": "t"}));
+    let _ = child.stdin.take().unwrap().write_all(wrong.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((status(&output), stderr(&output)), (3, String::new()));
+}
