@@ -119,7 +119,11 @@ class Workers(Case):
         flag = "--protocol" if specification.suffix == ".scr" else "--property"
         command = [REFEREE, "watch", flag, specification, "--nats", f"nats://127.0.0.1:{port}", "--stream", "EVENTS"]
         command += ["--durable", "group", "--format", "json", "--lease", "1s", *more]
-        return subprocess.Popen([str(word) for word in command], stdout=open(place / out, "ab"), stderr=open(place / "err", "ab"))
+        with open(place / out, "ab") as told, open(place / "err", "ab") as said:
+            child = subprocess.Popen([str(word) for word in command], stdout=told, stderr=said)
+        # Whatever fails, no worker outlives its test.
+        self.addCleanup(lambda: (child.kill(), child.wait()))
+        return child
 
     def offline(self, place, specification, events):
         log = place / "events.jsonl"
