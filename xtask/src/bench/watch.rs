@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 
@@ -56,13 +57,21 @@ impl Bench {
 
     /// One thread and two, alternately; events per second of one processor.
     fn threads(&self) -> Result<f64> {
-        let events = 2_000_000;
+        let events = 4_000_000;
         let file = self.events("small.jsonl", events, 1_000)?;
         let bytes = fs::metadata(&file)?.len() as f64 / events as f64;
-        let (mut one, mut two) = (Vec::new(), Vec::new());
+        let (mut one, mut two, mut apart) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             one.push(self.watch(&file, 1)?);
             two.push(self.watch(&file, 2)?);
+            // What two cores of this machine can do at all: two processes that share nothing.
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| self.watch(&file, 1));
+                self.watch(&file, 1)?;
+                other.join().unwrap_or_else(|_| anyhow::bail!("it panicked"))
+            })?;
+            apart.push(start.elapsed().as_secs_f64());
         }
         let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect());
         let processor = |costs: &[Cost]| median(costs.iter().map(|cost| cost.processor).collect());
@@ -81,13 +90,17 @@ impl Bench {
             wall(&one) / wall(&two),
             best(&one) / best(&two)
         );
+        println!(
+            "  two processes with a file each: {:.2} times as fast as one",
+            2.0 * wall(&one) / median(apart)
+        );
         Ok(rate)
     }
 
     /// The peak for inputs of different length, and for many sessions.
     fn memory(&self) -> Result<()> {
         for (name, events, sessions) in [
-            ("small.jsonl", 2_000_000, 1_000),
+            ("small.jsonl", 4_000_000, 1_000),
             ("long.jsonl", 8_000_000, 1_000),
             ("big.jsonl", 10_000_000, 1_000_000),
         ] {
