@@ -73,6 +73,19 @@ def send_with_swaks(place, port, count, recipients="c@d.test,e@d.test"):
             pass
 
 
+@contextlib.contextmanager
+def greeted(port):
+    """A connection on which both have said hello, and the lines that come next."""
+    with socket.create_connection(("127.0.0.1", port), 20) as client:
+        lines = client.makefile("rb")
+        hello = lines.readline()
+        assert hello.startswith(b"220"), hello
+        client.sendall(b"EHLO c\r\n")
+        while lines.readline()[3:4] == b"-":
+            pass
+        yield client, lines
+
+
 class Stored:
     """A handler of aiosmtpd that keeps what arrives."""
 
@@ -209,12 +222,7 @@ class Aiosmtpd(Case):
     def test_commands_smuggled_behind_starttls_never_arrive(self):
         # aiosmtpd without TLS refuses; what came ahead of the refusal is then a command like any other.
         with aiosmtpd() as (stored, port), Guard("smtp", port) as guard:
-            with socket.create_connection(("127.0.0.1", guard.port), 20) as client:
-                lines = client.makefile("rb")
-                self.assertTrue(lines.readline().startswith(b"220"))
-                client.sendall(b"EHLO c\r\n")
-                while lines.readline()[3:4] == b"-":
-                    pass
+            with greeted(guard.port) as (client, lines):
                 client.sendall(b"STARTTLS\r\nNOOP\r\nQUIT\r\n")
                 self.assertEqual([b"454", b"250", b"221"], [line[:3] for line in lines])
         self.assert_innocent(guard)
@@ -345,12 +353,7 @@ class Postfix(Case):
 
     def test_commands_smuggled_behind_starttls_never_arrive(self):
         with folder() as place, postfix(place) as port, Guard("smtp", port) as guard:
-            with socket.create_connection(("127.0.0.1", guard.port), 20) as client:
-                lines = client.makefile("rb")
-                self.assertTrue(lines.readline().startswith(b"220"))
-                client.sendall(b"EHLO c\r\n")
-                while lines.readline()[3:4] == b"-":
-                    pass
+            with greeted(guard.port) as (client, lines):
                 client.sendall(b"STARTTLS\r\nMAIL FROM:<evil@client.test>\r\nRCPT TO:<someone@peers.test>\r\n")
                 self.assertEqual([b"220"], [line[:3] for line in lines])
         self.assert_blamed(guard, "client")

@@ -5,7 +5,7 @@ mod joint;
 use std::sync::Arc;
 
 use referee_functions::{Functions, NoMonitor, synthesise};
-use referee_monitor::{Monitor, Registry, SynthesisError, SynthesisProblem};
+use referee_monitor::{Monitor, Registry, SynthesisError};
 use referee_syntax::{Analysis, Diagnostic, Language, Lines, NoSubject, Origins, Subject, parse};
 use referee_theory::expr::Signature;
 use referee_theory::{Action, Machine, Origin, Role, State};
@@ -157,20 +157,9 @@ impl Protocol {
 
 /// Why there is no monitor, in the user's words.
 fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
-    let missing: Vec<String> = error
-        .problems()
-        .iter()
-        .filter_map(|problem| match problem {
-            SynthesisProblem::Missing { name, signature: Some(signature) } => {
-                Some(format!("`{name}{signature}`"))
-            }
-            SynthesisProblem::Missing { name, signature: None } => Some(format!("`{name}`")),
-            _ => None,
-        })
-        .collect();
-    if missing.is_empty() || missing.len() < error.problems().len() {
+    let Some(missing) = error.only_missing() else {
         return Unusable::Other("protocol", format!("the protocol cannot be monitored: {error}"));
-    }
+    };
     let names: Vec<String> = modules.iter().map(|module| format!("`{}`", module.name())).collect();
     let (key, advice) = match names.as_slice() {
         [] => ("protocol", "name a WebAssembly module that exports them, with `functions`".to_owned()),

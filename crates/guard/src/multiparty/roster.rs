@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Arrival, Breach, Effect, Engine, Notice, Rule, Run, Status, Turn};
+use referee_monitor::multiparty::{Arrival, Effect, Engine, Notice, Run, Status, Turn};
 use referee_monitor::{Party, Policy};
 use referee_theory::Role;
 use serde_json::Value;
@@ -349,19 +349,7 @@ impl Roster {
     /// The session cannot go on, and nobody is to blame for it.
     pub(super) fn fault(&mut self, id: SessionId, sentence: String, now: Instant, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        let notice = Notice {
-            reporter: self.plan.engine.role(),
-            blamed: Default::default(),
-            breach: Breach::Fault,
-            rule: Rule::ErrorMon,
-            expected: Vec::new(),
-            got: None,
-            assertion: None,
-            sentence,
-            event: 0,
-            consequence: false,
-            halted: true,
-        };
+        let notice = Notice::fault(self.plan.engine.role(), sentence, true);
         tell_others(&self.plan, id, seat, &notice, out);
         out.push(Order::Notice(id, seat.number, Box::new(notice.clone()), true));
         self.remove(id, "fault", now, Some(Box::new(notice)), out);

@@ -22,6 +22,19 @@ impl SynthesisError {
     pub fn problems(&self) -> &[SynthesisProblem] {
         &self.problems
     }
+
+    /// The external predicates that nobody registered, with their signatures where known, if nothing else is wrong.
+    #[must_use]
+    pub fn only_missing(&self) -> Option<Vec<String>> {
+        let missing = |problem: &SynthesisProblem| match problem {
+            SynthesisProblem::Missing { name, signature: Some(signature) } => {
+                Some(format!("`{name}{signature}`"))
+            }
+            SynthesisProblem::Missing { name, signature: None } => Some(format!("`{name}`")),
+            _ => None,
+        };
+        self.problems.iter().map(missing).collect()
+    }
 }
 
 /// One reason why a machine has no monitor.

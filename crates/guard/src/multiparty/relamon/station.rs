@@ -8,9 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{
-    Arrival, Breach, Dependencies, Effect, Engine, Network, Notice, Rule, Run, Status,
-};
+use referee_monitor::multiparty::{Arrival, Dependencies, Effect, Engine, Network, Notice, Run, Status};
 use referee_monitor::{Party, Policy};
 use referee_theory::{Action, Role, Vocabulary};
 use serde_json::Value;
@@ -188,19 +186,8 @@ impl Station {
         let name = |role| self.vocabulary().role_name(role);
         let sentence =
             format!("the monitor of `{}` is gone, and `{}` waits for it", name(peer), name(self.role()));
-        let notice = Notice {
-            reporter: self.role(),
-            blamed: Default::default(),
-            breach: Breach::Fault,
-            rule: Rule::ErrorMon,
-            expected: Vec::new(),
-            got: None,
-            assertion: None,
-            sentence,
-            event: 0,
-            consequence: false,
-            halted: self.engine.settings().policy == Policy::Halt,
-        };
+        let halted = self.engine.settings().policy == Policy::Halt;
+        let notice = Notice::fault(self.role(), sentence, halted);
         let mut orders = self.told(&notice);
         for order in &mut orders {
             if let Order::Told(notice) = order {

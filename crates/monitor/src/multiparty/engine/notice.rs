@@ -84,6 +84,26 @@ pub struct Notice {
     pub halted: bool,
 }
 
+impl Notice {
+    /// The session cannot go on at `reporter`, and nobody is to blame for it.
+    #[must_use]
+    pub fn fault(reporter: Role, sentence: String, halted: bool) -> Self {
+        Self {
+            reporter,
+            blamed: SmallVec::new(),
+            breach: Breach::Fault,
+            rule: Rule::ErrorMon,
+            expected: Vec::new(),
+            got: None,
+            assertion: None,
+            sentence,
+            event: 0,
+            consequence: false,
+            halted,
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}, {})", self.sentence, self.breach.name(), self.rule.name())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use referee::functions::{self, NoMonitor};
-use referee::monitor::{Monitor, Registry, SynthesisError, SynthesisProblem};
+use referee::monitor::{Monitor, Registry, SynthesisError};
 use referee::syntax::Lines;
 use referee::theory::expr::Signature;
 use referee::theory::{Origin, Role};
@@ -117,18 +117,7 @@ fn aliases(subject: &Subject, written: &[String]) -> Result<Vec<(String, Role)>>
 
 /// Why there is no monitor, in the user's words.
 fn unmonitorable(error: &SynthesisError, modules: &[PathBuf]) -> anyhow::Error {
-    let missing: Vec<String> = error
-        .problems()
-        .iter()
-        .filter_map(|problem| match problem {
-            SynthesisProblem::Missing { name, signature: Some(signature) } => {
-                Some(format!("`{name}{signature}`"))
-            }
-            SynthesisProblem::Missing { name, signature: None } => Some(format!("`{name}`")),
-            _ => None,
-        })
-        .collect();
-    if missing.len() == error.problems().len() && !missing.is_empty() {
+    if let Some(missing) = error.only_missing() {
         let advice = match modules {
             [] => "give a WebAssembly module that exports them, with --functions".to_owned(),
             modules => {
