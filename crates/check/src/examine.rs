@@ -59,22 +59,21 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    pub(crate) fn of(graph: &Graph<'_>, with_stability: bool) -> Self {
-        let components = Components::new(graph);
-        let strong = strong_input(graph, &components);
+    /// Asks everything of `graph`; half of it in another thread if there may be several.
+    pub(crate) fn of(graph: &Graph<'_>, with_stability: bool, threads: usize) -> Self {
+        let along_paths = || {
+            let components = Components::new(graph);
+            let strong = strong_input(graph, &components);
+            let (reception, progress) = safety(graph, &components);
+            let stable = with_stability.then(|| stability(graph, &components));
+            (components, strong, reception, progress, stable)
+        };
+        let at_each = || (output_independence(graph), exhaustivity(graph));
+        let ((components, strong, reception, progress, stable), (output, exhaustive)) =
+            if threads < 2 { (along_paths(), at_each()) } else { rayon::join(along_paths, at_each) };
         let most = (graph.states() as usize).saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST);
         let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
-        let (reception, progress) = safety(graph, &components);
-        Self {
-            output: output_independence(graph),
-            strong,
-            chained,
-            exhaustive: exhaustivity(graph),
-            reception,
-            progress,
-            stable: with_stability.then(|| stability(graph, &components)),
-            components,
-        }
+        Self { components, output, strong, chained, exhaustive, reception, progress, stable }
     }
 
     pub(crate) fn is_output_independent(&self) -> bool {
@@ -110,7 +109,7 @@ pub(crate) fn examine<'m>(
 ) -> Examined<'m> {
     let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
     let stability = limits.stability && reduction == Reduction::None;
-    let answers = stopped.is_none().then(|| Answers::of(&graph, stability));
+    let answers = stopped.is_none().then(|| Answers::of(&graph, stability, limits.threads));
     Examined { graph, reduction, stopped, telling: true, answers }
 }
 

@@ -60,11 +60,14 @@ impl<T: Copy> Segments<T> {
 
     /// Adds what `change` makes of the entries of `other`, from which each segment is freed once it is read.
     pub(crate) fn append(&mut self, other: Self, change: impl Fn(T) -> T) {
-        let width = self.width;
         for segment in other.segments {
-            for row in segment.chunks(width) {
-                self.last().extend(row.iter().map(|&entry| change(entry)));
-                self.rows += 1;
+            let mut rest = segment.as_slice();
+            while !rest.is_empty() {
+                let room = (LENGTH - (self.rows & (LENGTH - 1))) * self.width;
+                let (now, later) = rest.split_at(room.min(rest.len()));
+                self.last().extend(now.iter().map(|&entry| change(entry)));
+                self.rows += now.len() / self.width;
+                rest = later;
             }
         }
     }

@@ -17,8 +17,10 @@ const BUCKET: u32 = 4;
 /// How many bits of a hash, from the highest on, its bucket and its slot's content tell together.
 const KNOWN: u32 = u32::BITS - BUCKET;
 
-/// Interned configurations, numbered from 0 in order of arrival.
+/// Interned configurations, numbered from 0 in order of arrival. No two in one pair of cache lines: each may belong
+/// to another thread.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(crate) struct Store {
     words: Segments<u64>,
     /// Each slot is [`EMPTY`] or a number plus one, in the lowest `bits` bits, below those of the hash that come
@@ -68,25 +70,6 @@ impl Store {
         (hash ^ (hash >> 29)).wrapping_mul(MULTIPLIER)
     }
 
-    /// Reads what interning keys with these hashes will read. The reads do not depend on each other, so their
-    /// latencies overlap; afterwards they are in the cache.
-    pub(crate) fn warm(&self, hashes: &[u64]) {
-        if hashes.len() < 2 {
-            return;
-        }
-        let mut met = 0_u64;
-        for &hash in hashes {
-            met ^= u64::from(self.table[self.slot(hash)]);
-        }
-        for &hash in hashes {
-            let entry = self.table[self.slot(hash)];
-            if entry != EMPTY {
-                met ^= self.get(self.number(entry))[0];
-            }
-        }
-        std::hint::black_box(met);
-    }
-
     /// The number of `key`, and whether it is new.
     pub(crate) fn intern(&mut self, key: &[u64]) -> (u32, bool) {
         self.intern_hashed(key, Self::hash(key))
@@ -94,30 +77,39 @@ impl Store {
 
     /// The number of `key`, whose hash is `hash`, and whether it is new.
     pub(crate) fn intern_hashed(&mut self, key: &[u64], hash: u64) -> (u32, bool) {
-        let tag = self.tag(hash);
-        let mut probe = self.slot(hash);
-        let mut tries = 0;
-        loop {
-            let entry = self.table[probe];
-            if entry == EMPTY {
-                break;
-            }
-            if entry & !self.number_mask() == tag {
-                let number = self.number(entry);
-                if self.get(number) == key {
-                    return (number, false);
-                }
-            }
-            probe = self.after(probe, &mut tries);
-        }
+        let slot = match self.search(key, hash) {
+            Ok(number) => return (number, false),
+            Err(slot) => slot,
+        };
         let number = self.words.len() as u32;
         self.words.push_row(key);
-        self.table[probe] = tag | (number + 1);
+        self.table[slot] = self.tag(hash) | (number + 1);
         // At most two thirds full.
         if self.words.len() * 3 > self.table.len() * 2 {
             self.grow();
         }
         (number, true)
+    }
+
+    /// The number of `key`, or the slot it would take.
+    #[inline]
+    fn search(&self, key: &[u64], hash: u64) -> Result<u32, usize> {
+        let tag = self.tag(hash);
+        let mut slot = self.slot(hash);
+        let mut tries = 0;
+        loop {
+            let entry = self.table[slot];
+            if entry == EMPTY {
+                return Err(slot);
+            }
+            if entry & !self.number_mask() == tag {
+                let number = self.number(entry);
+                if self.get(number) == key {
+                    return Ok(number);
+                }
+            }
+            slot = self.after(slot, &mut tries);
+        }
     }
 
     /// Where the search for a hash begins.
@@ -184,6 +176,28 @@ impl Store {
             spilled = full;
         }
     }
+}
+
+/// Reads what looking up keys with these hashes will read, each in its store. The reads do not depend on each
+/// other, so their latencies overlap; afterwards they are in the cache.
+#[inline]
+pub(crate) fn warm<'a>(hashes: &[u64], store_of: impl Fn(u64) -> &'a Store) {
+    if hashes.len() < 2 {
+        return;
+    }
+    let mut met = 0_u64;
+    for &hash in hashes {
+        let store = store_of(hash);
+        met ^= u64::from(store.table[store.slot(hash)]);
+    }
+    for &hash in hashes {
+        let store = store_of(hash);
+        let entry = store.table[store.slot(hash)];
+        if entry != EMPTY {
+            met ^= store.get(store.number(entry))[0];
+        }
+    }
+    std::hint::black_box(met);
 }
 
 #[cfg(test)]

@@ -57,8 +57,12 @@ pub(crate) fn growth() -> Table {
 
 /// Runs [`one`] in a process of its own: transitions and CPU-seconds.
 fn apart(arguments: &[String]) -> Option<(usize, f64)> {
-    let output =
-        Command::new(std::env::current_exe().ok()?).arg("growth-one").args(arguments).env("MIMALLOC_PURGE_DELAY", "-1").output().ok()?;
+    let output = Command::new(std::env::current_exe().ok()?)
+        .arg("growth-one")
+        .args(arguments)
+        .env("MIMALLOC_PURGE_DELAY", "-1")
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (transitions, spent) = text.trim().split_once(' ')?;
     Some((transitions.parse().ok()?, spent.parse().ok()?))

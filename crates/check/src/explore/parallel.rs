@@ -1,32 +1,47 @@
 //! TS_k, or its sound reduction, by several threads: each owns the configurations whose hash falls to it.
 //!
-//! Work goes in rounds of three steps, each a step of all threads at once: generate the successors of some of
-//! one's own configurations and sort them by owner; intern what the others sent; put the numbers that come
-//! back into one's rows. Nothing is shared but what is handed over between steps, so there are no locks.
+//! Work goes in rounds of two steps, each a step of all threads at once: put the numbers that came back into
+//! one's rows and generate the successors of some more of one's own configurations, sorted by owner; intern what
+//! the others sent. Nothing is shared but the parcels that are handed over between steps, so there are no locks.
 //! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
 //! what is found does not.
+
+use rayon::prelude::*;
 
 use super::proviso::{Again, Part, Proviso};
 use super::{Explored, Limits, Observer, Progress, View, best_role, exceeded};
 use crate::graph::{Edges, Graph};
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::store::Store;
+use crate::store::{Store, warm};
 
 /// How many configurations a thread expands in one round.
-const ROUND: usize = 1 << 14;
+const ROUND: usize = 1 << 13;
 
 /// Rounds of fewer configurations are not worth starting threads.
 const FEW: usize = 1 << 10;
 
-/// Successors on their way to their owner.
+/// At least so many words for what a thread writes all the time: no two share a pair of cache lines.
+const APART: usize = 32;
+
+/// Successors on their way to their owner, and their numbers on the way back.
 #[derive(Debug, Default)]
 struct Parcel {
     keys: Vec<u64>,
     hashes: Vec<u64>,
+    numbers: Vec<u32>,
 }
 
-/// What one thread owns.
+impl Parcel {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.hashes.clear();
+        self.numbers.clear();
+    }
+}
+
+/// What one thread owns; never two in one pair of cache lines, for each is written all the time.
+#[repr(align(128))]
 struct Shard {
     store: Store,
     edges: Edges,
@@ -34,14 +49,16 @@ struct Shard {
     next: u32,
     /// What it expands again before that.
     again: Vec<Again>,
-    /// Per owner: what goes there.
+    /// Per owner: what goes there, or has come back.
     out: Vec<Parcel>,
+    /// Per sender: what has come from there.
+    inbox: Vec<Parcel>,
     /// For each move fired in this round: its number and the owner of what it reached.
     fired: Vec<(u32, u32)>,
     /// Each configuration expanded in this round and where its moves end in `fired`.
     rows: Vec<(u32, usize)>,
-    /// Per owner: the numbers that came back.
-    numbers: Vec<Vec<u32>>,
+    /// The moves of the configuration that is being expanded.
+    chosen: Vec<u32>,
     /// Where a successor is made.
     key: Vec<u64>,
 }
@@ -54,20 +71,25 @@ impl Shard {
             next: 0,
             again: Vec::new(),
             out: (0..threads).map(|_| Parcel::default()).collect(),
+            inbox: (0..threads).map(|_| Parcel::default()).collect(),
             fired: Vec::new(),
             rows: Vec::new(),
-            numbers: Vec::new(),
-            key: Vec::with_capacity(width),
+            chosen: Vec::with_capacity(2 * APART),
+            key: Vec::with_capacity(width.max(APART)),
         }
     }
 
+    /// How many configurations wait to be expanded.
+    fn waiting(&self) -> usize {
+        self.again.len() + self.store.len() - self.next as usize
+    }
+
     fn idle(&self) -> bool {
-        self.again.is_empty() && self.next as usize == self.store.len()
+        self.waiting() == 0
     }
 
     fn generate(&mut self, model: &Model, layout: &Layout, reduced: bool) {
-        self.fired.clear();
-        self.rows.clear();
+        self.out.iter_mut().for_each(Parcel::clear);
         for again in std::mem::take(&mut self.again) {
             self.expand(again.state, again.role..again.role + 1, model, layout);
         }
@@ -75,7 +97,7 @@ impl Shard {
         if !self.rows.is_empty() {
             return;
         }
-        while self.rows.len() < ROUND && !self.idle() {
+        while self.rows.len() < ROUND && (self.next as usize) < self.store.len() {
             let state = self.next;
             self.next += 1;
             let roles = if reduced {
@@ -92,60 +114,57 @@ impl Shard {
         let owners = self.out.len();
         let source = self.store.get(state);
         let view = View { model, layout, words: source };
-        for role in roles {
-            for &number in view.enabled(role).flatten() {
-                self.key.clear();
-                self.key.extend_from_slice(source);
-                layout.fire(&mut self.key, &model.moves[number as usize]);
-                let hash = Store::hash(&self.key);
-                let owner = owner(hash, owners);
-                self.out[owner].keys.extend_from_slice(&self.key);
-                self.out[owner].hashes.push(hash);
-                self.fired.push((number, owner as u32));
-            }
+        self.chosen.clear();
+        roles.for_each(|role| view.choose(role, &mut self.chosen));
+        for &number in &self.chosen {
+            self.key.clear();
+            self.key.extend_from_slice(source);
+            layout.fire(&mut self.key, &model.moves[number as usize]);
+            let hash = Store::hash(&self.key);
+            let owner = owner(hash, owners);
+            self.out[owner].keys.extend_from_slice(&self.key);
+            self.out[owner].hashes.push(hash);
+            self.fired.push((number, owner as u32));
         }
         self.rows.push((state, self.fired.len()));
     }
 
-    /// The numbers of what each sender sent, in its order.
-    fn receive(&mut self, parcels: &[Parcel], width: usize) -> Vec<Vec<u32>> {
-        parcels
-            .iter()
-            .map(|parcel| {
-                let mut numbers = Vec::with_capacity(parcel.hashes.len());
-                for from in (0..parcel.hashes.len()).step_by(super::WARM) {
-                    let hashes = &parcel.hashes[from..parcel.hashes.len().min(from + super::WARM)];
-                    self.store.warm(hashes);
-                    for (index, &hash) in hashes.iter().enumerate() {
-                        let at = (from + index) * width;
-                        numbers.push(self.store.intern_hashed(&parcel.keys[at..at + width], hash).0);
-                    }
-                }
-                numbers
-            })
-            .collect()
+    /// Numbers what was sent here.
+    fn receive(&mut self, width: usize) {
+        for Parcel { keys, hashes, numbers } in &mut self.inbox {
+            let keys = keys.chunks(width * super::WARM);
+            for (hashes, keys) in hashes.chunks(super::WARM).zip(keys) {
+                warm(hashes, |_| &self.store);
+                let interned = hashes.iter().zip(keys.chunks(width));
+                numbers.extend(interned.map(|(&hash, key)| self.store.intern_hashed(key, hash).0));
+            }
+        }
     }
 
-    /// Writes the rows of this round; a target is its number times the number of owners plus its owner.
+    /// Writes the rows of the round before; a target is its number times the number of owners plus its owner.
     fn write_rows(&mut self) {
         let owners = self.out.len() as u32;
-        let mut taken = vec![0; self.out.len()];
+        let mut numbers: Vec<_> = self.out.iter().map(|parcel| parcel.numbers.iter()).collect();
+        let mut fired = self.fired.iter();
         let mut from = 0;
         for &(state, end) in &self.rows {
-            for &(number, owner) in &self.fired[from..end] {
-                let at = &mut taken[owner as usize];
-                self.edges.push(number, self.numbers[owner as usize][*at] * owners + owner);
-                *at += 1;
+            for &(number, owner) in fired.by_ref().take(end - from) {
+                // INVARIANT: as many numbers came back from each owner as keys went there.
+                let Some(target) = numbers[owner as usize].next() else { break };
+                self.edges.push(number, target * owners + owner);
             }
             from = end;
             self.edges.close_row(state);
         }
+        self.fired.clear();
+        self.rows.clear();
     }
 }
 
-/// Which thread owns a configuration: bits of the hash that its store does not use first.
+/// Which thread owns a configuration: by the half of the hash that its store does not use.
+#[inline]
 fn owner(hash: u64, owners: usize) -> usize {
-    (hash as u32 >> 7) as usize % owners
+    (((hash & u64::from(u32::MAX)) * owners as u64) >> u32::BITS) as usize
 }
 
 /// Explores TS_k, or its sound reduction, with as many threads as `limits` says.
@@ -166,6 +185,7 @@ pub(crate) fn explore_parallel<'m>(
     let mut stopped = None;
     while stopped.is_none() {
         if shards.iter().all(Shard::idle) {
+            shards.iter_mut().for_each(Shard::write_rows);
             let parts: Vec<Part<'_>> =
                 shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
             let again = if reduced { proviso.settle(model, &layout, &parts) } else { Vec::new() };
@@ -174,34 +194,13 @@ pub(crate) fn explore_parallel<'m>(
             }
             again.into_iter().for_each(|again| shards[again.part].again.push(again));
         }
-        each(&mut shards, |shard| shard.generate(model, &layout, reduced));
-        // From each sender to each owner: turn the table round.
-        let mut parcels: Vec<Vec<Parcel>> = (0..threads).map(|_| Vec::new()).collect();
-        for shard in &mut shards {
-            for (owner, parcel) in shard.out.iter_mut().enumerate() {
-                parcels[owner].push(std::mem::take(parcel));
-            }
-        }
-        let mut answers = Vec::new();
-        let few = shards.iter().map(|shard| shard.rows.len()).sum::<usize>() < FEW;
-        std::thread::scope(|scope| {
-            if few {
-                let each = shards.iter_mut().zip(&parcels);
-                answers.extend(each.map(|(shard, parcels)| shard.receive(parcels, width)));
-                return;
-            }
-            let running: Vec<_> = shards
-                .iter_mut()
-                .zip(&parcels)
-                .map(|(shard, parcels)| scope.spawn(|| shard.receive(parcels, width)))
-                .collect();
-            answers.extend(running.into_iter().map(|thread| thread.join().unwrap_or_default()));
+        each(&mut shards, |shard| {
+            shard.write_rows();
+            shard.generate(model, &layout, reduced);
         });
-        for (sender, shard) in shards.iter_mut().enumerate() {
-            shard.numbers =
-                answers.iter_mut().map(|to: &mut Vec<Vec<u32>>| std::mem::take(&mut to[sender])).collect();
-        }
-        each(&mut shards, Shard::write_rows);
+        deliver(&mut shards, |shard| &mut shard.out, |shard| &mut shard.inbox);
+        each(&mut shards, |shard| shard.receive(width));
+        deliver(&mut shards, |shard| &mut shard.inbox, |shard| &mut shard.out);
         let progress = Progress {
             bound,
             states: shards.iter().map(|shard| shard.store.len()).sum(),
@@ -211,18 +210,31 @@ pub(crate) fn explore_parallel<'m>(
         stopped = exceeded(&progress, &limits);
         observer.progress(progress);
     }
+    shards.iter_mut().for_each(Shard::write_rows);
     shards.rotate_left(first);
     let parts = shards.into_iter().map(|shard| (shard.store, shard.edges)).collect();
     Explored { graph: Graph::joined(model, layout, parts, first), stopped }
 }
 
-fn each(shards: &mut [Shard], work: impl Fn(&mut Shard) + Sync) {
-    if shards.iter().map(|shard| shard.store.len() - shard.next as usize).sum::<usize>() < FEW {
-        return shards.iter_mut().for_each(work);
-    }
-    std::thread::scope(|scope| {
-        for shard in shards {
-            scope.spawn(|| work(shard));
+/// Moves the parcel `from` has for each other to the place `to` has for it there.
+fn deliver(
+    shards: &mut [Shard],
+    from: impl Fn(&mut Shard) -> &mut Vec<Parcel>,
+    to: impl Fn(&mut Shard) -> &mut Vec<Parcel>,
+) {
+    for sender in 0..shards.len() {
+        for receiver in 0..shards.len() {
+            let parcel = std::mem::take(&mut from(&mut shards[sender])[receiver]);
+            to(&mut shards[receiver])[sender] = parcel;
         }
-    });
+    }
+}
+
+/// Does `work` for all shards at once, unless there is little of it.
+fn each(shards: &mut [Shard], work: impl Fn(&mut Shard) + Send + Sync) {
+    if shards.iter().map(Shard::waiting).sum::<usize>() < FEW {
+        shards.iter_mut().for_each(work);
+    } else {
+        shards.par_iter_mut().with_max_len(1).for_each(work);
+    }
 }
