@@ -23,7 +23,8 @@ const KEPT: usize = 1 << 20;
 /// How many sessions are looked for at the same time.
 const GROUP: usize = 32;
 
-/// Some shards.
+/// Some shards, apart in the cache from what other threads write.
+#[repr(align(128))]
 pub(crate) struct Lane {
     shards: Vec<Sessions>,
     bump: Bump,

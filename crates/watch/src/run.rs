@@ -7,7 +7,7 @@
 
 mod board;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use referee_monitor::Monitor;
@@ -41,6 +41,9 @@ pub fn watch(
     let plan = Plan::new(monitor, aliases, options.clone());
     work(plan, inputs, &options, observer)
 }
+
+/// How often a thread looks for a change before it sleeps: some tens of microseconds.
+const LINGER: u32 = 2_000;
 
 /// What is done with chunks: any thread decodes any chunk; a lane is worked on by one thread at a time, in the order
 /// of the input.
@@ -109,6 +112,8 @@ pub(crate) fn work<J: Job>(
     let work = Work {
         board: Mutex::new(Board::new(plan.lanes(), files.len(), 2 * threads + 2)),
         changed: Condvar::new(),
+        sleeping: AtomicUsize::new(0),
+        changes: AtomicU64::new(0),
         lines: Mutex::new(lines),
         lanes: (0..plan.lanes()).map(|_| Mutex::new(plan.lane())).collect(),
         teller: Mutex::new(Teller { observer, summary: Summary::default() }),
@@ -117,10 +122,11 @@ pub(crate) fn work<J: Job>(
         plan,
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| work.run());
+        let work = &work;
+        for worker in 1..threads {
+            scope.spawn(move || work.run(worker));
         }
-        work.run();
+        work.run(0);
     });
     work.finish()
 }
@@ -143,6 +149,11 @@ impl Lines {
 struct Work<'a, J: Job> {
     board: Mutex<Board<J::Record>>,
     changed: Condvar,
+    /// How many threads wait for `changed`. It goes up and is read by who holds the board or has held it since what
+    /// changed, so nobody is left to sleep.
+    sleeping: AtomicUsize,
+    /// How often the board has changed.
+    changes: AtomicU64,
     lines: Mutex<Lines>,
     lanes: Vec<Mutex<J::Lane>>,
     teller: Mutex<Teller<'a>>,
@@ -173,9 +184,9 @@ impl<J: Job> Drop for Alarm<'_, '_, J> {
 }
 
 impl<J: Job> Work<'_, J> {
-    fn run(&self) {
+    fn run(&self, worker: usize) {
         let mut alarm = Alarm(self, false);
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_task(worker) {
             match task {
                 Task::Tell { decoded, outcomes } => self.tell(decoded, outcomes),
                 Task::Step { lane, seq, base, decoded } => {
@@ -188,36 +199,66 @@ impl<J: Job> Work<'_, J> {
                     drop(decoded);
                     lock(&self.board).stepped(lane, seq, outcome);
                 }
-                Task::Read { buffer, place } => self.read(buffer, place),
+                Task::Read { buffer, place } => self.read(worker, buffer, place),
             }
-            self.changed.notify_all();
+            self.wake();
         }
         alarm.1 = true;
     }
 
-    fn next_task(&self) -> Option<Task<J::Record>> {
+    /// Waits for a change, but not long: a chunk is mostly read sooner than a thread falls asleep and wakes up.
+    fn linger(&self) {
+        let before = self.changes.load(Ordering::Relaxed);
+        for _ in 0..LINGER {
+            if self.changes.load(Ordering::Relaxed) != before {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Wakes those who wait, after a change of the board. Asking the system when nobody does costs more than a lane's step.
+    fn wake(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        if self.sleeping.load(Ordering::Relaxed) > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn next_task(&self, worker: usize) -> Option<Task<J::Record>> {
         let mut board = lock(&self.board);
+        let mut lingered = false;
         loop {
             if board.is_over() {
                 return None;
             }
-            if let Some(task) = board.take() {
+            if let Some(task) = board.take(worker) {
                 return Some(task);
             }
+            if board.is_reading() && !lingered {
+                lingered = true;
+                drop(board);
+                self.linger();
+                board = lock(&self.board);
+                continue;
+            }
+            self.sleeping.fetch_add(1, Ordering::Relaxed);
             board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+            self.sleeping.fetch_sub(1, Ordering::Relaxed);
+            lingered = false;
         }
     }
 
-    fn read(&self, buffer: Vec<u8>, mut place: Decoded<J::Record>) {
+    fn read(&self, worker: usize, buffer: Vec<u8>, mut place: Decoded<J::Record>) {
         let chunk = lock(&self.lines).next(buffer, &self.bytes);
         let chunk = match chunk {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return lock(&self.board).exhausted(),
             Err(error) => return self.fail(error),
         };
-        let seq = lock(&self.board).reserve();
+        let seq = lock(&self.board).reserve(worker);
         // Another thread may read on while this one decodes.
-        self.changed.notify_all();
+        self.wake();
         self.plan.decode(chunk, &mut place);
         lock(&self.board).decoded(seq, place);
     }
@@ -234,7 +275,7 @@ impl<J: Job> Work<'_, J> {
 
     fn fail(&self, error: WatchError) {
         lock(&self.board).fail(error);
-        self.changed.notify_all();
+        self.wake();
     }
 
     fn finish(self) -> Result<Summary, WatchError> {

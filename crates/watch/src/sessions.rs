@@ -43,7 +43,8 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 /// So few sessions of a shard are probably in the cache: with all shards, some thousand.
 const NEAR: usize = 64;
 
-/// The sessions of one shard.
+/// The sessions of one shard, apart in the cache from what other threads write.
+#[repr(align(128))]
 pub(crate) struct Sessions {
     table: HashTable<u32>,
     entries: Vec<Entry>,

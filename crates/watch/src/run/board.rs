@@ -38,6 +38,8 @@ pub(super) struct Board<R> {
 }
 
 struct Cell<R> {
+    /// Who decodes it.
+    worker: usize,
     decoded: Option<Arc<Decoded<R>>>,
     base: u64,
     outcomes: Vec<Outcome>,
@@ -79,8 +81,13 @@ impl<R> Board<R> {
         self.failure.is_some() || (self.exhausted && self.cells.is_empty() && !self.telling)
     }
 
-    /// Takes the task that is furthest along.
-    pub(super) fn take(&mut self) -> Option<Task<R>> {
+    /// Whether a chunk is being read.
+    pub(super) fn is_reading(&self) -> bool {
+        self.reading
+    }
+
+    /// Takes the task that is furthest along, first among the chunks that `worker` decoded: it has them in its cache.
+    pub(super) fn take(&mut self, worker: usize) -> Option<Task<R>> {
         if !self.telling && self.cells.front().is_some_and(|cell| cell.outcomes.len() == self.lanes.len()) {
             let cell = self.cells.pop_front()?;
             self.first += 1;
@@ -89,9 +96,11 @@ impl<R> Board<R> {
         }
         let placed = self.placed;
         let ready = |state: &LaneState| !state.busy && state.next < placed;
-        let lane = (0..self.lanes.len())
-            .filter(|lane| ready(&self.lanes[*lane]))
-            .min_by_key(|lane| self.lanes[*lane].next);
+        let lane = (0..self.lanes.len()).filter(|lane| ready(&self.lanes[*lane])).min_by_key(|lane| {
+            let next = self.lanes[*lane].next;
+            let cell = self.cells.get((next - self.first) as usize);
+            (cell.is_none_or(|cell| cell.worker != worker), next)
+        });
         if let Some(lane) = lane {
             let seq = self.lanes[lane].next;
             let cell = self.cell(seq)?;
@@ -108,9 +117,9 @@ impl<R> Board<R> {
     }
 
     /// A chunk was read: its number.
-    pub(super) fn reserve(&mut self) -> u64 {
+    pub(super) fn reserve(&mut self, worker: usize) -> u64 {
         self.reading = false;
-        self.cells.push_back(Cell { decoded: None, base: 0, outcomes: Vec::new() });
+        self.cells.push_back(Cell { worker, decoded: None, base: 0, outcomes: Vec::new() });
         self.first + self.cells.len() as u64 - 1
     }
 
