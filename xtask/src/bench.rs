@@ -5,6 +5,7 @@
 
 mod guard;
 mod monitor;
+mod property;
 mod startup;
 mod tools;
 mod watch;
@@ -64,8 +65,8 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "property",
-        what: "property monitors: decoded events, JSON lines, detectEr's log, many keys, a thousand properties",
-        runner: Runner::Target { package: "referee-watch" },
+        what: "property monitors: decoded events, JSON lines, detectEr's log, many keys, a thousand properties; JetStream beside a consumer that counts",
+        runner: Runner::Here(property::run),
     },
     Benchmark {
         name: "guard",
