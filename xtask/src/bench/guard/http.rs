@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::servers::Bench;
 use crate::bench::tools::median;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 const SECONDS: &str = "2s";
 
 /// Every request and response is a message of a protocol that goes on for ever.
