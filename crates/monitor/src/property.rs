@@ -27,6 +27,7 @@ mod datum;
 mod derivation;
 mod family;
 mod index;
+mod levels;
 mod matcher;
 mod program;
 mod rows;
@@ -152,7 +153,7 @@ impl PropertyMonitor {
         let judged = property.judged().ok_or_else(no_verdict)?;
         let program = Program::new(&property, judged).map_err(PropertyProblem::TooLarge)?;
         let start = match property.scope() {
-            Scope::PerProcess(scope) => Some(Matcher::new(&scope.start, &Arc::default())),
+            Scope::PerProcess(scope) => Some(Matcher::new(&scope.start, &[], &program.levels)),
             Scope::Stream | Scope::PerKey(_) => None,
         };
         let given: &[Slot] = start.as_ref().map(|start| &*start.binds).unwrap_or_default();

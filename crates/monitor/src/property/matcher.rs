@@ -12,6 +12,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::datum::{Datum, same_text};
+use super::levels::Levels;
 
 /// What the patterns that match an event bind, one after the other.
 pub(crate) type Bound<'a> = SmallVec<[Term<'a>; 8]>;
@@ -21,15 +22,23 @@ pub(crate) type Bound<'a> = SmallVec<[Term<'a>; 8]>;
 pub(crate) struct Matcher {
     kind: Option<EventKind>,
     parts: Box<[(Part, Node)]>,
-    guard: Option<Guard>,
-    /// What each place of an environment is.
-    slots: Arc<[Slot]>,
-    /// What it binds, in order.
+    guard: Option<Box<Guarded>>,
+    /// What it binds, in order, as the program calls it.
     pub(crate) binds: Box<[Slot]>,
     /// Where values must be constants or the environment's, as far as that is easily reached.
     pub(crate) demands: Box<[(Access, Demand)]>,
     /// Whether what matches depends on the environment.
     pub(crate) is_dependent: bool,
+}
+
+/// A guard and the variables it may read, as it calls them.
+#[derive(Clone, Debug, PartialEq)]
+struct Guarded {
+    guard: Guard,
+    /// What each place of an environment is.
+    kept: Box<[Slot]>,
+    /// What the match binds, in order.
+    binds: Box<[Slot]>,
 }
 
 /// A part of an event.
@@ -80,7 +89,7 @@ pub(crate) enum Node {
 
 impl Matcher {
     /// `pattern` over environments whose places hold `slots`.
-    pub(crate) fn new(pattern: &EventPattern, slots: &Arc<[Slot]>) -> Self {
+    pub(crate) fn new(pattern: &EventPattern, slots: &[Slot], levels: &Levels) -> Self {
         let mut binds = Vec::new();
         let mut parts = Vec::new();
         let fixed = [
@@ -110,9 +119,11 @@ impl Matcher {
         Self {
             kind: pattern.kind,
             parts: parts.into(),
-            guard: pattern.guard.clone(),
-            slots: Arc::clone(slots),
-            binds: binds.into(),
+            guard: pattern
+                .guard
+                .clone()
+                .map(|guard| Box::new(Guarded { guard, kept: slots.into(), binds: binds.as_slice().into() })),
+            binds: binds.into_iter().map(|slot| levels.level(slot)).collect(),
             demands: demands.into(),
             is_dependent,
         }
@@ -133,17 +144,11 @@ impl Matcher {
         let matched = self.parts.iter().all(|(part, node)| {
             part.of(event).is_some_and(|term| node.matches(term, environment, start, bound))
         });
-        if matched && self.guard.as_ref().is_none_or(|guard| self.holds(guard, environment, &bound[start..]))
-        {
+        if matched && self.guard.as_ref().is_none_or(|guard| guard.holds(environment, &bound[start..])) {
             return true;
         }
         bound.truncate(start);
         false
-    }
-
-    #[inline(never)]
-    fn holds(&self, guard: &Guard, environment: &[Datum], bound: &[Term<'_>]) -> bool {
-        guard.holds(&Variables { matcher: self, environment, bound })
     }
 
     /// Whether every event matches.
@@ -154,7 +159,7 @@ impl Matcher {
     /// Equal matchers have equal fingerprints.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        (self.kind, &self.slots, &self.binds).hash(&mut hasher);
+        (self.kind, &self.binds).hash(&mut hasher);
         for (access, demand) in &self.demands {
             access.hash(&mut hasher);
             match demand {
@@ -209,18 +214,25 @@ impl Access {
     }
 }
 
+impl Guarded {
+    #[inline(never)]
+    fn holds(&self, environment: &[Datum], bound: &[Term<'_>]) -> bool {
+        self.guard.holds(&Variables { guarded: self, environment, bound })
+    }
+}
+
 struct Variables<'v, 'a> {
-    matcher: &'v Matcher,
+    guarded: &'v Guarded,
     environment: &'v [Datum],
     bound: &'v [Term<'a>],
 }
 
 impl Environment for Variables<'_, '_> {
     fn get(&self, slot: Slot) -> Option<Term<'_>> {
-        if let Some(place) = self.matcher.binds.iter().position(|bound| *bound == slot) {
+        if let Some(place) = self.guarded.binds.iter().position(|bound| *bound == slot) {
             return self.bound.get(place).copied();
         }
-        let place = self.matcher.slots.iter().position(|kept| *kept == slot)?;
+        let place = self.guarded.kept.iter().position(|kept| *kept == slot)?;
         self.environment.get(place).map(Datum::view)
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use referee_theory::property::{FormulaId, Judged, LiveSlots, Polarity, Property, Rule, Slot};
 use rustc_hash::FxHashMap;
 
+use super::levels::Levels;
 use super::matcher::Matcher;
 
 /// A modality of a program.
@@ -22,6 +23,8 @@ pub(crate) type Clause = Box<[ModalityId]>;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) polarity: Polarity,
+    /// What it calls the property's variables.
+    pub(crate) levels: Levels,
     pub(crate) modalities: Vec<Modality>,
     pub(crate) matchers: Vec<Matcher>,
     /// Sets of live variables.
@@ -75,11 +78,14 @@ const MOST_CLAUSES: usize = 4096;
 impl Program {
     /// The program of `property`.
     pub(crate) fn new(property: &Property, judged: Judged<'_>) -> Result<Self, TooLarge> {
+        let live = LiveSlots::of(property);
+        let levels = Levels::of(property, &live);
         let mut compiler = Compiler {
             judged,
-            live: LiveSlots::of(property),
+            live,
             program: Self {
                 polarity: judged.polarity(),
+                levels,
                 modalities: Vec::new(),
                 matchers: Vec::new(),
                 domains: Vec::new(),
@@ -177,17 +183,20 @@ impl Compiler<'_> {
             return *modality;
         }
         let Rule::After { pattern, .. } = self.judged.node(node) else { return 0 };
-        let slots: Vec<Slot> = self.live.at(node).collect();
-        let domain = match self.domains.get(&slots) {
+        let level = |slot: &Slot| self.program.levels.level(*slot);
+        let mut slots: Vec<Slot> = self.live.at(node).collect();
+        slots.sort_unstable_by_key(level);
+        let levels: Vec<Slot> = slots.iter().map(level).collect();
+        let matcher = Matcher::new(pattern, &slots, &self.program.levels);
+        let domain = match self.domains.get(&levels) {
             Some(domain) => *domain,
             None => {
                 let domain = self.program.domains.len() as u32;
-                self.program.domains.push(slots.as_slice().into());
-                self.domains.insert(slots, domain);
+                self.program.domains.push(levels.as_slice().into());
+                self.domains.insert(levels, domain);
                 domain
             }
         };
-        let matcher = Matcher::new(pattern, &self.program.domains[domain as usize]);
         let pattern = self.matcher(matcher);
         let id = self.program.modalities.len() as ModalityId;
         self.program.modalities.push(Modality { pattern, domain, after: Box::default() });
