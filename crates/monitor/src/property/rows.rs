@@ -65,8 +65,8 @@ pub(crate) fn step(
     if let [only] = submonitors.as_mut_slice() {
         let mut bound = Bound::new();
         let mask = mask(program, automaton, only.state, &only.row, event, &mut bound);
-        let outcome = automaton.outcome(program, only.state, mask);
-        let Some(outcome) = automaton.outcomes.get(outcome as usize) else { return false };
+        let number = automaton.outcome(program, only.state, mask);
+        let Some(outcome) = automaton.outcomes.get(number as usize) else { return false };
         if let Some(state) = outcome.stays {
             only.state = state;
             return false;
@@ -80,7 +80,11 @@ pub(crate) fn step(
                 only.row = build(template, &only.row, &bound);
                 only.state = template.state;
             }
-            _ => return step_all(program, automaton, submonitors, spare, event),
+            _ => {
+                let row = std::mem::take(&mut only.row);
+                submonitors.clear();
+                follow(program, automaton, number, &row, &bound, submonitors);
+            }
         }
         return false;
     }
@@ -102,8 +106,8 @@ fn step_all(
     for Submonitor { state, row } in submonitors.drain(..) {
         bound.clear();
         let mask = mask(program, automaton, state, &row, event, &mut bound);
-        let outcome = automaton.outcome(program, state, mask) as usize;
-        let Some(found) = automaton.outcomes.get(outcome) else { continue };
+        let number = automaton.outcome(program, state, mask);
+        let Some(found) = automaton.outcomes.get(number as usize) else { continue };
         if found.over {
             return true;
         }
@@ -111,14 +115,30 @@ fn step_all(
             add(program, automaton, after, state, row);
             continue;
         }
-        for index in 0..found.templates.len() {
-            let Some(template) = automaton.outcomes[outcome].templates.get(index) else { break };
-            let (state, row) = (template.state, build(template, &row, &bound));
-            add(program, automaton, after, state, row);
-        }
+        follow(program, automaton, number, &row, &bound, after);
     }
     std::mem::swap(submonitors, after);
     false
+}
+
+/// Adds to `after` what becomes of a submonitor with the values `row`.
+#[inline]
+fn follow(
+    program: &Program,
+    automaton: &mut Automaton,
+    outcome: u32,
+    row: &[Datum],
+    bound: &Bound<'_>,
+    after: &mut Submonitors,
+) {
+    let mut index = 0;
+    while let Some(template) =
+        automaton.outcomes.get(outcome as usize).and_then(|outcome| outcome.templates.get(index))
+    {
+        let (state, row) = (template.state, build(template, row, bound));
+        add(program, automaton, after, state, row);
+        index += 1;
+    }
 }
 
 /// Adds a submonitor, or makes it part of the one with the same environment.
