@@ -1,6 +1,8 @@
-//! Property monitors: the benchmark target of `crates/watch`, and `referee watch --nats` beside a consumer that only counts.
+//! Property monitors: the benchmark target of `crates/watch`; an instance for each key beside RTLola's interpreter and a
+//! loop in Python; `referee watch --nats` beside a consumer that only counts.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,15 +21,62 @@ const ROUNDS: usize = 3;
 
 pub(crate) fn run() -> Result<()> {
     workspace::run(&mut cargo(&["bench", "--package", "referee-watch", "--bench", "property"]))?;
-    let Some(server) = tools::find("nats-server", "it is a package of Debian") else { return Ok(()) };
     workspace::run(&mut cargo(&["build", "--release", "--package", "referee", "--bin", "referee"]))?;
-    let plain = ["build", "--release", "--package", "referee-jetstream", "--example", "plain"];
-    workspace::run(&mut cargo(&plain))?;
-    let folder = tools::target().join("bench-nats");
+    let folder = tools::target().join("bench-property");
     fs::create_dir_all(&folder)?;
-    let result = nats(&server, &folder);
+    let result = peers(&folder).and_then(|()| streams(&folder));
     fs::remove_dir_all(&folder)?;
     result
+}
+
+/// One instance for each key, in the shape that suits each: Referee and Python decode lines of JSON, RTLola numbers.
+fn peers(folder: &Path) -> Result<()> {
+    let examples = workspace::root().join("crates/watch/examples/peers");
+    let rtlola = tools::find("rtlola-cli", &tools::by_cargo("rtlola-cli"));
+    for (keys, few) in [(10, 100_000), (100, 20_000), (1_000, 5_000)] {
+        let (many, lines, table) = (2_000_000, folder.join("keys.jsonl"), folder.join("keys.csv"));
+        write_events(&lines, &table, many, few, keys)?;
+        let mut command = Command::new(program("referee"));
+        command.args(["watch", "--format", "json", "--threads", "1", "--property"]);
+        let referee = many as f64 / measure(command.arg(examples.join("repeats.hml")).arg(&lines))?.processor;
+        println!("{keys} keys: {:.2} million events a second of a processor", referee / 1e6);
+        let report = |what: &str, events: u64, cost: Cost| {
+            let rate = events as f64 / cost.processor;
+            println!("  {what}: {rate:.0}; Referee {:.0} times as many", referee / rate);
+        };
+        if let Some(rtlola) = &rtlola {
+            let mut command = Command::new(rtlola);
+            command.arg("monitor").arg(examples.join("repeats.lola")).arg("--csv-in").arg(&table);
+            report("RTLola", few, measure(command.args(["--offline", "relative"]))?);
+        }
+        let mut python = Command::new("python3");
+        report("a loop in Python", many, measure(python.arg(examples.join("repeats.py")).arg(&lines))?);
+    }
+    Ok(())
+}
+
+/// `many` events as lines, the first `few` of them as RTLola reads them. No number is repeated.
+fn write_events(lines: &Path, table: &Path, many: u64, few: u64, keys: u64) -> Result<()> {
+    let mut lines = BufWriter::new(File::create(lines)?);
+    let mut table = BufWriter::new(File::create(table)?);
+    writeln!(table, "id,n,time")?;
+    for event in 0..many {
+        // Keys in a scattered order.
+        let id = (event.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % keys;
+        writeln!(lines, r#"{{"from":"a","to":"b","label":"Request","payload":{{"id":{id},"n":{event}}}}}"#)?;
+        if event < few {
+            writeln!(table, "{id},{event},{event}")?;
+        }
+    }
+    lines.flush()?;
+    Ok(table.flush()?)
+}
+
+fn streams(folder: &Path) -> Result<()> {
+    let Some(server) = tools::find("nats-server", "it is a package of Debian") else { return Ok(()) };
+    let plain = ["build", "--release", "--package", "referee-jetstream", "--example", "plain"];
+    workspace::run(&mut cargo(&plain))?;
+    nats(&server, folder)
 }
 
 /// A server that ends with the benchmark.
@@ -60,10 +109,12 @@ fn start(server: &Path, folder: &Path) -> Result<(Server, String)> {
     Ok((server, format!("nats://127.0.0.1:{port}")))
 }
 
+fn program(name: &str) -> PathBuf {
+    tools::target().join("release").join(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
 fn nats(server: &Path, folder: &Path) -> Result<()> {
     let (_server, url) = start(server, folder)?;
-    let exe = std::env::consts::EXE_EXTENSION;
-    let program = |name: &str| -> PathBuf { tools::target().join("release").join(name).with_extension(exe) };
     let (referee, plain) = (program("referee"), program("examples/plain"));
     let property = folder.join("once.hml");
     fs::write(&property, PROPERTY)?;
