@@ -5,6 +5,7 @@
 
 mod guard;
 mod monitor;
+mod multiparty;
 mod property;
 mod startup;
 mod tools;
@@ -60,8 +61,8 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "multiparty",
-        what: "a network of multiparty monitors in one process: messages per second, memory of many sessions",
-        runner: Runner::Target { package: "referee-monitor" },
+        what: "a network of multiparty monitors: messages per second and memory in one process; loops over HTTP, beside direct ones",
+        runner: Runner::Here(multiparty::run),
     },
     Benchmark {
         name: "property",

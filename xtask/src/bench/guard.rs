@@ -8,7 +8,7 @@ mod http;
 mod idle;
 mod mail;
 mod redis;
-mod servers;
+pub(super) mod servers;
 mod soak;
 
 use anyhow::Result;

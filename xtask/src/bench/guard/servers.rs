@@ -12,10 +12,13 @@ use crate::bench::tools;
 use crate::workspace::{self, cargo};
 
 /// A process that ends with the benchmark.
-pub(super) struct Running(pub(super) Child);
+pub(in crate::bench) struct Running(pub(in crate::bench) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(Some(_))) {
+            return;
+        }
         // Asked first: a master that is killed leaves its workers behind.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         drop(self.0.stdin.take());
@@ -113,7 +116,7 @@ impl Bench {
 }
 
 /// Starts a server and waits until it listens on `port`.
-pub(super) fn start(command: &mut Command, port: u16) -> Result<Running> {
+pub(in crate::bench) fn start(command: &mut Command, port: u16) -> Result<Running> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut running = Running(child.with_context(|| format!("cannot start {command:?}"))?);
     let begin = Instant::now();
