@@ -23,7 +23,9 @@ pub use files::Files;
 pub use listener::{
     AtLimit, Farewell, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn, TlsOut,
 };
-pub use multiparty::{DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable};
+pub use multiparty::{
+    DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,
+};
 pub use problem::Problem;
 pub use units::{Size, Time};
 

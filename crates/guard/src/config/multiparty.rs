@@ -29,6 +29,13 @@ pub struct Multiparty {
     /// The monitors of all other roles.
     #[serde(default, rename = "peer")]
     pub peers: BTreeMap<String, Peer>,
+    /// How monitors reach each other.
+    #[serde(default)]
+    pub transport: TransportName,
+    /// With `transport = "nats"`: the broker, `nats://HOST:4222`, or several of one cluster with commas between them.
+    /// JetStream must be on.
+    #[schemars(with = "Option<String>")]
+    pub broker: Option<Spanned<String>>,
     /// Where other monitors connect: `0.0.0.0:7000`. Not needed where this process monitors all roles.
     #[schemars(with = "Option<String>")]
     pub listen: Option<Spanned<Address>>,
@@ -71,6 +78,17 @@ pub struct RoleTable {
     /// What is written to the component before its connection is closed after a violation; `{blame}`, `{kind}`,
     /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
     pub violation: Option<String>,
+}
+
+/// What carries letters between monitors of different processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportName {
+    /// Connections from monitor to monitor.
+    #[default]
+    Framed,
+    /// A broker.
+    Nats,
 }
 
 /// What a component sees of dependencies.

@@ -57,6 +57,11 @@ impl Outbox {
         Ok(())
     }
 
+    /// The number of the oldest letter that is kept, or of the next one.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Letters that are kept.
     pub(super) fn len(&self) -> usize {
         self.kept.len()

@@ -19,9 +19,9 @@ use tokio::sync::{oneshot, watch};
 use super::component::{Arrived, Outlet, attend};
 use super::letter::{Letter, SessionId};
 use super::parcel::Parcel;
-use super::plan::{MultipartyPlan, Place, RolePlan};
+use super::plan::{Carrier, MultipartyPlan, Place, RolePlan};
 use super::roster::{End, Offer, Order, Roster, policy_name};
-use super::transport::{Receiver, Tcp, Transport};
+use super::transport::{Nats, Receiver, Tcp, Transport};
 use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
@@ -108,10 +108,11 @@ impl Office {
                 listeners.push((index, bind(&format!("{}/{}", plan.name, role.name), address)?));
             }
         }
-        let tcp = match &plan.tcp {
-            Some(tcp) => Some((Arc::clone(tcp), bind(&format!("{}: monitors", plan.name), &tcp.listen)?)),
-            None => None,
+        let monitors = match &plan.carrier {
+            Some(Carrier::Tcp(tcp)) => Some(bind(&format!("{}: monitors", plan.name), &tcp.listen)?),
+            Some(Carrier::Nats(_)) | None => None,
         };
+        let carrier = plan.carrier.clone();
         let desk = |plan: &Arc<RolePlan>| Desk {
             plan: Arc::clone(plan),
             roster: Roster::new(Arc::clone(plan)),
@@ -135,7 +136,7 @@ impl Office {
             let office = Arc::clone(&office);
             std::thread::Builder::new().name("multiparty".to_owned()).spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(office.work(listeners, tcp))
+                runtime.block_on(office.work(listeners, carrier, monitors))
             })?
         };
         Ok((office, thread))
@@ -144,11 +145,17 @@ impl Office {
     async fn work(
         self: Arc<Self>,
         listeners: Vec<(usize, Listener)>,
-        tcp: Option<(Arc<super::transport::TcpPlan>, Listener)>,
+        carrier: Option<Carrier>,
+        monitors: Option<Listener>,
     ) -> io::Result<()> {
-        if let Some((plan, listener)) = tcp {
-            let receiver: Weak<dyn Receiver> = self.own.clone();
-            let _ = self.transport.set(Tcp::start(&plan, listener, receiver)?);
+        let receiver: Weak<dyn Receiver> = self.own.clone();
+        let transport: Option<Arc<dyn Transport>> = match (carrier, monitors) {
+            (Some(Carrier::Tcp(plan)), Some(listener)) => Some(Tcp::start(&plan, listener, receiver)?),
+            (Some(Carrier::Nats(plan)), _) => Some(Nats::start(&plan, receiver)?),
+            _ => None,
+        };
+        if let Some(transport) = transport {
+            let _ = self.transport.set(transport);
         }
         for (desk, listener) in listeners {
             tokio::spawn(Arc::clone(&self).listen(desk, Acceptor::new(listener)?));

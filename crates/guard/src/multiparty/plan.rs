@@ -12,9 +12,11 @@ use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::{Codec, Kind};
 
 use super::protocol::{self, Checked, Unusable};
-use super::transport::TcpPlan;
+use super::transport::{Census, NatsPlan, TcpPlan};
 use super::violation;
-use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TlsIn, TlsOut};
+use crate::config::{
+    Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TlsIn, TlsOut, TransportName,
+};
 
 /// Shorter secrets can be guessed.
 const SHORTEST_KEY: usize = 16;
@@ -24,7 +26,15 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 pub(crate) struct MultipartyPlan {
     pub(super) name: String,
     pub(super) roles: Vec<Arc<RolePlan>>,
-    pub(super) tcp: Option<Arc<TcpPlan>>,
+    /// How the monitors of other processes are reached; `None` where there are none.
+    pub(super) carrier: Option<Carrier>,
+}
+
+/// A transport that is to be started.
+#[derive(Clone)]
+pub(super) enum Carrier {
+    Tcp(Arc<TcpPlan>),
+    Nats(Arc<NatsPlan>),
 }
 
 /// Where a component is.
@@ -76,11 +86,18 @@ impl MultipartyPlan {
             own.iter().filter_map(|(role, table)| maker.role(&checked, *role, table, initiator)).collect();
         let own: Vec<Role> = own.into_iter().map(|(role, _)| role).collect();
         let kinds = maker.codec_kinds(&checked);
-        let tcp = maker.tcp(&checked, &own, &kinds);
+        let census = maker.census(&checked, own, &kinds);
+        let carrier = match census {
+            census if census.elsewhere.is_empty() => None,
+            census if config.transport == TransportName::Nats => {
+                maker.nats(&checked, census).map(|plan| Carrier::Nats(Arc::new(plan)))
+            }
+            census => maker.tcp(&checked, census).map(|plan| Carrier::Tcp(Arc::new(plan))),
+        };
         (maker.findings.problems.len() == before).then(|| Self {
             name: checked.name.clone(),
             roles: roles.into_iter().map(Arc::new).collect(),
-            tcp: tcp.map(Arc::new),
+            carrier,
         })
     }
 
@@ -97,9 +114,13 @@ impl MultipartyPlan {
                 .iter()
                 .map(|role| {
                     let name = vocabulary.role_name(*role);
-                    match self.tcp.as_ref().and_then(|tcp| tcp.place(*role)) {
-                        Some(address) => format!("{name} at {address}"),
-                        None => format!("{name} here"),
+                    match &self.carrier {
+                        Some(Carrier::Tcp(tcp)) => match tcp.place(*role) {
+                            Some(address) => format!("{name} at {address}"),
+                            None => format!("{name} here"),
+                        },
+                        Some(Carrier::Nats(nats)) if nats.census.elsewhere.contains(role) => name.to_owned(),
+                        _ => format!("{name} here"),
                     }
                 })
                 .collect();
@@ -109,7 +130,11 @@ impl MultipartyPlan {
                 plan.name,
                 vocabulary.role_name(plan.initiator),
                 others.join(", "),
-                self.tcp.as_ref().map_or("", |tcp| tcp.in_words()),
+                match &self.carrier {
+                    None => String::new(),
+                    Some(Carrier::Tcp(tcp)) => tcp.in_words().to_owned(),
+                    Some(Carrier::Nats(nats)) => nats.in_words(),
+                },
             )
         };
         self.roles.iter().map(describe).collect()
@@ -426,32 +451,91 @@ impl<'a> Maker<'a> {
         kinds
     }
 
-    /// How the monitors of other processes are reached; `None` where there are none.
-    fn tcp(&mut self, checked: &Checked, own: &[Role], kinds: &[(Role, String)]) -> Option<TcpPlan> {
+    /// Who is where.
+    fn census(&mut self, checked: &Checked, own: Vec<Role>, kinds: &[(Role, String)]) -> Census {
         let vocabulary = checked.network.vocabulary();
+        if let Some(key) = self.config.key.as_ref().filter(|key| key.get_ref().len() < SHORTEST_KEY) {
+            let message = format!("a key of fewer than {SHORTEST_KEY} characters can be guessed");
+            self.complain(key.span(), message);
+        }
+        for (name, peer) in &self.config.peers {
+            let message = match vocabulary.find_role(name) {
+                Some(role) if own.contains(&role) => format!("`{name}` runs here, so it is no peer"),
+                Some(_) => continue,
+                None => format!("the protocol has no role `{name}`"),
+            };
+            self.complain(peer.address.span(), message);
+        }
+        Census {
+            key: self.config.key.as_ref().map(|key| key.get_ref().clone()),
+            fingerprint: checked.fingerprint(),
+            codecs: vocabulary
+                .roles()
+                .map(|role| kinds.iter().find(|(own, _)| *own == role).map(|(_, kind)| kind.clone()))
+                .collect(),
+            talks: checked.talks(),
+            patience: self.config.limits.partition.0.unwrap_or(FOREVER),
+            longest: self.config.limits.message.0.saturating_mul(3).saturating_add(1 << 16),
+            names: vocabulary.roles().map(|role| vocabulary.role_name(role).to_owned()).collect(),
+            elsewhere: vocabulary
+                .roles()
+                .filter(|role| checked.takes_part(*role) && !own.contains(role))
+                .collect(),
+            own,
+        }
+    }
+
+    /// The broker over which the monitors of other processes are reached.
+    fn nats(&mut self, checked: &Checked, census: Census) -> Option<NatsPlan> {
+        let needless = [
+            self.config.listen.as_ref().map(|listen| ("listen", listen.span())),
+            self.config.tls.as_ref().map(|tls| ("tls", tls.span())),
+            self.config.peers.values().next().map(|peer| ("peer", peer.address.span())),
+        ];
+        for (name, span) in needless.into_iter().flatten() {
+            let message = format!("over NATS monitors reach only the broker: there is no `{name}`");
+            self.complain(span, message);
+        }
+        let Some(written) = &self.config.broker else {
+            let message = "which broker? Say so with `broker = \"nats://HOST:4222\"`";
+            self.complain(self.config.protocol.span(), message);
+            return None;
+        };
+        let broker: Result<Vec<async_nats::ServerAddr>, _> =
+            written.get_ref().split(',').map(|place| place.trim().parse()).collect();
+        let Ok(broker) = broker else {
+            let message = format!("`{}` is no broker: write `nats://HOST:4222`", written.get_ref());
+            self.complain(written.span(), message);
+            return None;
+        };
+        let here = |address: &async_nats::ServerAddr| {
+            Address::Tcp(format!("{}:{}", address.host(), address.port())).is_local()
+        };
+        if census.key.is_none() && !broker.iter().all(here) {
+            let problem = Problem::new("whoever reaches the broker could speak for any role", written.span());
+            self.findings.problems.push(problem.with_help("set a `key` that all monitors share"));
+        }
+        let token = NatsPlan::token(&checked.name, census.fingerprint);
+        Some(NatsPlan { broker, token, census })
+    }
+
+    /// Where the monitors of other processes are, and where they find this one.
+    fn tcp(&mut self, checked: &Checked, census: Census) -> Option<TcpPlan> {
+        let vocabulary = checked.network.vocabulary();
+        if let Some(broker) = &self.config.broker {
+            self.complain(broker.span(), "there is a broker only with `transport = \"nats\"`");
+        }
         let mut peers: Vec<Option<(Address, String)>> = vocabulary.roles().map(|_| None).collect();
         for (name, peer) in &self.config.peers {
-            let span = peer.address.span();
-            match vocabulary.find_role(name) {
-                Some(role) if own.contains(&role) => {
-                    self.complain(span, format!("`{name}` runs here, so it is no peer"));
-                }
-                Some(role) => {
-                    let known_as = peer.certificate_name.clone().unwrap_or_else(|| name.clone());
-                    peers[role.index()] = Some((peer.address.get_ref().clone(), known_as));
-                }
-                None => self.complain(span, format!("the protocol has no role `{name}`")),
+            if let Some(role) = vocabulary.find_role(name) {
+                let known_as = peer.certificate_name.clone().unwrap_or_else(|| name.clone());
+                peers[role.index()] = Some((peer.address.get_ref().clone(), known_as));
             }
         }
-        let elsewhere: Vec<Role> =
-            vocabulary.roles().filter(|role| checked.takes_part(*role) && !own.contains(role)).collect();
-        for role in elsewhere.iter().filter(|role| peers[role.index()].is_none()) {
+        for role in census.elsewhere.iter().filter(|role| peers[role.index()].is_none()) {
             let name = vocabulary.role_name(*role);
             let message = format!("where is the monitor of `{name}`? Say so in `[multiparty.peer.{name}]`");
             self.complain(self.config.protocol.span(), message);
-        }
-        if elsewhere.is_empty() {
-            return None;
         }
         let Some(listen) = &self.config.listen else {
             self.complain(
@@ -460,16 +544,9 @@ impl<'a> Maker<'a> {
             );
             return None;
         };
-        let key = self.config.key.as_ref();
-        if let Some(key) = key.filter(|key| key.get_ref().len() < SHORTEST_KEY) {
-            self.complain(
-                key.span(),
-                format!("a key of fewer than {SHORTEST_KEY} characters can be guessed"),
-            );
-        }
         let local =
             listen.get_ref().is_local() && peers.iter().flatten().all(|(address, _)| address.is_local());
-        if key.is_none() && self.config.tls.is_none() && !local {
+        if census.key.is_none() && self.config.tls.is_none() && !local {
             let problem = Problem::new("others than this machine could speak for any role", listen.span());
             let help =
                 "set `tls`, or a `key` that all monitors share, or let all monitors listen on 127.0.0.1";
@@ -485,21 +562,6 @@ impl<'a> Maker<'a> {
             );
             made.map_err(|message| self.complain(span, message)).ok()
         });
-        Some(TcpPlan {
-            listen: listen.get_ref().clone(),
-            peers,
-            key: key.map(|key| key.get_ref().clone()),
-            tls,
-            fingerprint: checked.fingerprint(),
-            codecs: vocabulary
-                .roles()
-                .map(|role| kinds.iter().find(|(own, _)| *own == role).map(|(_, kind)| kind.clone()))
-                .collect(),
-            talks: checked.talks(),
-            patience: self.config.limits.partition.0.unwrap_or(FOREVER),
-            longest: self.config.limits.message.0.saturating_mul(3).saturating_add(1 << 16),
-            names: vocabulary.roles().map(|role| vocabulary.role_name(role).to_owned()).collect(),
-            own: own.to_vec(),
-        })
+        Some(TcpPlan { listen: listen.get_ref().clone(), peers, tls, census })
     }
 }

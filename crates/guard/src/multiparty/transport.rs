@@ -1,14 +1,19 @@
 //! What carries letters between the monitors of different processes. Letters between roles of one process never leave
 //! it (`office`).
 
+mod census;
 mod frame;
 mod handshake;
+mod nats;
+mod seal;
 mod tcp;
 
 use hyper::body::Bytes;
 use referee_theory::Role;
 use serde_json::Value;
 
+pub(super) use census::Census;
+pub(super) use nats::{Nats, NatsPlan};
 pub(super) use tcp::{Tcp, TcpPlan};
 
 /// Carries letters: from one role to another in order, each exactly once while both processes live.

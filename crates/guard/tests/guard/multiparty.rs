@@ -334,6 +334,15 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
             "",
             format!("{}{}", role("s"), role("c").replace("codec.kind = \"json\"", "codec.kind = \"text\"\ncodec.messages.login = \"L {n}\"\ncodec.messages.quit = \"Q\"\ncodec.messages.pwd = \"P {m}\"")),
         ),
+        ("which broker", "transport = \"nats\"", role("s")),
+        ("is no broker", "transport = \"nats\"\nbroker = \"nats://:x\"", role("s")),
+        ("could speak for any role", "transport = \"nats\"\nbroker = \"nats://10.0.0.1:4222\"", role("s")),
+        (
+            "there is no `peer`",
+            "transport = \"nats\"\nbroker = \"nats://127.0.0.1:4222\"",
+            format!("{}{peers}", role("s")),
+        ),
+        ("only with `transport", "listen = \"127.0.0.1:7000\"\nbroker = \"nats://127.0.0.1\"", format!("{}{peers}", role("s"))),
         ("no role `z`", "", format!("{}[multiparty.peer.z]\naddress = \"127.0.0.1:1\"\n", role("s"))),
     ] {
         let said = with(top, &rest);

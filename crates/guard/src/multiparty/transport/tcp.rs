@@ -16,6 +16,7 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::sync::{Notify, Semaphore};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::census::Census;
 use super::frame::Kind;
 use super::handshake::{self, Hello};
 use super::{Receiver, Transport};
@@ -46,19 +47,8 @@ pub(in crate::multiparty) struct TcpPlan {
     pub(in crate::multiparty) listen: Address,
     /// By role: where its monitor is, and the name on its certificate.
     pub(in crate::multiparty) peers: Vec<Option<(Address, String)>>,
-    pub(in crate::multiparty) key: Option<String>,
     pub(in crate::multiparty) tls: Option<TlsPlan>,
-    pub(in crate::multiparty) fingerprint: u64,
-    /// By role: what its component speaks, for those that run here.
-    pub(in crate::multiparty) codecs: Vec<Option<String>>,
-    /// By role and role: whether one sends the other messages.
-    pub(in crate::multiparty) talks: Vec<Vec<bool>>,
-    /// How long a monitor may be out of reach.
-    pub(in crate::multiparty) patience: Duration,
-    /// The longest letter.
-    pub(in crate::multiparty) longest: usize,
-    pub(in crate::multiparty) names: Vec<String>,
-    pub(in crate::multiparty) own: Vec<Role>,
+    pub(in crate::multiparty) census: Census,
 }
 
 /// TLS on either side.
@@ -89,32 +79,24 @@ impl TcpPlan {
     }
 
     pub(in crate::multiparty) fn in_words(&self) -> &'static str {
-        match (&self.tls, &self.key) {
+        match (&self.tls, &self.census.key) {
             (Some(_), _) => " (TLS with certificates from both sides)",
             (None, Some(_)) => " (with a shared key)",
             (None, None) => " (on this machine only)",
         }
     }
 
-    fn role(&self, name: &str) -> Option<Role> {
-        let index = self.names.iter().position(|known| known == name)?;
-        Some(Role(u16::try_from(index).ok()?))
-    }
-
     /// Whether who says `hello` may be heard.
     fn welcomes(&self, hello: &Hello) -> Result<(Role, Role), String> {
         let Hello { from, to, .. } = hello;
-        let own = self.role(to).filter(|role| self.own.contains(role));
+        let own = self.census.role(to).filter(|role| self.census.own.contains(role));
         let to_role = own.ok_or_else(|| format!("`{to}` does not run here"))?;
-        let from_role = self.role(from).filter(|role| self.place(*role).is_some());
+        let from_role = self.census.role(from).filter(|role| self.place(*role).is_some());
         let from_role = from_role.ok_or_else(|| format!("`{from}` is not expected here"))?;
-        if hello.fingerprint != self.fingerprint {
+        if hello.fingerprint != self.census.fingerprint {
             return Err("it follows another protocol, or another version of it".to_owned());
         }
-        let codec = self.codecs[to_role.index()].as_deref().unwrap_or_default();
-        if self.talks[to_role.index()][from_role.index()] && hello.codec != codec {
-            return Err(format!("`{from}` speaks {} and `{to}` {codec}", hello.codec));
-        }
+        self.census.understand(from_role, &hello.codec, to_role)?;
         Ok((from_role, to_role))
     }
 }
@@ -155,9 +137,10 @@ impl Tcp {
         listener: Listener,
         receiver: std::sync::Weak<dyn Receiver>,
     ) -> io::Result<Arc<Self>> {
-        let everyone = || (0..plan.names.len()).filter_map(|index| u16::try_from(index).ok().map(Role));
+        let everyone =
+            || (0..plan.census.names.len()).filter_map(|index| u16::try_from(index).ok().map(Role));
         let mut lines = Vec::new();
-        for from in &plan.own {
+        for from in &plan.census.own {
             for to in everyone().filter(|role| plan.place(*role).is_some()) {
                 lines.push(Arc::new(Line {
                     from: *from,
@@ -168,7 +151,7 @@ impl Tcp {
                 }));
             }
         }
-        let inboxes = || vec![Inbox::default(); plan.names.len()];
+        let inboxes = || vec![Inbox::default(); plan.census.names.len()];
         let transport = Arc::new(Self {
             instance: u128::from_le_bytes(handshake::random()?),
             lines,
@@ -186,7 +169,7 @@ impl Tcp {
     }
 
     fn name(&self, role: Role) -> &str {
-        self.plan.names.get(role.index()).map_or("", |name| name)
+        self.plan.census.name(role)
     }
 
     fn with_receiver(&self, tell: impl FnOnce(&dyn Receiver)) {
@@ -246,7 +229,7 @@ impl Tcp {
                 complained = true;
                 tracing::error!(role = from, peer, "the other monitor refuses this one: {failure}");
             }
-            let patience = if absent { GONE } else { self.plan.patience };
+            let patience = if absent { GONE } else { self.plan.census.patience };
             if !told && (refused || (was_up && down_since.elapsed() >= patience)) {
                 told = true;
                 let why =
@@ -269,13 +252,13 @@ impl Tcp {
             None => Stream::Plain(socket),
         };
         let hello = Hello {
-            fingerprint: self.plan.fingerprint,
+            fingerprint: self.plan.census.fingerprint,
             instance: self.instance,
             from: self.name(line.from).to_owned(),
             to: self.name(line.to).to_owned(),
-            codec: self.plan.codecs[line.from.index()].clone().unwrap_or_default(),
+            codec: self.plan.census.codecs[line.from.index()].clone().unwrap_or_default(),
         };
-        let (known, expected) = handshake::dial(&mut stream, &hello, self.plan.key.as_deref()).await?;
+        let (known, expected) = handshake::dial(&mut stream, &hello, self.plan.census.key.as_deref()).await?;
         self.meet(line.to, known.instance);
         let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it claims letters that were never sent");
         lock(&line.outbox).connected(expected).map_err(wrong)?;
@@ -386,7 +369,7 @@ impl Tcp {
             Ok(())
         };
         let (mut known, _) =
-            handshake::accept(&mut stream, self.instance, self.plan.key.as_deref(), welcome).await?;
+            handshake::accept(&mut stream, self.instance, self.plan.census.key.as_deref(), welcome).await?;
         let Some((from, to)) = parties else { return Err(io::ErrorKind::InvalidData.into()) };
         // Only now is it known to be who it says.
         let taken = {
@@ -417,7 +400,8 @@ impl Tcp {
         let mut reader = BufReader::with_capacity(BATCH, reader);
         let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         loop {
-            let frame = tokio::time::timeout(SILENCE, back.receive(&mut reader, self.plan.longest)).await;
+            let frame =
+                tokio::time::timeout(SILENCE, back.receive(&mut reader, self.plan.census.longest)).await;
             let (kind, body) = match frame {
                 Ok(Ok(frame)) => frame,
                 Ok(Err(error)) => return error,

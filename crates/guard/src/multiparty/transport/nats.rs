@@ -1,0 +1,445 @@
+//! The transport over a NATS broker with JetStream: no monitor has to reach another one, only the broker.
+//!
+//! Letters are stored in a stream of the protocol, one subject for each session, sender and receiver. The stream keeps
+//! them over restarts of the broker and hands them on in order; what it hands on twice is not taken twice, and what it
+//! never hands on is sent again (`link`): every half second each monitor says, past the stream, that it is there and
+//! which number it expects (a *beat*).
+
+mod plan;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::{self, stream};
+use async_nats::{Client, ConnectOptions, Event};
+use futures_util::StreamExt as _;
+use hyper::body::Bytes;
+use referee_theory::Role;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::handshake::random;
+use super::seal::{Beat, Part, Seal, piece, session_of, split};
+use super::{Receiver, Transport};
+use crate::metrics::lock;
+use crate::multiparty::link::{Inbox, Outbox, Taking};
+
+pub(in crate::multiparty) use plan::NatsPlan;
+
+/// How often a monitor says that it is there.
+const BEATING: Duration = Duration::from_millis(500);
+/// Another process of the same role is believed when the one before has said nothing for this long.
+const SUCCESSION: Duration = Duration::from_secs(2);
+/// What was sent and not taken for this long is sent again.
+const RESENDING: Duration = Duration::from_secs(2);
+/// How long the broker may take to store something.
+const STORING: Duration = Duration::from_secs(2);
+/// How long to wait before asking the broker again.
+const RETRYING: Duration = Duration::from_millis(200);
+/// Parts that are under way to the broker at a time, for each pair of roles.
+const BATCH: usize = 128;
+/// Bytes of one part: a broker takes 1 MiB at once unless it is told otherwise.
+const LONGEST_PART: usize = 256 << 10;
+/// How long letters are kept in the stream, at least and at most.
+const KEPT: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(3600)];
+
+/// The letters of one role here to one elsewhere.
+struct Line {
+    from: Role,
+    to: Role,
+    outbox: Mutex<Outbox>,
+    more: Notify,
+}
+
+/// What is known of the monitor of another role.
+#[derive(Default)]
+struct Elsewhere {
+    /// The process it is.
+    instance: Option<u128>,
+    /// When it last said something.
+    heard: Option<Instant>,
+    /// Whether it was given up.
+    lost: bool,
+    /// By role here: what has been taken, and the letter of which not all parts have.
+    inboxes: Vec<(Inbox, Vec<u8>)>,
+    /// What was said against it, once.
+    complained: bool,
+}
+
+/// The transport of one process.
+pub(in crate::multiparty) struct Nats {
+    plan: Arc<NatsPlan>,
+    seal: Seal,
+    instance: u128,
+    lines: Vec<Arc<Line>>,
+    /// By role.
+    elsewhere: Vec<Mutex<Elsewhere>>,
+    receiver: Weak<dyn Receiver>,
+    connected: Arc<AtomicBool>,
+    /// Beat now.
+    news: Notify,
+    /// Whether it was said that a stranger writes here.
+    complained: AtomicBool,
+}
+
+impl Nats {
+    pub(in crate::multiparty) fn start(
+        plan: &Arc<NatsPlan>,
+        receiver: Weak<dyn Receiver>,
+    ) -> io::Result<Arc<Self>> {
+        let census = &plan.census;
+        let line =
+            |from: Role, to: Role| Arc::new(Line { from, to, outbox: Mutex::default(), more: Notify::new() });
+        let others = || census.elsewhere.iter().copied();
+        let inboxes = || vec![Default::default(); census.names.len()];
+        let transport = Arc::new(Self {
+            seal: Seal::new(census.key.as_deref()),
+            instance: u128::from_le_bytes(random()?),
+            lines: census.own.iter().flat_map(|from| others().map(|to| line(*from, to))).collect(),
+            elsewhere: census
+                .names
+                .iter()
+                .map(|_| Mutex::new(Elsewhere { inboxes: inboxes(), ..Elsewhere::default() }))
+                .collect(),
+            receiver,
+            connected: Arc::default(),
+            news: Notify::new(),
+            complained: AtomicBool::new(false),
+            plan: Arc::clone(plan),
+        });
+        tokio::spawn(Arc::clone(&transport).run());
+        Ok(transport)
+    }
+
+    fn with_receiver(&self, tell: impl FnOnce(&dyn Receiver)) {
+        if let Some(receiver) = self.receiver.upgrade() {
+            tell(&*receiver);
+        }
+    }
+
+    /// Goes on until everything that must be there before the first beat is there.
+    async fn run(self: Arc<Self>) {
+        let (client, context) = loop {
+            match self.connect().await {
+                Ok(connected) => break connected,
+                Err(error) => tracing::warn!(%error, "the broker cannot be used yet"),
+            }
+            if self.receiver.strong_count() == 0 {
+                return;
+            }
+            tokio::time::sleep(RETRYING * 5).await;
+        };
+        for line in &self.lines {
+            tokio::spawn(Arc::clone(&self).pump(Arc::clone(line), context.clone()));
+        }
+        tokio::spawn(Arc::clone(&self).beat(client));
+    }
+
+    /// Connects, and begins to hear letters and beats.
+    async fn connect(self: &Arc<Self>) -> Result<(Client, jetstream::Context), async_nats::Error> {
+        let connected = Arc::clone(&self.connected);
+        let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
+            connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
+            async move {
+                match event {
+                    Event::Connected => tracing::info!("connected to the broker"),
+                    other => tracing::warn!(event = %other, "the connection to the broker"),
+                }
+            }
+        });
+        let client = options.connect(self.plan.broker.clone()).await?;
+        let context = jetstream::new(client.clone());
+        let mut letters = Vec::new();
+        for role in &self.plan.census.own {
+            let last = self.stream(&context).await?.get_info().await?.state.last_sequence;
+            letters.push((*role, last + 1));
+        }
+        let mut beats = client.subscribe(self.plan.beats("*")).await?;
+        client.flush().await?;
+        for (role, next) in letters {
+            tokio::spawn(Arc::clone(self).hear(role, context.clone(), next));
+        }
+        let transport = Arc::clone(self);
+        tokio::spawn(async move {
+            while let Some(message) = beats.next().await {
+                transport.hear_beat(&message.subject, &message.payload);
+            }
+        });
+        Ok((client, context))
+    }
+
+    /// The stream of letters, which the first monitor makes.
+    async fn stream(&self, context: &jetstream::Context) -> Result<stream::Stream, async_nats::Error> {
+        let patience = self.plan.census.patience.saturating_mul(2);
+        let config = stream::Config {
+            name: format!("referee-{}", self.plan.token),
+            description: Some("letters between the monitors of one protocol".to_owned()),
+            subjects: vec![format!("referee.{}.>", self.plan.token)],
+            max_age: patience.clamp(KEPT[0], KEPT[1]),
+            ..stream::Config::default()
+        };
+        Ok(context.get_or_create_stream(config).await?)
+    }
+
+    /// Takes the letters to `to`, from number `next` of the stream, for as long as there is an office.
+    async fn hear(self: Arc<Self>, to: Role, context: jetstream::Context, mut next: u64) {
+        while self.receiver.strong_count() > 0 {
+            if let Err(error) = self.hear_until_lost(to, &context, &mut next).await {
+                tracing::debug!(%error, "the stream of letters is read anew");
+            }
+            tokio::time::sleep(RETRYING).await;
+        }
+    }
+
+    async fn hear_until_lost(
+        &self,
+        to: Role,
+        context: &jetstream::Context,
+        next: &mut u64,
+    ) -> Result<(), async_nats::Error> {
+        let stream = self.stream(context).await?;
+        // One that was made anew counts from the beginning; what is taken is told by the numbers of the letters.
+        if stream.get_info().await?.state.last_sequence + 1 < *next {
+            *next = 1;
+        }
+        let config = OrderedConfig {
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *next },
+            // Of any session and sender.
+            filter_subject: format!("referee.{}.*.*.{}", self.plan.token, self.plan.role(to)),
+            ..OrderedConfig::default()
+        };
+        let mut messages = stream.create_consumer(config).await?.messages().await?;
+        while let Some(message) = messages.next().await {
+            let message = message?;
+            *next = message.info()?.stream_sequence + 1;
+            self.take(to, &message.subject, &message.payload);
+        }
+        Ok(())
+    }
+
+    /// Takes a part of a letter to `to`, if it is the next.
+    fn take(&self, to: Role, subject: &str, sealed: &Bytes) {
+        let from = subject.rsplit('.').nth(1).and_then(|part| self.plan.find(part));
+        let part = self.seal.open(subject, sealed).and_then(|body| Part::read(&body));
+        let (Some(from), Some(part)) = (from, part) else {
+            return self.stranger(subject);
+        };
+        let mut known = lock(&self.elsewhere[from.index()]);
+        // What was meant for an earlier process here, or is from one there, belongs to no session.
+        if part.to != self.instance || known.instance != Some(part.from) {
+            return;
+        }
+        let (inbox, letter) = &mut known.inboxes[to.index()];
+        let Some((last, bytes)) = piece(&part.content) else { return };
+        // After a gap everything from there on is sent again.
+        if inbox.take(part.number) != Taking::Take {
+            return;
+        }
+        letter.extend(bytes);
+        if letter.len() > self.plan.census.longest {
+            tracing::error!(subject, "a letter from another monitor is too long");
+            letter.clear();
+        } else if last {
+            let whole = std::mem::take(letter);
+            // Under the lock, so that nothing can mix the order.
+            self.with_receiver(|receiver| receiver.letter(from, to, whole.into()));
+        }
+    }
+
+    /// Said once: who can write to the broker must not be able to fill the log.
+    fn stranger(&self, subject: &str) {
+        if !self.complained.swap(true, Ordering::Relaxed) {
+            tracing::warn!(subject, "somebody who does not know the key writes as a monitor");
+        }
+    }
+
+    /// Says that everyone here is there, and looks who else is.
+    async fn beat(self: Arc<Self>, client: Client) {
+        while self.receiver.strong_count() > 0 {
+            for role in &self.plan.census.own {
+                let subject = self.plan.beats(&self.plan.role(*role));
+                let payload = self.seal.seal(&subject, &self.own_beat(*role).write());
+                // What cannot be sent now is out of date when it can.
+                let _ = tokio::time::timeout(BEATING, client.publish(subject, payload)).await;
+            }
+            let _ = tokio::time::timeout(BEATING, self.news.notified()).await;
+            for role in &self.plan.census.elsewhere {
+                let mut known = lock(&self.elsewhere[role.index()]);
+                let silent = known.heard.is_some_and(|heard| heard.elapsed() > self.plan.census.patience);
+                if silent && !known.lost {
+                    known.lost = true;
+                    drop(known);
+                    self.with_receiver(|receiver| receiver.lost(*role, "nothing is heard of it"));
+                }
+            }
+        }
+    }
+
+    fn own_beat(&self, role: Role) -> Beat {
+        let expected = self.plan.census.elsewhere.iter().filter_map(|peer| {
+            let known = lock(&self.elsewhere[peer.index()]);
+            Some((peer.0, known.instance?, known.inboxes[role.index()].0.expected()))
+        });
+        Beat {
+            instance: self.instance,
+            codec: self.plan.census.codecs[role.index()].clone().unwrap_or_default(),
+            expected: expected.collect(),
+        }
+    }
+
+    fn hear_beat(&self, subject: &str, sealed: &Bytes) {
+        let role = subject.rsplit('.').next().and_then(|part| self.plan.find(part));
+        let beat = self.seal.open(subject, sealed).and_then(|body| Beat::read(&body));
+        let (Some(role), Some(beat)) = (role, beat) else {
+            return self.stranger(subject);
+        };
+        if beat.instance == self.instance || !self.meet(role, &beat) {
+            return;
+        }
+        for line in self.lines.iter().filter(|line| line.to == role) {
+            for (_, _, expected) in beat
+                .expected
+                .iter()
+                .filter(|(of, process, _)| *of == line.from.0 && *process == self.instance)
+            {
+                // Nobody who knows the key claims what was never sent.
+                let _ = lock(&line.outbox).acknowledged(*expected);
+            }
+        }
+    }
+
+    /// Whether the monitor of `role` is who says `beat`. If it was another process before, everything that was known of
+    /// that one is forgotten.
+    fn meet(&self, role: Role, beat: &Beat) -> bool {
+        let census = &self.plan.census;
+        let mut known = lock(&self.elsewhere[role.index()]);
+        let other = known.instance.is_some_and(|instance| instance != beat.instance);
+        let alive = known.heard.is_some_and(|heard| heard.elapsed() < SUCCESSION);
+        let problem = if census.own.contains(&role) || (other && alive) {
+            Some(format!("there is another monitor of `{}`", census.name(role)))
+        } else {
+            census.own.iter().find_map(|own| census.understand(role, &beat.codec, *own).err())
+        };
+        if let Some(problem) = problem {
+            if !std::mem::replace(&mut known.complained, true) {
+                tracing::warn!(peer = census.name(role), "a monitor is not heard: {problem}");
+            }
+            return false;
+        }
+        let before = known.instance.replace(beat.instance);
+        known.heard = Some(Instant::now());
+        let returned = std::mem::replace(&mut known.lost, false);
+        if before == Some(beat.instance) {
+            drop(known);
+            if returned {
+                self.with_receiver(|receiver| receiver.found(role));
+            }
+            return true;
+        }
+        known.inboxes.fill(Default::default());
+        known.complained = false;
+        if before.is_some() {
+            // Under the lock: nothing that was meant for the old process is given to the new one.
+            for line in self.lines.iter().filter(|line| line.to == role) {
+                lock(&line.outbox).forget();
+            }
+        }
+        drop(known);
+        if before.is_some() {
+            tracing::warn!(peer = census.name(role), "another monitor was started anew");
+            self.with_receiver(|receiver| receiver.lost(role, "it was started anew"));
+        } else {
+            tracing::info!(peer = census.name(role), "the other monitor is there");
+        }
+        self.with_receiver(|receiver| receiver.found(role));
+        for line in self.lines.iter().filter(|line| line.to == role) {
+            line.more.notify_one();
+        }
+        self.news.notify_one();
+        true
+    }
+
+    /// Sends what there is to send on `line`.
+    async fn pump(self: Arc<Self>, line: Arc<Line>, context: jetstream::Context) {
+        let peer = &self.elsewhere[line.to.index()];
+        let mut waiting = None;
+        while self.receiver.strong_count() > 0 {
+            let more = line.more.notified();
+            let Some(to) = lock(peer).instance else {
+                let _ = tokio::time::timeout(RESENDING, more).await;
+                continue;
+            };
+            let batch: Vec<(u64, Bytes)> = {
+                let mut outbox = lock(&line.outbox);
+                std::iter::from_fn(|| outbox.give()).take(BATCH).collect()
+            };
+            if batch.is_empty() {
+                let quiet = tokio::time::timeout(RESENDING, more).await.is_err();
+                let mut outbox = lock(&line.outbox);
+                let oldest = (outbox.len() > 0).then(|| outbox.first());
+                // Not taken although there was time enough.
+                if quiet && oldest.is_some() && oldest == waiting {
+                    let _ = outbox.connected(0);
+                }
+                waiting = oldest;
+                continue;
+            }
+            let mut stored = Vec::with_capacity(batch.len());
+            let mut failed = false;
+            for (number, content) in batch {
+                let session = session_of(&content).to_string();
+                let subject = self.plan.letters(&session, line.from, line.to);
+                let part = Part { from: self.instance, to, number, content };
+                let sealed = self.seal.seal(&subject, &part.write());
+                match tokio::time::timeout(STORING, context.publish(subject, sealed)).await {
+                    Ok(Ok(acknowledgement)) => stored.push(acknowledgement),
+                    _ => failed = true,
+                }
+            }
+            for acknowledgement in stored {
+                let stored = tokio::time::timeout(STORING, acknowledgement.into_future()).await;
+                failed |= !matches!(stored, Ok(Ok(_)));
+            }
+            if failed {
+                tracing::warn!(
+                    peer = self.plan.census.name(line.to),
+                    "the broker did not store a letter: once more"
+                );
+                tokio::time::sleep(RETRYING).await;
+                let _ = lock(&line.outbox).connected(0);
+            }
+        }
+    }
+}
+
+impl Transport for Nats {
+    fn send(&self, from: Role, to: Role, letter: Bytes) {
+        if let Some(line) = self.lines.iter().find(|line| line.from == from && line.to == to) {
+            let mut outbox = lock(&line.outbox);
+            split(&letter, LONGEST_PART).for_each(|part| outbox.push(part));
+            line.more.notify_one();
+        }
+    }
+
+    fn unsent(&self) -> usize {
+        self.lines.iter().map(|line| lock(&line.outbox).len()).sum()
+    }
+
+    fn describe(&self) -> Value {
+        let broker = self.connected.load(Ordering::Relaxed);
+        let line = |line: &Arc<Line>| {
+            let heard = lock(&self.elsewhere[line.to.index()]).heard;
+            json!({
+                "from": self.plan.census.name(line.from),
+                "to": self.plan.census.name(line.to),
+                "connected": broker && heard.is_some_and(|heard| heard.elapsed() < SUCCESSION),
+                "unacknowledged": lock(&line.outbox).len(),
+            })
+        };
+        self.lines.iter().map(line).collect()
+    }
+}
