@@ -22,6 +22,7 @@ pub mod log;
 mod metrics;
 pub mod multiparty;
 mod otlp;
+mod pages;
 mod plan;
 mod preset;
 mod property;
@@ -40,6 +41,7 @@ mod worker;
 
 pub use guard::{Guard, Inherited};
 pub use listen::Listener;
+pub use pages::use_small_pages;
 pub use plan::{Plans, Refusal};
 pub use scribe::Observer;
 pub use serve::{Ended, Service};

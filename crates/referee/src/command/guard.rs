@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::guard::config::{Config, Log};
-use referee::guard::{Ended, Refusal, Service, log, multiparty};
+use referee::guard::{Ended, Refusal, Service, log, multiparty, use_small_pages};
 use referee::monitor;
 
 use crate::Outcome;
@@ -94,6 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         complain(&name, &text, &Refusal { problems: vec![problem], protocols: Vec::new() })?;
         return Ok(Outcome::WrongInput);
     }
+    // What it starts would inherit that it has small pages.
+    use_small_pages(plans.config().listeners.iter().all(|listener| listener.as_ref().command.is_none()));
     match service.run(&plans)? {
         Ended::Drained => output::remark("all sessions have ended"),
         Ended::Cut(count) => output::remark(&format!("{count} sessions were cut off")),
