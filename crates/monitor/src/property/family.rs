@@ -202,16 +202,13 @@ impl PropertyFamily {
         room: usize,
     ) -> PropertyStep {
         let mut step = PropertyStep::default();
-        match bundle.subscriptions.take() {
-            None => {
-                for member in 0..bundle.instances.len() {
-                    self.step_one(memories, bundle, member, event, room, &mut step);
-                }
+        if bundle.subscriptions.is_none() {
+            for member in 0..bundle.instances.len() {
+                self.step_one(memories, bundle, member, event, room, &mut step);
             }
-            Some(mut subscriptions) => {
-                self.dispatch(memories, bundle, &mut subscriptions, event, room, &mut step);
-                bundle.subscriptions = Some(subscriptions);
-            }
+        } else if let Some(mut subscriptions) = bundle.subscriptions.take() {
+            self.dispatch(memories, bundle, &mut subscriptions, event, room, &mut step);
+            bundle.subscriptions = Some(subscriptions);
         }
         step
     }

@@ -275,7 +275,8 @@ fn compile(pattern: &Pattern, slots: &[Slot], binds: &mut Vec<Slot>) -> Node {
 }
 
 impl Node {
-    #[inline]
+    // A match is a few of these, and each a few instructions.
+    #[inline(always)]
     fn matches<'a>(
         &self,
         term: Term<'a>,
@@ -397,7 +398,7 @@ impl Node {
     }
 }
 
-#[inline]
+#[inline(never)]
 fn all<'a>(
     nodes: &[Node],
     items: Items<'a>,
