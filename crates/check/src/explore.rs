@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::graph::{Edges, Graph};
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::store::{MOST, Store, warm};
+use crate::store::{MOST, Store};
 
 /// Why an exploration ended before everything was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,9 +181,7 @@ pub(crate) fn explore<'m, S: Selection>(
         while batch.rows.len() < S::BATCH {
             let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges };
             let Some(state) = selection.next(&so_far) else { break };
-            batch.generate(state, model, &layout, &store, |view, chosen| {
-                selection.choose(state, view, chosen);
-            });
+            batch.generate(state, model, &layout, &store, &mut selection);
         }
         if batch.rows.is_empty() {
             break;
@@ -216,9 +214,7 @@ struct Batch {
 
 impl Batch {
     fn new(width: usize) -> Self {
-        // Threads write these all the time: no two should share a cache line.
-        let mut source = Vec::with_capacity(width.max(32));
-        source.resize(width, 0);
+        let source = vec![0; width];
         Self { width, source, rows: Vec::new(), chosen: Vec::new(), keys: Vec::new(), hashes: Vec::new() }
     }
 
@@ -229,18 +225,17 @@ impl Batch {
         self.hashes.clear();
     }
 
-    /// Adds the successors of `state` by the moves that `choose` puts into its second argument.
-    fn generate(
+    fn generate<S: Selection>(
         &mut self,
         state: u32,
         model: &Model,
         layout: &Layout,
         store: &Store,
-        choose: impl FnOnce(&View<'_>, &mut Vec<u32>),
+        selection: &mut S,
     ) {
         self.source.copy_from_slice(store.get(state));
         let from = self.chosen.len();
-        choose(&View { model, layout, words: &self.source }, &mut self.chosen);
+        selection.choose(state, &View { model, layout, words: &self.source }, &mut self.chosen);
         for &number in &self.chosen[from..] {
             let at = self.keys.len();
             self.keys.extend_from_slice(&self.source);
@@ -251,21 +246,16 @@ impl Batch {
         self.rows.push((state, self.chosen.len()));
     }
 
-    /// Each move, what it leads to and the hash of that.
-    fn successors(&self) -> impl Iterator<Item = (u32, &[u64], u64)> {
-        let keys = self.keys.chunks_exact(self.width);
-        self.chosen.iter().zip(keys).zip(&self.hashes).map(|((&label, key), &hash)| (label, key, hash))
-    }
-
     fn intern<S: Selection>(&self, store: &mut Store, edges: &mut Edges, selection: &mut S) {
-        warm(&self.hashes, |_| &*store);
-        let mut successors = self.successors();
-        let mut from = 0;
+        store.warm(&self.hashes);
+        let mut next = 0;
         for &(state, end) in &self.rows {
-            for (label, key, hash) in successors.by_ref().take(end - from) {
-                edges.push(label, store.intern_hashed(key, hash).0);
+            for index in next..end {
+                let key = &self.keys[index * self.width..(index + 1) * self.width];
+                let (target, _) = store.intern_hashed(key, self.hashes[index]);
+                edges.push(self.chosen[index], target);
             }
-            from = end;
+            next = end;
             edges.close_row(state);
             selection.expanded(state, edges);
         }

@@ -17,10 +17,8 @@ const BUCKET: u32 = 4;
 /// How many bits of a hash, from the highest on, its bucket and its slot's content tell together.
 const KNOWN: u32 = u32::BITS - BUCKET;
 
-/// Interned configurations, numbered from 0 in order of arrival. No two in one pair of cache lines: each may belong
-/// to another thread.
+/// Interned configurations, numbered from 0 in order of arrival.
 #[derive(Clone, Debug)]
-#[repr(align(128))]
 pub(crate) struct Store {
     words: Segments<u64>,
     /// Each slot is [`EMPTY`] or a number plus one, in the lowest `bits` bits, below those of the hash that come
@@ -68,6 +66,25 @@ impl Store {
         }
         // High bits choose the slot, so they must depend on every bit of the last word too.
         (hash ^ (hash >> 29)).wrapping_mul(MULTIPLIER)
+    }
+
+    /// Reads what interning keys with these hashes will read. The reads do not depend on each other, so their
+    /// latencies overlap; afterwards they are in the cache.
+    pub(crate) fn warm(&self, hashes: &[u64]) {
+        if hashes.len() < 2 {
+            return;
+        }
+        let mut met = 0_u64;
+        for &hash in hashes {
+            met ^= u64::from(self.table[self.slot(hash)]);
+        }
+        for &hash in hashes {
+            let entry = self.table[self.slot(hash)];
+            if entry != EMPTY {
+                met ^= self.get(self.number(entry))[0];
+            }
+        }
+        std::hint::black_box(met);
     }
 
     /// The number of `key`, and whether it is new.
@@ -176,28 +193,6 @@ impl Store {
             spilled = full;
         }
     }
-}
-
-/// Reads what looking up keys with these hashes will read, each in its store. The reads do not depend on each
-/// other, so their latencies overlap; afterwards they are in the cache.
-#[inline]
-pub(crate) fn warm<'a>(hashes: &[u64], store_of: impl Fn(u64) -> &'a Store) {
-    if hashes.len() < 2 {
-        return;
-    }
-    let mut met = 0_u64;
-    for &hash in hashes {
-        let store = store_of(hash);
-        met ^= u64::from(store.table[store.slot(hash)]);
-    }
-    for &hash in hashes {
-        let store = store_of(hash);
-        let entry = store.table[store.slot(hash)];
-        if entry != EMPTY {
-            met ^= store.get(store.number(entry))[0];
-        }
-    }
-    std::hint::black_box(met);
 }
 
 #[cfg(test)]

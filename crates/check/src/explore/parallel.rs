@@ -13,7 +13,7 @@ use super::{Explored, Limits, Observer, Progress, View, best_role, exceeded};
 use crate::graph::{Edges, Graph};
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::store::{Store, warm};
+use crate::store::Store;
 
 /// How many configurations a thread expands in one round.
 const ROUND: usize = 1 << 13;
@@ -134,7 +134,7 @@ impl Shard {
         for Parcel { keys, hashes, numbers } in &mut self.inbox {
             let keys = keys.chunks(width * super::WARM);
             for (hashes, keys) in hashes.chunks(super::WARM).zip(keys) {
-                warm(hashes, |_| &self.store);
+                self.store.warm(hashes);
                 let interned = hashes.iter().zip(keys.chunks(width));
                 numbers.extend(interned.map(|(&hash, key)| self.store.intern_hashed(key, hash).0));
             }
