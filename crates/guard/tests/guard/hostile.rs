@@ -6,18 +6,6 @@ use std::sync::mpsc;
 
 use super::support::*;
 
-/// A session that goes through from beginning to end.
-fn complete_session(setup: &Setup) {
-    let mut client = setup.connect();
-    client.hear("HELLO you\r\n");
-    client.say("SET a 1\r\n");
-    client.hear("OK\r\n");
-    client.say("QUIT\r\n");
-    client.hear("BYE\r\n");
-    client.stop_sending();
-    assert_eq!(client.rest(), "");
-}
-
 #[test]
 fn slow_clients_do_not_hold_up_others() {
     let setup = guard(&polite_server(), "");

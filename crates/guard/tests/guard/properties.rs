@@ -83,13 +83,7 @@ fn an_observer_forwards_and_reports() {
     setup.wait_idle();
     setup.wait("the verdict", |setup| setup.metric(VERDICT) == Some(1.0));
     // Another connection has instances of its own.
-    let mut client = setup.connect();
-    client.hear("HELLO you\r\n");
-    client.say("SET a 1\r\n");
-    client.hear("OK\r\n");
-    client.say("QUIT\r\n");
-    client.hear("BYE\r\n");
-    drop(client);
+    complete_session(&setup);
     setup.wait_idle();
     assert_eq!(setup.metric(VERDICT), Some(1.0));
 }

@@ -229,3 +229,15 @@ fn polite(mut stream: TcpStream) {
         }
     }
 }
+
+/// A session that goes through from beginning to end.
+pub(crate) fn complete_session(setup: &Setup) {
+    let mut client = setup.connect();
+    client.hear("HELLO you\r\n");
+    client.say("SET a 1\r\n");
+    client.hear("OK\r\n");
+    client.say("QUIT\r\n");
+    client.hear("BYE\r\n");
+    client.stop_sending();
+    assert_eq!(client.rest(), "");
+}
