@@ -10,7 +10,7 @@ import threading
 import unittest
 import urllib.request
 
-from harness import Case, Guard, REFEREE, folder, need, run
+from harness import Case, Guard, REFEREE, folder, need, run, wait_until
 from test_http import python_server
 
 try:
@@ -45,6 +45,9 @@ class Metrics(Case):
             with socket.create_connection(("127.0.0.1", guard.port), 20) as wrong:
                 wrong.sendall(b'\\"\n\r\n\r\n')
                 self.assertEqual(b"", wrong.recv(100))
+            # The peer sees the end of its connection before the guard has put the session away.
+            open_now = lambda: self.value(self.families(guard), "referee_sessions_open")
+            wait_until(lambda: open_now() == 1, "the session that ended is no longer open")
             families = self.families(guard)
             client.close()
         self.assertEqual(set(empty), set(families))

@@ -233,6 +233,41 @@ impl StateSet {
         *word &= !bit;
     }
 
+    /// Keeps what `keep` says yes to.
+    pub(crate) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        for (number, word) in self.words.iter_mut().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                *word &= !(u64::from(!keep(number as u32 * 64 + bit)) << bit);
+            }
+        }
+        self.recount();
+    }
+
+    /// Adds all of `other`, a set of configurations of the same graph.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, more)| *word |= more);
+        self.recount();
+    }
+
+    /// The members, largest first.
+    pub(crate) fn descending(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().rev().flat_map(|(number, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.checked_ilog2()?;
+                left &= !(1 << bit);
+                Some(number as u32 * 64 + bit)
+            })
+        })
+    }
+
+    fn recount(&mut self) {
+        self.count = self.words.iter().map(|word| word.count_ones() as usize).sum();
+    }
+
     pub(crate) fn contains(&self, state: u32) -> bool {
         self.words[state as usize / 64] >> (state % 64) & 1 == 1
     }

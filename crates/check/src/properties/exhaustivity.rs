@@ -30,22 +30,21 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
             });
             wanted & !good[state as usize] == 0
         };
-        let mut open: Vec<u32> = (0..graph.states()).filter(|&state| !decided(&good, state)).collect();
+        let mut open = StateSet::new(graph.states());
+        (0..graph.states()).filter(|&state| !decided(&good, state)).for_each(|state| _ = open.insert(state));
         let mut changed = true;
         for _ in 0..SWEEPS {
             changed = sweep(graph, &senders, &open, &mut good);
-            open.retain(|&state| !decided(&good, state));
+            open.retain(|state| !decided(&good, state));
             if !changed || open.is_empty() {
                 break;
             }
         }
         if changed && !open.is_empty() {
             propagate(graph, &Reverse::new(graph), &senders, &mut good);
-            open.retain(|&state| !decided(&good, state));
+            open.retain(|state| !decided(&good, state));
         }
-        for state in open {
-            bad.insert(state);
-        }
+        bad.extend(&open);
     }
     bad
 }
@@ -53,9 +52,9 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
 /// One step backwards for each configuration of `open`, later ones first. A configuration with a channel
 /// that is good has a role that wants it, and has had it since that role last moved: so only configurations
 /// that lack something can gain anything.
-fn sweep(graph: &Graph<'_>, senders: &[u64], open: &[u32], good: &mut [u64]) -> bool {
+fn sweep(graph: &Graph<'_>, senders: &[u64], open: &StateSet, good: &mut [u64]) -> bool {
     let mut changed = false;
-    for &state in open.iter().rev() {
+    for state in open.descending() {
         let known = good[state as usize];
         let gained = graph
             .edges(state)
