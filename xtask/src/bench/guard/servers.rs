@@ -76,7 +76,7 @@ impl Bench {
             "nginx.conf",
             &format!(
                 "worker_processes auto; pid {place}/nginx.pid; error_log stderr crit; daemon off;\n\
-                 events {{ worker_connections 16384; }}\n\
+                 events {{ worker_connections 65536; }}\n\
                  http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 1h;\n\
                  server {{ listen 127.0.0.1:{port} backlog=4096;\n\
                  location / {{ default_type text/plain; return 200 \"hello, world\\n\"; }} }} }}\n"
