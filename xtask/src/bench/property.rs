@@ -1,5 +1,5 @@
-//! Property monitors: the benchmark target of `crates/watch`; an instance for each key beside RTLola's interpreter and a
-//! loop in Python; `referee watch --nats` beside a consumer that only counts.
+//! Property monitors: the benchmark target of `crates/watch`; an instance for each key beside RTLola's interpreter, Reelay
+//! and a loop in Python; `referee watch --nats` beside a consumer that only counts.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -17,6 +17,8 @@ use crate::workspace::{self, cargo};
 const PROPERTY: &str = "property once for each session { max X.([client -> worker : Request(id)]\
      ([worker -> client : Reply(id)]([worker -> client : Reply(id)]ff and X))) }";
 const EVENTS: u64 = 1_000_000;
+/// Some seconds' worth.
+const REELAY_EVENTS: u64 = 200_000;
 const ROUNDS: usize = 3;
 
 pub(crate) fn run() -> Result<()> {
@@ -33,6 +35,7 @@ pub(crate) fn run() -> Result<()> {
 fn peers(folder: &Path) -> Result<()> {
     let examples = workspace::root().join("crates/watch/examples/peers");
     let rtlola = tools::find("rtlola-cli", &tools::by_cargo("rtlola-cli"));
+    let reelay = python_with("reelay");
     for (keys, few) in [(10, 100_000), (100, 20_000), (1_000, 5_000)] {
         let (many, lines, table) = (2_000_000, folder.join("keys.jsonl"), folder.join("keys.csv"));
         write_events(&lines, &table, many, few, keys)?;
@@ -49,10 +52,26 @@ fn peers(folder: &Path) -> Result<()> {
             command.arg("monitor").arg(examples.join("repeats.lola")).arg("--csv-in").arg(&table);
             report("RTLola", few, measure(command.args(["--offline", "relative"]))?);
         }
+        if let Some(python) = &reelay {
+            let mut command = Command::new(python);
+            command.arg(examples.join("repeats_reelay.py")).arg(&lines).arg(REELAY_EVENTS.to_string());
+            report("Reelay", REELAY_EVENTS, measure(&mut command)?);
+        }
         let mut python = Command::new("python3");
         report("a loop in Python", many, measure(python.arg(examples.join("repeats.py")).arg(&lines))?);
     }
     Ok(())
+}
+
+/// A Python that has `package`; that there is none has then been said.
+fn python_with(package: &str) -> Option<PathBuf> {
+    let install = format!("`python3 -m venv target/bench-tools && target/bench-tools/bin/pip install {package}`");
+    let python = tools::find("python3", &install)?;
+    let has = Command::new(&python).args(["-c", &format!("import {package}")]).output().ok()?.status.success();
+    if !has {
+        println!("skipped: Python has no `{package}`; {install}");
+    }
+    has.then_some(python)
 }
 
 /// `many` events as lines, the first `few` of them as RTLola reads them. No number is repeated.
