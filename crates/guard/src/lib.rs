@@ -37,6 +37,7 @@ mod session;
 mod stream;
 mod takeover;
 mod tls;
+mod websocket;
 mod worker;
 
 pub use guard::{Guard, Inherited};

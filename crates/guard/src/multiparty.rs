@@ -7,9 +7,10 @@
 //!
 //! Reading order of the latter: `plan` (what the configuration becomes), `parcel` (a message), `letter` (what monitors
 //! send each other), `seat` and `roster` (the sessions of one role, without I/O), `link` (what a connection may lose,
-//! without I/O), `transport`, `component` (one component's connection), `office` (what holds it together).
+//! without I/O), `transport`, `entrance` and `component` (one component's connection), `office` (what holds it together).
 
 mod component;
+mod entrance;
 mod letter;
 mod link;
 mod office;

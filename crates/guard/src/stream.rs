@@ -1,4 +1,4 @@
-//! One end of a session: a socket, TLS over a socket, or a program's standard input and output.
+//! One end of a session: a socket, TLS over a socket, a WebSocket over either, or a program's standard input and output.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,6 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::config::Address;
+use crate::websocket::WebSocket;
 
 /// A connected socket.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) enum Stream {
     TlsServer(Box<tokio_rustls::server::TlsStream<Socket>>),
     TlsClient(Box<tokio_rustls::client::TlsStream<Socket>>),
     Program(Box<Program>),
+    /// Messages of which this process is one end; nothing that is relayed.
+    WebSocket(Box<WebSocket>),
 }
 
 /// A program that was started for one session; it is killed with it.
@@ -143,6 +146,7 @@ impl AsyncRead for Stream {
             Self::TlsServer(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::TlsClient(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::Program(inner) => Pin::new(&mut inner.output).poll_read(cx, buffer),
+            Self::WebSocket(inner) => Pin::new(inner).poll_read(cx, buffer),
         }
     }
 }
@@ -158,6 +162,7 @@ impl AsyncWrite for Stream {
                 Some(input) => Pin::new(input).poll_write(cx, bytes),
                 None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
             },
+            Self::WebSocket(inner) => Pin::new(inner).poll_write(cx, bytes),
         }
     }
 
@@ -166,6 +171,7 @@ impl AsyncWrite for Stream {
             Self::Plain(_) | Self::Program(_) => Poll::Ready(Ok(())),
             Self::TlsServer(inner) => Pin::new(inner).poll_flush(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_flush(cx),
+            Self::WebSocket(inner) => Pin::new(inner).poll_flush(cx),
         }
     }
 
@@ -174,6 +180,7 @@ impl AsyncWrite for Stream {
             Self::Plain(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::TlsServer(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::WebSocket(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::Program(inner) => {
                 inner.input = None;
                 Poll::Ready(Ok(()))

@@ -105,6 +105,14 @@ impl Codec {
         Connection::new(limits.message)
     }
 
+    /// A connection whose owner does not relay it but is one of its ends, and speaks WebSocket itself where the codec is of
+    /// that kind: each message is one frame without a mask, and neither handshake nor control frames are there.
+    #[must_use]
+    pub fn endpoint(&self, limits: Limits) -> Connection {
+        let is_socket = matches!(self.reader, Reader::WebSocket(_));
+        Connection { upgraded: is_socket, unmasked: is_socket, ..Connection::new(limits.message) }
+    }
+
     /// What `unread`, all that `sender` has sent and nobody has consumed, begins with. `fields` are those of a
     /// [`Step::Message`], and empty otherwise.
     #[inline]

@@ -24,6 +24,8 @@ pub struct Connection {
     pub(crate) unanswered: Unanswered,
     /// Whether HTTP has become WebSocket.
     pub(crate) upgraded: bool,
+    /// Whether frames of WebSocket have had their masks taken off.
+    pub(crate) unmasked: bool,
     /// JSON-RPC requests without an answer yet.
     pub(crate) rpc: Option<Box<Open>>,
 }
@@ -120,6 +122,7 @@ impl Connection {
             flows: [Flow::default(), Flow::default()],
             unanswered: Unanswered::default(),
             upgraded: false,
+            unmasked: false,
             rpc: None,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! The handshake and control frames are passed on as they are. A message of several fragments is one message, with
 //! whatever control frames come between them; a client's message is unmasked in a copy to be read, and goes on as it
-//! came. Compression is refused: what nobody can read cannot be judged.
+//! came. Compression is refused: what nobody can read cannot be judged. Where another speaks WebSocket with the peer and
+//! puts its messages together ([`Codec::endpoint`](crate::Codec::endpoint)), frames have no masks.
 
 use crate::connection::{Connection, Effect, Flow};
 use crate::error::TableError;
@@ -54,7 +55,8 @@ impl WebSocket {
         if !connection.upgraded {
             return handshake(connection, sender, unread);
         }
-        let (bytes, opcode) = match whole(connection.flow(sender), sender, unread) {
+        let masked = sender == Sender::Client && !connection.unmasked;
+        let (bytes, opcode) = match whole(connection.flow(sender), masked, unread) {
             Ok(whole) => whole,
             Err(step) => return step,
         };
@@ -64,7 +66,7 @@ impl WebSocket {
                 bytes,
             );
         }
-        let content = content(unread.get(..bytes).unwrap_or_default(), sender, scratch);
+        let content = content(unread.get(..bytes).unwrap_or_default(), masked, scratch);
         let step = match self {
             Self::Json(documents) => documents.message(connection, sender, content, reading, scratch, fields),
             Self::Text(text) => text.line(sender, content, reading, fields),
@@ -123,10 +125,10 @@ fn aside<'b>(label: &'b str, bytes: usize) -> Step<'b> {
 }
 
 /// The length of the message or control frame that `unread` begins with, and its opcode.
-fn whole<'b>(flow: &mut Flow, sender: Sender, unread: &[u8]) -> Result<(usize, u8), Step<'b>> {
+fn whole<'b>(flow: &mut Flow, masked: bool, unread: &[u8]) -> Result<(usize, u8), Step<'b>> {
     loop {
         let at = flow.anchor;
-        let frame = frame(unread, at, sender)?;
+        let frame = frame(unread, at, masked)?;
         // The message that frames before this one have begun.
         let begun = (at > 0).then(|| unread.first().copied().unwrap_or(0) & 15);
         match (frame.opcode, begun) {
@@ -144,8 +146,8 @@ fn whole<'b>(flow: &mut Flow, sender: Sender, unread: &[u8]) -> Result<(usize, u
     }
 }
 
-/// The frame at `at`, if it is whole and in order.
-fn frame<'b>(unread: &[u8], at: usize, sender: Sender) -> Result<Frame, Step<'b>> {
+/// The frame at `at`, if it is whole and in order; `must_mask` says whether its sender masks what it sends.
+fn frame<'b>(unread: &[u8], at: usize, must_mask: bool) -> Result<Frame, Step<'b>> {
     let wrong = |reason: &'static str| Err(Malformed::new(reason, at).into());
     let rest = unread.get(at..).unwrap_or_default();
     let &[first, second, ref rest @ ..] = rest else { return Err(Step::More { at_least: at + 2 }) };
@@ -159,7 +161,7 @@ fn frame<'b>(unread: &[u8], at: usize, sender: Sender) -> Result<Frame, Step<'b>
     if opcode >= 8 && (!last || short > 125) {
         return wrong("a control frame that is fragmented or too long");
     }
-    if masked != (sender == Sender::Client) {
+    if masked != must_mask {
         return wrong("a client masks its frames, and a server does not");
     }
     let wide = match short {
@@ -189,10 +191,10 @@ fn frame<'b>(unread: &[u8], at: usize, sender: Sender) -> Result<Frame, Step<'b>
 }
 
 /// What the frames of `message` carry, put together.
-fn content<'b>(message: &'b [u8], sender: Sender, scratch: &'b Scratch) -> &'b [u8] {
+fn content<'b>(message: &'b [u8], masked: bool, scratch: &'b Scratch) -> &'b [u8] {
     let mut at = 0;
     let mut whole = bumpalo::collections::Vec::new_in(&scratch.bump);
-    while let Ok(frame) = frame(message, at, sender) {
+    while let Ok(frame) = frame(message, at, masked) {
         let payload = message.get(frame.start..frame.end).unwrap_or_default();
         match frame.mask {
             None if at == 0 && frame.end == message.len() => return payload,

@@ -65,9 +65,11 @@ fn peers(folder: &Path) -> Result<()> {
 
 /// A Python that has `package`; that there is none has then been said.
 fn python_with(package: &str) -> Option<PathBuf> {
-    let install = format!("`python3 -m venv target/bench-tools && target/bench-tools/bin/pip install {package}`");
+    let install =
+        format!("`python3 -m venv target/bench-tools && target/bench-tools/bin/pip install {package}`");
     let python = tools::find("python3", &install)?;
-    let has = Command::new(&python).args(["-c", &format!("import {package}")]).output().ok()?.status.success();
+    let has =
+        Command::new(&python).args(["-c", &format!("import {package}")]).output().ok()?.status.success();
     if !has {
         println!("skipped: Python has no `{package}`; {install}");
     }

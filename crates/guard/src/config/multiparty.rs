@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Address, PolicyName, Size, Time};
+use super::{Address, PolicyName, Size, Time, TlsIn, TlsOut};
 
 /// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -58,13 +58,22 @@ pub struct RoleTable {
     #[schemars(with = "String")]
     pub name: Spanned<String>,
     /// Where its component connects, once for each session: `127.0.0.1:9001`, `unix:/path`.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<Address>")]
     pub listen: Option<Spanned<Address>>,
     /// Instead of `listen`: where its component is. It is connected to for each session.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<Address>")]
     pub connect: Option<Spanned<Address>>,
+    /// TLS with a component that connects.
+    #[schemars(with = "Option<TlsIn>")]
+    pub tls: Option<Spanned<TlsIn>>,
+    /// TLS with a component that is connected to.
+    #[schemars(with = "Option<TlsOut>")]
+    pub connect_tls: Option<Spanned<TlsOut>>,
+    /// What is asked for where the component is a WebSocket server: `/socket`. Without it: `/`.
+    #[schemars(with = "Option<String>")]
+    pub path: Option<Spanned<String>>,
     /// How bytes become messages: a table of the `wire` crate.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[schemars(with = "referee_wire::Table")]
     pub codec: Spanned<referee_wire::Table>,
     /// What happens to what is wrong.
     #[serde(default)]

@@ -109,7 +109,7 @@ pub(super) async fn attend(
         id,
         plan: &plan,
         outlet: &outlet,
-        connection: Mutex::new(plan.codec.connection(Limits { message: plan.message })),
+        connection: Mutex::new(plan.codec.endpoint(Limits { message: plan.message })),
         answered: Notify::new(),
     };
     let (mut reader, mut writer) = tokio::io::split(arrived.stream);
@@ -222,6 +222,10 @@ impl Attendance<'_> {
                 }
                 Look::More(at_least) => match self.fill(reader, unread, at_least).await {
                     Ok(true) => {}
+                    Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                        return Read::Wrong(error.to_string());
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Read::TooLong,
                     Ok(false) | Err(_) => return self.end(unread),
                 },
                 Look::Wait => self.answered.notified().await,

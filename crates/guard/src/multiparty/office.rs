@@ -27,7 +27,7 @@ use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
 use crate::report::{EndReport, Report, VerdictReport, timestamp};
 use crate::scribe::Scribe;
-use crate::stream::{Socket, Stream};
+use crate::stream::Socket;
 
 /// How often is looked for sessions that took too long.
 const TICK: Duration = Duration::from_millis(500);
@@ -190,14 +190,27 @@ impl Office {
             let office = Arc::clone(&self);
             self.connections.fetch_add(1, Ordering::Relaxed);
             tokio::spawn(async move {
-                let arrived = Arrived { stream: Stream::Plain(socket), unread: Vec::new() };
-                if begins {
-                    office.begin(desk, arrived).await;
-                } else {
-                    office.wait(desk, arrived).await;
+                match office.admit(desk, socket).await {
+                    Some(arrived) if begins => office.begin(desk, arrived).await,
+                    Some(arrived) => office.wait(desk, arrived).await,
+                    None => {}
                 }
                 office.connections.fetch_sub(1, Ordering::Relaxed);
             });
+        }
+    }
+
+    /// Whoever has connected, once it has shown that it speaks as it should.
+    async fn admit(&self, desk: usize, socket: Socket) -> Option<Arrived> {
+        let plan = self.plan(desk);
+        let admitted = tokio::time::timeout(plan.handshake, plan.entrance.accept(socket)).await;
+        match admitted.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+            Ok(stream) => Some(Arrived { stream, unread: Vec::new() }),
+            Err(error) => {
+                tracing::info!(protocol = self.name, role = plan.name, "a component was not let in: {error}");
+                *lock(&self.desks)[desk].counts.ended.entry("refused").or_default() += 1;
+                None
+            }
         }
     }
 
@@ -303,11 +316,11 @@ impl Office {
             Place::Connect(address) => {
                 let address = address.clone();
                 tokio::spawn(async move {
-                    let connected = tokio::time::timeout(plan.handshake, Socket::connect(&address)).await;
+                    let connected =
+                        tokio::time::timeout(plan.handshake, plan.entrance.connect(&address)).await;
                     match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-                        Ok(socket) => {
-                            let arrived = Arrived { stream: Stream::Plain(socket), unread: Vec::new() };
-                            office.seat(desk, id, arrived).await;
+                        Ok(stream) => {
+                            office.seat(desk, id, Arrived { stream, unread: Vec::new() }).await;
                         }
                         Err(error) => {
                             let why = format!("its component at {address} cannot be reached: {error}");

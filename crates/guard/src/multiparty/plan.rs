@@ -9,8 +9,9 @@ use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings};
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
-use referee_wire::{Codec, Kind};
+use referee_wire::{Carries, Codec, Kind};
 
+use super::entrance::Entrance;
 use super::protocol::{self, Checked, Unusable};
 use super::transport::{Census, NatsPlan, TcpPlan};
 use super::violation;
@@ -55,6 +56,7 @@ pub(super) struct RolePlan {
     /// Everyone else who has something to do.
     pub(super) others: Vec<Role>,
     pub(super) place: Place,
+    pub(super) entrance: Entrance,
     pub(super) codec: Codec,
     dependency: Option<String>,
     violation: Option<String>,
@@ -125,9 +127,10 @@ impl MultipartyPlan {
                 })
                 .collect();
             format!(
-                "{}: the monitor of {}, {place}; {} begins sessions; the other monitors: {}{}",
+                "{}: the monitor of {}, {place}{}; {} begins sessions; the other monitors: {}{}",
                 self.name,
                 plan.name,
+                plan.entrance.in_words(),
                 vocabulary.role_name(plan.initiator),
                 others.join(", "),
                 match &self.carrier {
@@ -158,7 +161,7 @@ impl RolePlan {
         let vocabulary = self.engine.vocabulary();
         let template = self.dependency.as_deref().unwrap_or_default();
         let text = template.replace("{from}", vocabulary.role_name(from));
-        text.replace("{label}", vocabulary.label_name(label)).into()
+        self.entrance.frame(text.replace("{label}", vocabulary.label_name(label)))
     }
 
     /// What is said to the component after a violation.
@@ -170,7 +173,8 @@ impl RolePlan {
         let text = self.violation.as_ref()?;
         let text = text.replace("{blame}", &blame.join(", ")).replace("{kind}", notice.breach.name());
         let text = text.replace("{message}", &line(&notice.sentence));
-        Some(text.replace("{json}", &violation::to_json(notice, vocabulary).to_string()).into())
+        let text = text.replace("{json}", &violation::to_json(notice, vocabulary).to_string());
+        Some(self.entrance.frame(text))
     }
 }
 
@@ -335,6 +339,8 @@ impl<'a> Maker<'a> {
         };
         let sends = self.sends(checked, role, table);
         let codec = self.codec(checked, role, table, &place)?;
+        let entrance = Entrance::make(table, &place, limits.message.0, |path| self.file(path));
+        let entrance = entrance.map_err(|(span, message)| self.complain(span, message)).ok()?;
         let vocabulary = checked.network.vocabulary();
         let others =
             vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
@@ -345,6 +351,7 @@ impl<'a> Maker<'a> {
             initiator,
             others,
             place,
+            entrance,
             codec,
             dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
             violation: table.violation.clone(),
@@ -391,9 +398,6 @@ impl<'a> Maker<'a> {
                 "sessions of several parties are told apart by connections, not by `session`",
             );
         }
-        if written.kind == Kind::WebSocket {
-            self.complain(span.clone(), "components of several parties cannot speak WebSocket: use `json`");
-        }
         // All messages of the component in one state: a codec only asks which there are.
         let network = &checked.network;
         let mut builder = MachineBuilder::new(role);
@@ -435,7 +439,11 @@ impl<'a> Maker<'a> {
         for table in &self.config.roles {
             let table = table.get_ref();
             let Some(role) = checked.network.vocabulary().find_role(table.name.get_ref()) else { continue };
-            let kind = table.codec.get_ref().kind.to_string();
+            let codec = table.codec.get_ref();
+            let mut kind = codec.kind.to_string();
+            if codec.kind == Kind::WebSocket && codec.carries.unwrap_or_default() == Carries::Text {
+                kind += " of text";
+            }
             let unlike =
                 kinds.iter().find(|(other, known)| talks[role.index()][other.index()] && *known != kind);
             if let Some((other, known)) = unlike {

@@ -1,6 +1,7 @@
 //! Monitors of three roles, each in a guard of its own, over the framed transport.
 
 mod network;
+mod sockets;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -328,7 +329,23 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
         ("here twice", "", format!("{}{}", role("s"), role("s"))),
         ("must connect", "", role("s").replace("listen", "connect")),
         ("how are dependencies written", "", role("a").replace("codec", "dependencies = \"deliver\"\ncodec")),
-        ("cannot speak WebSocket", "", role("s").replace("json", "websocket")),
+        (
+            "speaks json and `c` websocket: ",
+            "",
+            format!("{}{}", role("c").replace("json", "websocket"), role("s")),
+        ),
+        (
+            "speaks websocket of text and `c` websocket: ",
+            "",
+            format!("{}{}", role("c").replace("json", "websocket"), role("s").replace("\"json\"", "\"websocket\"\ncodec.carries = \"text\"\ncodec.messages.login = \"L {n}\"\ncodec.messages.quit = \"Q\"\ncodec.messages.succ = \"S {k}\"")),
+        ),
+        ("write `connect-tls`", "", role("c").replace("listen", "tls = { certificate = \"c.pem\", key = \"c.key\" }\nconnect")),
+        ("write `tls`", "", role("c").replace("codec", "connect-tls = {}\ncodec")),
+        ("cannot read", "", role("c").replace("codec", "tls = { certificate = \"c.pem\", key = \"c.key\" }\ncodec")),
+        ("what a WebSocket is asked for", "", role("c").replace("codec", "path = \"/x\"\ncodec")),
+        ("what a WebSocket is asked for", "", role("c").replace("listen", "path = \"/x\"\nconnect")),
+        ("is no path", "", role("c").replace("listen", "path = \"x\"\nconnect").replace("json", "websocket")),
+        ("cannot be asked for", "", role("c").replace("listen", "path = \"/a b\"\nconnect").replace("json", "websocket")),
         (
             "could not read",
             "",

@@ -66,6 +66,15 @@ fn everything_that_is_shipped_or_shown_is_right() {
         right(&whole);
         seen += 1;
     }
+    for block in blocks(&file("docs/multiparty.md"), "toml") {
+        let role = "[[multiparty.role]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n";
+        right(&match (block.contains("[multiparty]"), block.contains("[[multiparty.role]]")) {
+            (true, true) => block,
+            (true, false) => format!("{block}{role}"),
+            (false, _) => format!("[multiparty]\nprotocol = \"a.scr\"\n{block}"),
+        });
+        seen += 1;
+    }
     for block in blocks(&file("docs/codecs.md"), "toml") {
         right(&with_codec(&block));
         seen += 1;
@@ -91,7 +100,19 @@ fn variables_may_stand_for_what_is_chosen() {
 fn both_refuse_the_same_mistakes() {
     let listener = |line: &str| format!("{SMALLEST}{line}\n");
     let codec = |lines: &str| format!("{SMALLEST}[listener.codec]\n{lines}\n");
+    let role = |line: &str| {
+        let role = "[[multiparty.role]]\nname = \"a\"\ncodec.kind = \"websocket\"\n";
+        format!("[multiparty]\nprotocol = \"a.scr\"\n{role}{line}\n")
+    };
+    right(&role("listen = \"127.0.0.1:0\"\ntls = { certificate = \"a\", key = \"b\", client-ca = \"c\" }"));
     let mistakes = [
+        role("listen = \"nowhere\""),
+        role("connect = 7"),
+        role("path = 7"),
+        role("tls = { certificate = \"a\" }"),
+        role("tls = { certificate = \"a\", key = \"b\", ca = \"c\" }"),
+        role("connect-tls = { client-ca = \"c\" }"),
+        role("codec.carries = \"xml\""),
         "threads = 4\n".to_owned(),
         format!("threads = \"many\"\n{SMALLEST}"),
         format!("thread = 4\n{SMALLEST}"),

@@ -1,6 +1,7 @@
 //! WebSocket: masks, fragments and control frames.
 
 use referee_wire::Sender::{self, Client, Server};
+use referee_wire::{Fields, Limits, Reading, Scratch, Step};
 
 use crate::support::Proxy;
 
@@ -104,4 +105,25 @@ fn wrong_frames() {
     assert!(said[2].ends_with("transparent"), "{said:?}");
     let said = proxy.converse(&[(Client, b"GET / HTTP/1.1\r\n\r\n")]);
     assert_eq!(said, ["Client: malformed: a request that does not ask for a WebSocket"]);
+}
+
+/// Where another speaks WebSocket, frames have no masks, and there is no handshake.
+#[test]
+fn an_end_reads_frames_without_masks() {
+    let proxy = Proxy::new(CHAT, "kind = 'websocket'");
+    let codec = &proxy.codec;
+    let bare = frame(Server, 0x81, b"{\"type\":\"Say\",\"text\":\"hi\"}");
+    let masked = frame(Client, 0x81, b"{\"type\":\"Say\",\"text\":\"hi\"}");
+    for (bytes, fine) in [(&bare, true), (&masked, false), (&HELLO.to_vec(), false)] {
+        let mut connection = codec.endpoint(Limits::default());
+        let (scratch, mut fields) = (Scratch::new(), Fields::new());
+        let step = codec.decode(&mut connection, Client, bytes, Reading::anything(), &scratch, &mut fields);
+        match step {
+            Step::Message(message) => {
+                assert!(fine, "{message:?}");
+                assert_eq!((codec.name(message.label), message.bytes), ("Say", bytes.len()));
+            }
+            step => assert!(!fine, "{step:?}"),
+        }
+    }
 }
