@@ -1,14 +1,17 @@
-"""Monitors of one protocol that talk to each other over nats-server: it is killed, monitors are killed, and no message of a
-session is lost, doubled or out of order."""
+"""Monitors of one protocol that talk to each other: over nats-server, which is killed, and over a network that is taken
+apart. No message of a session is lost, doubled or out of order."""
 
 import contextlib
 import json
+import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import unittest
 
 from harness import REFEREE, Case, folder, free_port, listens, need, wait_until
 
@@ -17,8 +20,31 @@ ROLES = ["alice", "bob", "seller"]
 KEY = "a key of the network"
 
 
+class Players(Case):
+    """What tests of networks share: processes in a folder, and what they have said."""
+
+    def start(self, *command, out):
+        with open(self.place / out, "ab") as file:
+            child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        self.children.append(child)
+        return child
+
+    def said(self, out):
+        return (self.place / out).read_text(errors="replace")
+
+    def logs(self):
+        return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in self.place.glob("*-*"))
+
+    def assert_over(self, players, seconds=90):
+        for role, player in players.items():
+            try:
+                self.assertEqual(0, player.wait(seconds), f"{role}: {self.logs()}")
+            except subprocess.TimeoutExpired:
+                self.fail(f"{role} does not end: {self.logs()}")
+
+
 @need("nats-server")
-class Network(Case):
+class Network(Players):
     @contextlib.contextmanager
     def network(self, partition="30s", keys=()):
         with folder() as place:
@@ -36,12 +62,6 @@ class Network(Case):
                 for child in self.children:
                     child.kill()
                     child.wait()
-
-    def start(self, *command, out):
-        with open(self.place / out, "ab") as file:
-            child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-        self.children.append(child)
-        return child
 
     def start_broker(self):
         broker = self.start("nats-server", "-a", "127.0.0.1", "-p", self.port, "-js", "-sd", self.place / "js", out="broker")
@@ -74,19 +94,6 @@ codec = {{ kind = "json" }}
             role: self.start(*script, role, f"127.0.0.1:{self.components[role]}", "--sessions", sessions, out=f"{tag}-{role}")
             for role in reversed(ROLES)
         }
-
-    def said(self, out):
-        return (self.place / out).read_text(errors="replace")
-
-    def logs(self):
-        return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in self.place.glob("*-*"))
-
-    def assert_over(self, players, seconds=90):
-        for role, player in players.items():
-            try:
-                self.assertEqual(0, player.wait(seconds), f"{role}: {self.logs()}")
-            except subprocess.TimeoutExpired:
-                self.fail(f"{role} does not end: {self.logs()}")
 
     def test_sessions_over_a_broker(self):
         with self.network():
@@ -138,3 +145,144 @@ codec = {{ kind = "json" }}
             time.sleep(2)
             self.assertIsNone(players["seller"].poll(), self.logs())
             self.assertNotIn("over", self.said("first-alice"))
+
+
+def namespaces():
+    """Why no network namespaces can be made here, if they cannot."""
+    if shutil.which("ip") is None:
+        return "not installed: ip (of iproute2)"
+    name = f"referee-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+    if made.returncode != 0:
+        return f"network namespaces cannot be made here: {made.stderr.strip()}"
+    subprocess.run(["ip", "netns", "del", name], check=True)
+    return None
+
+
+@unittest.skipIf(why := namespaces(), why)
+class Partition(Players):
+    """Three monitors, each with its component in a network namespace of its own, and a bridge between them."""
+
+    PORT = {"component": 9000, "monitor": 7000}
+
+    def space(self, name):
+        return f"referee-{os.getpid()}-{name}"
+
+    def ip(self, space, *words):
+        subprocess.run(["ip", "-n", self.space(space), *words], check=True, capture_output=True)
+
+    def within(self, role):
+        return ["ip", "netns", "exec", self.space(role)]
+
+    def address(self, role):
+        return f"10.77.0.{ROLES.index(role) + 1}"
+
+    @contextlib.contextmanager
+    def network(self, partition):
+        with folder() as place:
+            self.place, self.children = place, []
+            spaces = ["hub", *ROLES]
+            try:
+                for space in spaces:
+                    subprocess.run(["ip", "netns", "add", self.space(space)], check=True)
+                    self.ip(space, "link", "set", "lo", "up")
+                self.ip("hub", "link", "add", "bridge", "type", "bridge")
+                self.ip("hub", "link", "set", "bridge", "up")
+                for role in ROLES:
+                    self.ip("hub", "link", "add", role, "type", "veth", "peer", "name", "out", "netns", self.space(role))
+                    self.ip("hub", "link", "set", role, "master", "bridge", "up")
+                    self.ip(role, "address", "add", f"{self.address(role)}/24", "dev", "out")
+                    self.ip(role, "link", "set", "out", "up")
+                for role in ROLES:
+                    self.start_monitor(role, partition)
+                for role in ROLES:
+                    wait_until(lambda: self.reaches(role, "127.0.0.1", "component"), f"the monitor of {role}")
+                wait_until(lambda: self.said("monitor-alice").count("connected to") >= 2, "the other monitors")
+                yield
+            finally:
+                for child in self.children:
+                    child.kill()
+                    child.wait()
+                for space in spaces:
+                    subprocess.run(["ip", "netns", "del", self.space(space)], capture_output=True)
+
+    def reaches(self, role, address, port):
+        probe = f"import socket; socket.create_connection(('{address}', {self.PORT[port]}), 1)"
+        command = [*self.within(role), sys.executable, "-c", probe]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def start_monitor(self, role, partition):
+        peers = "".join(
+            f'[multiparty.peer.{peer}]\naddress = "{self.address(peer)}:{self.PORT["monitor"]}"\n'
+            for peer in ROLES if peer != role
+        )
+        config = self.place / f"{role}.toml"
+        config.write_text(f"""
+[multiparty]
+protocol = "{EXAMPLES / "two-buyer.scr"}"
+listen = "{self.address(role)}:{self.PORT["monitor"]}"
+key = "{KEY}"
+limits = {{ partition = "{partition}", handshake = "40s" }}
+{peers}
+[[multiparty.role]]
+name = "{role}"
+listen = "127.0.0.1:{self.PORT["component"]}"
+violation = '{{"type":"violation","notice":{{json}}}}'
+codec = {{ kind = "json" }}
+""")
+        return self.start(*self.within(role), REFEREE, "guard", config, out=f"monitor-{role}")
+
+    def play(self, sessions, tag):
+        script = [sys.executable, "-B", EXAMPLES / "component.py", "two-buyer"]
+        place = f"127.0.0.1:{self.PORT['component']}"
+        return {
+            role: self.start(*self.within(role), *script, role, place, "--sessions", sessions, out=f"{tag}-{role}")
+            for role in reversed(ROLES)
+        }
+
+    def cut(self, role, seconds):
+        self.ip("hub", "link", "set", role, "down")
+        time.sleep(seconds)
+        self.ip("hub", "link", "set", role, "up")
+
+    def test_a_network_that_is_taken_apart_loses_and_doubles_nothing(self):
+        with self.network(partition="60s"):
+            # Several sessions at once.
+            players = [self.play(2000, tag=f"players{number}") for number in range(3)]
+            cuts = 0
+            # Shorter than it takes to notice, and longer; each role once, and one again.
+            for role, seconds in [("seller", 2), ("bob", 7), ("alice", 1), ("seller", 6)]:
+                time.sleep(0.7)
+                if any(player.poll() is None for group in players for player in group.values()):
+                    self.cut(role, seconds)
+                    cuts += 1
+            self.assertGreaterEqual(cuts, 2, "the sessions were over too soon")
+            for group in players:
+                self.assert_over(group)
+            broke = sum(self.said(f"monitor-{role}").count("the other monitor broke") for role in ROLES)
+            self.assertGreater(broke, 0, "nobody noticed anything")
+            for role in ROLES:
+                self.assertNotIn("violation", self.said(f"monitor-{role}"))
+                self.assertNotIn("fault", self.said(f"monitor-{role}"))
+
+    def test_everyone_is_told_of_a_monitor_that_is_out_of_reach_for_too_long(self):
+        with self.network(partition="3s"):
+            self.assert_over(self.play(3, tag="before"))
+            players = self.play(1_000_000, tag="during")
+            time.sleep(1)
+            self.ip("hub", "link", "set", "seller", "down")
+            began = time.time()
+            for role in ROLES:
+                self.assertEqual(1, players[role].wait(20), self.logs())
+                events = [json.loads(line) for line in self.said(f"during-{role}").splitlines()]
+                told = events[-1]
+                self.assertEqual("violation", told["event"], self.logs())
+                self.assertEqual(("fault", []), (told["notice"]["kind"], told["notice"]["blame"]), self.logs())
+                self.assertGreater(told["time"] - began, 1.5, self.logs())
+                self.assertLess(told["time"] - began, 3 + 2, self.logs())
+                print(f"{role} was told after {told['time'] - began:.1f} s", flush=True)
+            self.ip("hub", "link", "set", "seller", "up")
+            wait_until(lambda: self.reaches("alice", self.address("seller"), "monitor"), "the network")
+            wait_until(lambda: self.said("monitor-alice").count("connected to") >= 3, "the monitor of seller")
+            wait_until(lambda: self.said("monitor-bob").count("connected to") >= 3, "the monitor of seller")
+            self.assert_over(self.play(20, tag="after"))

@@ -3,14 +3,15 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a failing test may panic, a skipped one says so"
 )]
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -113,7 +114,7 @@ impl Running {
 
 fn listens(port: u16) {
     let deadline = Instant::now() + PATIENCE;
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < deadline, "nobody listens on {port}");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -227,6 +228,111 @@ fn everyone_learns_who_broke_the_protocol() {
     }
 }
 
+/// Three roles, with everything in it that can be got wrong.
+const AUTH: &str = "
+protocol Auth(role s, role c, role a) {
+  rec X {
+    choice at s {
+      login(n: int) from s to c where n >= 0;
+      pwd(m: int) from c to a;
+      succ(k: int) from a to s;
+      continue X;
+    } or {
+      quit() from s to c;
+    }
+  }
+}";
+
+/// A component: JSON, one document in each line.
+struct Component(BufReader<TcpStream>);
+
+impl Component {
+    fn new(port: u16) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    fn send(&mut self, text: &str) {
+        let _ = self.0.get_mut().write_all(format!("{text}\n").as_bytes());
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("cut off with {line:?}"))
+    }
+}
+
+/// A session of [`AUTH`], after its first loop.
+fn session(places: &[u16]) -> Vec<Component> {
+    let mut session: Vec<_> = places.iter().map(|port| Component::new(*port)).collect();
+    for (from, to, text) in [
+        (0, 1, r#"{"type":"login","n":1}"#),
+        (1, 2, r#"{"type":"pwd","m":1}"#),
+        (2, 0, r#"{"type":"succ","k":1}"#),
+    ] {
+        session[from].send(text);
+        assert_eq!(session[to].receive().to_string(), text);
+    }
+    session
+}
+
+/// How long it takes until the last component knows, fault by fault: the table of `docs/multiparty.md`.
+#[test]
+fn everyone_knows_soon() {
+    let mut running = Running::new("soon");
+    let protocol = running.folder.join("auth");
+    fs::write(protocol.with_extension("scr"), AUTH).unwrap();
+    let roles = ["s", "c", "a"];
+    let places = start(&mut running, protocol.to_str().unwrap(), &roles, false);
+    let brackets = "[".repeat(50_000);
+    let long = "x".repeat(2 << 20);
+    /// What happens, who says what if it is that, and what everyone is told.
+    type Fault<'a> = (&'a str, Option<(usize, &'a str)>, &'a str, &'a [&'a str]);
+    let faults: [Fault<'_>; 12] = [
+        ("a label that is never sent", Some((0, r#"{"type":"nonsense"}"#)), "label", &["s"]),
+        ("the label toString", Some((0, r#"{"type":"toString"}"#)), "label", &["s"]),
+        ("no label", Some((0, r#"{"type":17}"#)), "label", &["s"]),
+        ("a value of another type", Some((0, r#"{"type":"login","n":"x"}"#)), "type", &["s"]),
+        ("an assertion", Some((0, r#"{"type":"login","n":-1}"#)), "assertion", &["s"]),
+        ("out of turn", Some((1, r#"{"type":"pwd","m":1}"#)), "order", &["c"]),
+        ("no JSON", Some((2, "{{{")), "malformed", &["a"]),
+        ("50,000 brackets", Some((2, &brackets)), "malformed", &["a"]),
+        ("a message beyond the limit", Some((0, &long)), "fault", &[]),
+        ("a component's connection closes", None, "premature-end", &["s"]),
+        ("a component's connection closes", None, "premature-end", &["c"]),
+        ("a monitor's process ends", None, "fault", &[]),
+    ];
+    for (what, said, kind, blame) in faults {
+        let mut times = Vec::new();
+        // A process that has ended cannot end again.
+        let runs = if what.starts_with("a monitor") { 1 } else { 5 };
+        for _ in 0..runs {
+            let mut session = session(&places);
+            let began = Instant::now();
+            match said {
+                Some((who, bytes)) => session[who].send(bytes),
+                None if blame.is_empty() => {
+                    running.monitors.get_mut("a").unwrap().kill().unwrap();
+                    drop(session.remove(2));
+                }
+                None => drop(session.remove(roles.iter().position(|role| role == &blame[0]).unwrap())),
+            }
+            for component in &mut session {
+                let notice = component.receive();
+                let notice = &notice["notice"];
+                assert_eq!(notice["kind"], kind, "{what}: {notice}");
+                assert_eq!(notice["blame"], serde_json::json!(blame), "{what}: {notice}");
+            }
+            times.push(began.elapsed().as_secs_f64());
+        }
+        let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(a, b), t| (a.min(*t), b.max(*t)));
+        eprintln!("{what}: everyone knew after {:.1} to {:.1} ms", least * 1000.0, most * 1000.0);
+        assert!(most < SOON, "{what}: {most} s\n{}", running.logs());
+    }
+}
+
 /// The two services are HTTP servers that know nothing of monitors, and of dependencies they see nothing.
 #[test]
 fn http_services_need_not_know_of_monitors() {
@@ -263,19 +369,17 @@ fn a_killed_monitor_is_noticed_and_welcome_again() {
     let mut running = Running::new("killed");
     let places = start(&mut running, "oauth", roles, false);
     // The client never comes, so the others have joined and wait.
-    for (role, port) in roles.iter().zip(&places).filter(|(role, _)| **role != "client") {
-        running.component("oauth", role, *port, &[]);
-    }
+    let mut waiting = [places[2], places[0]].map(Component::new);
+    waiting[1].send(r#"{"type":"login"}"#);
     std::thread::sleep(Duration::from_millis(500));
     let began = Instant::now();
     running.monitors.get_mut("client").unwrap().kill().unwrap();
-    let said = running.wait(&["service", "auth"]);
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
-    for (role, events) in &said {
-        let told = events.iter().find(|event| event["event"] == "violation");
-        let Some(told) = told else { panic!("{role} was not told\n{}", running.logs()) };
-        assert_eq!(told["notice"]["kind"], "fault", "{role}: {told}");
+    for component in &mut waiting {
+        let told = component.receive();
+        assert_eq!(told["notice"]["kind"], "fault", "{told}\n{}", running.logs());
     }
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    drop(waiting);
     let config = fs::read_to_string(running.folder.join("client.toml")).unwrap();
     running.monitor("client", &config);
     listens(places[1]);

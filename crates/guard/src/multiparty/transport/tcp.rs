@@ -108,6 +108,15 @@ struct Line {
     outbox: Mutex<Outbox>,
     more: Notify,
     connected: AtomicBool,
+    /// When the other was last heard.
+    heard: Mutex<Instant>,
+}
+
+impl Line {
+    /// For how long nothing was heard.
+    fn silent(&self) -> Duration {
+        lock(&self.heard).elapsed()
+    }
 }
 
 /// What is known of the monitor of another role.
@@ -148,6 +157,7 @@ impl Tcp {
                     outbox: Mutex::default(),
                     more: Notify::new(),
                     connected: AtomicBool::new(false),
+                    heard: Mutex::new(Instant::now()),
                 }));
             }
         }
@@ -205,12 +215,16 @@ impl Tcp {
         let mut down_since = Instant::now();
         let (mut was_up, mut told, mut complained) = (false, false, false);
         loop {
-            let attempt = tokio::time::timeout(GREETING, self.connect(&line)).await;
+            let patience = self.plan.census.patience;
+            let left = patience.saturating_sub(line.silent()).max(RETRYING);
+            let time = if was_up && !told { GREETING.min(left) } else { GREETING };
+            let attempt = tokio::time::timeout(time, self.connect(&line)).await;
             let failure = match attempt.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok((stream, known)) => {
                     tracing::info!(role = from, peer, "connected to the other monitor");
                     (was_up, told, complained) = (true, false, false);
                     line.connected.store(true, Ordering::Relaxed);
+                    *lock(&line.heard) = Instant::now();
                     self.with_receiver(|receiver| receiver.found(line.to));
                     let ended = self.pump(&line, stream, known).await;
                     line.connected.store(false, Ordering::Relaxed);
@@ -229,8 +243,8 @@ impl Tcp {
                 complained = true;
                 tracing::error!(role = from, peer, "the other monitor refuses this one: {failure}");
             }
-            let patience = if absent { GONE } else { self.plan.census.patience };
-            if !told && (refused || (was_up && down_since.elapsed() >= patience)) {
+            let given_up = if absent { down_since.elapsed() >= GONE } else { line.silent() >= patience };
+            if !told && (refused || (was_up && given_up)) {
                 told = true;
                 let why =
                     if refused { format!("it refuses this one: {failure}") } else { failure.to_string() };
@@ -269,13 +283,16 @@ impl Tcp {
     async fn pump(&self, line: &Arc<Line>, stream: Stream, known: handshake::Known) -> io::Error {
         let handshake::Known { mut out, mut back, .. } = known;
         let (reader, mut writer) = tokio::io::split(stream);
+        // Whoever is impatient must notice sooner.
+        let silence = SILENCE.min(self.plan.census.patience).max(PINGING * 2);
         let reading = {
             let line = Arc::clone(line);
             async move {
                 let mut reader = BufReader::new(reader);
                 loop {
-                    let frame = tokio::time::timeout(SILENCE, back.receive(&mut reader, 64)).await;
+                    let frame = tokio::time::timeout(silence, back.receive(&mut reader, 64)).await;
                     let (kind, body) = frame.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+                    *lock(&line.heard) = Instant::now();
                     if kind != Kind::Expected {
                         return Err(io::Error::new(io::ErrorKind::InvalidData, "no acknowledgement"));
                     }
