@@ -14,7 +14,7 @@ use referee_monitor::multiparty::{Breach, Notice};
 use referee_theory::Role;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
 use super::component::{Arrived, Outlet, attend};
 use super::letter::{Letter, SessionId};
@@ -29,8 +29,8 @@ use crate::report::{EndReport, Report, VerdictReport, timestamp};
 use crate::scribe::Scribe;
 use crate::stream::Socket;
 
-/// How often is looked for sessions that took too long.
-const TICK: Duration = Duration::from_millis(500);
+/// How long to wait before listening again.
+const RETRYING: Duration = Duration::from_millis(50);
 /// Components that wait for a session.
 const WAITING: usize = 4096;
 /// What a component may say before its session begins.
@@ -81,6 +81,9 @@ pub(crate) struct Office {
     draining: AtomicBool,
     connections: AtomicUsize,
     stop: watch::Sender<bool>,
+    /// Whether nobody looks for sessions that take too long, because there were none; and who tells that there may be.
+    asleep: AtomicBool,
+    roused: Notify,
     own: Weak<Self>,
 }
 
@@ -130,6 +133,8 @@ impl Office {
             draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             stop: watch::Sender::new(false),
+            asleep: AtomicBool::new(false),
+            roused: Notify::new(),
             own: own.clone(),
         });
         let thread = {
@@ -162,15 +167,31 @@ impl Office {
         }
         let mut stopped = self.stop.subscribe();
         loop {
+            let next = self.tick();
+            let due = async {
+                match next {
+                    Some(next) => tokio::time::sleep_until(next.into()).await,
+                    None => self.roused.notified().await,
+                }
+            };
             tokio::select! {
                 _ = stopped.wait_for(|stopped| *stopped) => return Ok(()),
-                () = tokio::time::sleep(TICK) => {
-                    for desk in self.all() {
-                        self.with(desk, |roster, now, out| roster.tick(now, out));
-                    }
-                }
+                () = due => {}
             }
         }
+    }
+
+    /// Ends sessions that took too long; when to look again. Without sessions, nobody looks until something happens.
+    fn tick(&self) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for desk in self.all() {
+            self.with(desk, |roster, now, out| {
+                let due = roster.tick(now, out);
+                next = next.into_iter().chain(due).min();
+            });
+        }
+        self.asleep.store(next.is_none(), Ordering::Relaxed);
+        next
     }
 
     /// Takes the connections of a role's components.
@@ -179,7 +200,7 @@ impl Office {
         let begins = plan.engine.role() == plan.initiator;
         loop {
             let Ok(accepted) = acceptor.accept().await else {
-                tokio::time::sleep(TICK / 10).await;
+                tokio::time::sleep(RETRYING).await;
                 continue;
             };
             let Ok((socket, _)) = accepted.open() else { continue };
@@ -404,6 +425,9 @@ impl Office {
         }
         for (desk, id) in sought {
             self.seek(desk, id);
+        }
+        if self.asleep.swap(false, Ordering::Relaxed) {
+            self.roused.notify_one();
         }
     }
 

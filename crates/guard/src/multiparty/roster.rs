@@ -320,10 +320,17 @@ impl Roster {
         self.down[peer.index()] = false;
     }
 
-    /// Looks for sessions that took too long.
-    pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) {
+    /// Ends sessions that took too long. Until the time it answers none will have, not even one that begins now; without
+    /// sessions there is no such time.
+    pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) -> Option<Instant> {
         let mut late = Vec::new();
+        let mut next = now + self.plan.idle.map_or(self.plan.handshake, |idle| idle.min(self.plan.handshake));
         for (id, seat) in &self.seats {
+            let due = [
+                (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
+                self.plan.idle.map(|idle| seat.touched + idle),
+            ];
+            next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Instant::min);
             let idle = now.saturating_duration_since(seat.touched);
             let begun = now.saturating_duration_since(seat.begun);
             if seat.phase != Phase::Running && begun >= self.plan.handshake {
@@ -344,6 +351,7 @@ impl Roster {
         for (id, sentence) in late {
             self.fault(id, sentence, now, out);
         }
+        (!self.seats.is_empty()).then_some(next)
     }
 
     /// The session cannot go on, and nobody is to blame for it.

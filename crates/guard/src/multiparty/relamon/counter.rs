@@ -69,17 +69,21 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
                     .header_read_timeout(None)
                     .serve_connection(TokioIo::new(stream), service)
             );
-            loop {
-                let before = seen.load(Ordering::Relaxed);
-                let ended = tokio::time::timeout(IDLE, connection.as_mut()).await.is_ok();
-                // A request that waits for room is not idle.
-                let idle = seen.load(Ordering::Relaxed) == before && open.load(Ordering::Relaxed) == 0;
-                if ended || idle {
-                    break;
-                }
-            }
+            until_idle(connection.as_mut(), &seen, &open).await;
             drop(permit);
         });
+    }
+}
+
+/// Serves `connection` until it ends or says nothing for too long. `seen` counts its requests, `open` those that are
+/// being answered: one that waits for room is not idle.
+async fn until_idle(mut connection: impl Future + Unpin, seen: &AtomicUsize, open: &AtomicUsize) {
+    loop {
+        let before = seen.load(Ordering::Relaxed);
+        let ended = tokio::time::timeout(IDLE, &mut connection).await.is_ok();
+        if ended || (seen.load(Ordering::Relaxed) == before && open.load(Ordering::Relaxed) == 0) {
+            return;
+        }
     }
 }
 
@@ -137,4 +141,40 @@ fn status(status: StatusCode) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long a connection lives that does this.
+    async fn lives(does: impl AsyncFnOnce(&AtomicUsize, &AtomicUsize)) -> Duration {
+        let (seen, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let began = tokio::time::Instant::now();
+        until_idle(Box::pin(does(&seen, &open)), &seen, &open).await;
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_nothing_is_let_go_and_nobody_else() {
+        assert_eq!(lives(async |_, _| std::future::pending().await).await, IDLE);
+        assert_eq!(lives(async |_, _| tokio::time::sleep(IDLE / 2).await).await, IDLE / 2);
+        // A request now and then.
+        let asks = async |seen: &AtomicUsize, _: &AtomicUsize| {
+            for _ in 0..10 {
+                tokio::time::sleep(IDLE * 2 / 3).await;
+                seen.fetch_add(1, Ordering::Relaxed);
+            }
+            std::future::pending().await
+        };
+        let lived = lives(asks).await;
+        assert!(lived >= IDLE * 20 / 3 && lived <= IDLE * 26 / 3, "{lived:?}");
+        // A request that is answered late, because there was no room for it.
+        let waits = async |seen: &AtomicUsize, open: &AtomicUsize| {
+            seen.fetch_add(1, Ordering::Relaxed);
+            open.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(IDLE * 10).await;
+        };
+        assert_eq!(lives(waits).await, IDLE * 10);
+    }
 }

@@ -12,6 +12,7 @@ use referee_theory::Role;
 use super::super::letter::{Letter, Matter, SessionId};
 use super::super::parcel::{Parcel, write_fields};
 use super::super::plan::{Findings, MultipartyPlan};
+use super::super::seat::Phase;
 use super::{Offer, Order, Roster};
 use crate::config::Config;
 
@@ -233,8 +234,57 @@ fn who_cannot_take_part_says_so_and_nothing_is_left() {
     wired.begin(id(1));
     wired.under_way.clear();
     wired.now += Duration::from_secs(11);
-    wired.act(0, |roster, now, out| roster.tick(now, out));
+    wired.act(0, |roster, now, out| _ = roster.tick(now, out));
     assert_eq!(wired.ended, [(0, id(1), "fault")]);
+}
+
+/// Who looks only when it was told to finds every session in time, and does not look where there is none.
+#[test]
+fn looking_when_told_to_is_enough() {
+    for (limits, handshake, idle) in [
+        ("limits = { handshake = \"10s\", idle = \"60s\" }", 10, Some(60)),
+        ("limits = { handshake = \"10s\", idle = \"3s\" }", 10, Some(3)),
+        ("limits = { handshake = \"10s\", idle = \"none\" }", 10, None),
+    ] {
+        for joined in [false, true] {
+            let mut wired = Wired::new(limits, 3);
+            assert_eq!(wired.rosters[0].tick(wired.now, &mut Vec::new()), None);
+            // Begun between two looks, of which the first had something else to look at.
+            wired.begin(id(1));
+            wired.settle();
+            let (began, mut next) = (wired.now, None);
+            wired.act(0, |roster, now, out| next = roster.tick(now, out));
+            wired.now += Duration::from_secs(1);
+            wired.begin(id(2));
+            if joined {
+                wired.settle();
+            } else {
+                wired.under_way.clear();
+            }
+            let mut looks = 0;
+            while let Some(at) = next
+                && at < began + Duration::from_secs(200)
+            {
+                assert!(at > wired.now - Duration::from_secs(1), "{limits}: no progress");
+                wired.now = at;
+                wired.act(0, |roster, now, out| next = roster.tick(now, out));
+                looks += 1;
+                let late = wired.rosters[0].seats.values().find(|seat| {
+                    let since = |then| wired.now.saturating_duration_since(then).as_secs();
+                    (seat.phase != Phase::Running && since(seat.begun) > handshake)
+                        || idle.is_some_and(|idle| since(seat.touched) > idle)
+                });
+                assert!(late.is_none(), "{limits}: {late:?}");
+            }
+            assert!(looks < 40, "{limits}: looked {looks} times");
+            let both = idle.is_some();
+            assert_eq!(
+                wired.rosters[0].seats.len(),
+                usize::from(!both) + usize::from(!both && joined),
+                "{limits} {joined}"
+            );
+        }
+    }
 }
 
 /// A process that ended after its part was over takes nothing with it; one that had more to do ends the session.
