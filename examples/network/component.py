@@ -1,18 +1,21 @@
 """A component of one of the protocols here: JSON, one document in each line, over one connection to its monitor.
 
-    python3 component.py two-buyer alice 127.0.0.1:9101 [--sessions 3] [--fault wrong-label]
+    python3 component.py two-buyer alice 127.0.0.1:9101 [--sessions 3] [--fault wrong-label] [--resume]
 
-For `weather`, `places` and `weather` are plain HTTP servers, and `client` a plain HTTP client. Nothing but Python's
-standard library, and nothing that knows of monitors.
+With `--resume` it comes back to its session when its monitor was killed and started again; otherwise nothing here knows of
+monitors. For `weather`, `places` and `weather` are plain HTTP servers, and `client` a plain HTTP client. Nothing but
+Python's standard library.
 """
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
 import socket
 import sys
 import time
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
@@ -65,6 +68,89 @@ class Line:
             said = json.loads(line)
             if said["type"] == "violation":
                 raise Violated(said["notice"])
+
+
+class Refused(Exception):
+    """The monitor does not know the session any more: it is over."""
+
+
+class Returning(Line):
+    """Comes back to its session, says what it has sent and received, and goes on from there."""
+
+    def __init__(self, place, fault):
+        self.place, self.name, self.sent, self.received = place, uuid.uuid4().hex, [], 0
+        self.fault = fault
+        self.connect()
+
+    def connect(self):
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                super().__init__(self.place, self.fault)
+                hello = {"component": self.name, "sent": len(self.sent), "received": self.received}
+                self.file.write(json.dumps(hello).encode() + b"\n")
+                self.file.flush()
+                # The answer comes when the session begins.
+                answer = json.loads(self.file.readline())
+                if "already" in answer.get("refused", ""):
+                    # It has not noticed yet that the connection before this one is closed.
+                    raise ValueError(answer["refused"])
+                if "refused" in answer:
+                    raise Refused(answer["refused"])
+                for line in self.sent[answer["taken"]:]:
+                    self.file.write(line)
+                self.file.flush()
+                return
+            except (OSError, ValueError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def send(self, label, **fields):
+        self.sent.append(json.dumps({"type": label, **fields}).encode() + b"\n")
+        try:
+            self.file.write(self.sent[-1])
+            self.file.flush()
+        except OSError:
+            self.come_back()
+
+    def receive(self, *labels, over=False):
+        while True:
+            try:
+                line = self.file.readline()
+            except OSError:
+                line = b""
+            if line.endswith(b"\n") or b'"violation"' in line:
+                break
+            try:
+                self.connect()
+            except Refused as why:
+                if over:
+                    return None
+                raise Violated(f"cut off: {why}") from why
+        said = json.loads(line)
+        if said["type"] == "violation":
+            raise Violated(said["notice"])
+        self.received += 1
+        if said["type"] not in labels:
+            raise SystemExit(f"got {said}, expected {labels}")
+        return said
+
+    def come_back(self):
+        with contextlib.suppress(Refused):
+            self.connect()
+
+    def end(self):
+        # Until the monitor says that the session is over: it may have been killed before it took the last message.
+        while True:
+            try:
+                super().end()
+            except OSError:
+                pass
+            try:
+                self.connect()
+            except Refused:
+                return
 
 
 def say(**what):
@@ -219,6 +305,7 @@ def main():
     parser.add_argument("place")
     parser.add_argument("--sessions", type=int, default=1)
     parser.add_argument("--fault", default=None)
+    parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
     if options.protocol == "weather":
         if options.role == "client":
@@ -228,7 +315,7 @@ def main():
     play = {"two-buyer": two_buyer, "three-buyer": three_buyer, "oauth": oauth, "supplier": supplier}
     try:
         for n in range(options.sessions):
-            line = Line(options.place, options.fault)
+            line = (Returning if options.resume else Line)(options.place, options.fault)
             play[options.protocol](options.role, line, n)
             line.end()
         say(event="over")

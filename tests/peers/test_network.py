@@ -46,8 +46,9 @@ class Players(Case):
 @need("nats-server")
 class Network(Players):
     @contextlib.contextmanager
-    def network(self, partition="30s", keys=()):
+    def network(self, partition="30s", keys=(), resume=False):
         with folder() as place:
+            self.resume = resume
             self.place, self.port = place, free_port()
             self.components = {role: free_port() for role in ROLES}
             self.children = []
@@ -77,21 +78,24 @@ transport = "nats"
 broker = "nats://127.0.0.1:{self.port}"
 key = "{self.keys.get(role, KEY)}"
 limits = {{ partition = "{self.partition}", handshake = "20s" }}
+{f'state = "{self.place}/state/{role}"' if self.resume else ''}
 
 [[multiparty.role]]
 name = "{role}"
 listen = "127.0.0.1:{self.components[role]}"
 violation = '{{"type":"violation","notice":{{json}}}}'
 codec = {{ kind = "json" }}
+resume = {json.dumps(self.resume)}
 """)
         return self.start(REFEREE, "guard", config, out=f"monitor-{role}")
 
     def play(self, sessions, tag="first"):
         """The components of all roles, in as many sessions."""
         script = [sys.executable, "-B", EXAMPLES / "component.py", "two-buyer"]
+        options = ["--resume"] if self.resume else []
         # The one that begins comes last.
         return {
-            role: self.start(*script, role, f"127.0.0.1:{self.components[role]}", "--sessions", sessions, out=f"{tag}-{role}")
+            role: self.start(*script, role, f"127.0.0.1:{self.components[role]}", "--sessions", sessions, *options, out=f"{tag}-{role}")
             for role in reversed(ROLES)
         }
 
@@ -137,6 +141,45 @@ codec = {{ kind = "json" }}
             wait_until(lambda: listens(self.components["seller"]), "the monitor of seller")
             wait_until(lambda: "started anew" in self.said("monitor-alice"), "news of the seller's monitor")
             self.assert_over(self.play(3, tag="third"))
+
+    def test_sessions_survive_kills_of_any_monitor_and_of_the_broker(self):
+        chance = random.Random(7)
+        with self.network(resume=True):
+            players = self.play(600)
+            kills = 0
+            while any(player.poll() is None for player in players.values()) and kills < 30:
+                time.sleep(chance.uniform(0.1, 0.6))
+                role = chance.choice([*ROLES, "broker"])
+                if role == "broker":
+                    self.broker.kill()
+                    self.broker.wait()
+                    self.broker = self.start_broker()
+                else:
+                    self.monitors[role].kill()
+                    self.monitors[role].wait()
+                    self.monitors[role] = self.start_monitor(role)
+                kills += 1
+            self.assertGreater(kills, 5)
+            self.assert_over(players)
+            for role in ROLES:
+                for what in ("violation", "fault"):
+                    self.assertNotIn(f'"{what}"', self.said(f"first-{role}"), self.logs())
+            said = "".join(self.said(f"monitor-{role}") for role in ROLES)
+            self.assertIn("goes on with what is remembered", said)
+
+    def test_a_component_that_does_not_come_back_is_given_up(self):
+        with self.network(resume=True, partition="3s"):
+            players = self.play(1_000_000)
+            time.sleep(1)
+            players["seller"].kill()
+            self.monitors["seller"].kill()
+            self.monitors["seller"].wait()
+            self.monitors["seller"] = self.start_monitor("seller")
+            for role in ("alice", "bob"):
+                # Who has begun another session already is told that the seller does not join.
+                self.assertEqual(1, players[role].wait(30), self.logs())
+            said = self.said("first-alice") + self.said("first-bob")
+            self.assertTrue("did not come back" in said or "did not join" in said, self.logs())
 
     def test_who_does_not_know_the_key_is_not_heard(self):
         with self.network(keys={"seller": "another key, as long"}):

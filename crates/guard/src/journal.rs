@@ -17,7 +17,7 @@ pub use write::Writer;
 const MAGIC: &[u8; 8] = b"RFJRNL1\n";
 const HEADER: usize = 8;
 /// No record is longer: a length beyond this is damage.
-const MAX_RECORD: usize = 16 << 20;
+pub(crate) const MAX_RECORD: usize = 16 << 20;
 
 /// The checksum of a record.
 fn checksum(content: &[u8]) -> u32 {
@@ -25,6 +25,20 @@ fn checksum(content: &[u8]) -> u32 {
     hasher.update(&u32::try_from(content.len()).unwrap_or(u32::MAX).to_le_bytes());
     hasher.update(content);
     hasher.finalize()
+}
+
+/// Appends `content` to `buffer` as a record.
+///
+/// # Errors
+/// It is longer than any record may be.
+pub(crate) fn put_record(buffer: &mut Vec<u8>, content: &[u8]) -> io::Result<()> {
+    if content.len() > MAX_RECORD {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the record is too long"));
+    }
+    buffer.extend(u32::try_from(content.len()).unwrap_or(u32::MAX).to_le_bytes());
+    buffer.extend(checksum(content).to_le_bytes());
+    buffer.extend(content);
+    Ok(())
 }
 
 /// The files of the journal in `folder`, in order.

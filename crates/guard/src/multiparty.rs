@@ -7,9 +7,11 @@
 //!
 //! Reading order of the latter: `plan` (what the configuration becomes), `parcel` (a message), `letter` (what monitors
 //! send each other), `seat` and `roster` (the sessions of one role, without I/O), `link` (what a connection may lose,
-//! without I/O), `transport`, `entrance` and `component` (one component's connection), `office` (what holds it together).
+//! without I/O), `transport`, `entrance` and `component` (one component's connection), `reunion` (how it comes back),
+//! `diary` (what survives a kill), `office` (what holds it together).
 
 mod component;
+mod diary;
 mod entrance;
 mod letter;
 mod link;
@@ -18,6 +20,7 @@ mod parcel;
 mod plan;
 mod protocol;
 mod relamon;
+mod reunion;
 mod roster;
 mod seat;
 mod transport;

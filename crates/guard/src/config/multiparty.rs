@@ -45,6 +45,13 @@ pub struct Multiparty {
     /// TLS between monitors; each must show a certificate that bears its role's name.
     #[schemars(with = "Option<MonitorTls>")]
     pub tls: Option<Spanned<MonitorTls>>,
+    /// With `transport = "nats"`: a folder in which sessions are remembered, so that they go on after this process was
+    /// killed and started again. Relative to the configuration.
+    #[schemars(with = "Option<PathBuf>")]
+    pub state: Option<Spanned<PathBuf>>,
+    /// Whether what is remembered is forced onto the disk each time: needed to survive a power cut, not a kill.
+    #[serde(default)]
+    pub state_sync: bool,
     /// Limits.
     #[serde(default)]
     pub limits: MultipartyLimits,
@@ -84,6 +91,11 @@ pub struct RoleTable {
     /// With `deliver`: how such a label is written to the component; `{from}` and `{label}` are put in.
     #[schemars(with = "Option<String>")]
     pub dependency: Option<Spanned<String>>,
+    /// With `state`: whether the component goes on after this process was killed and started again. One that connects
+    /// says a line of JSON first, and which message it expects; one that is connected to is given again what it has not
+    /// answered.
+    #[schemars(with = "Option<bool>")]
+    pub resume: Option<Spanned<bool>>,
     /// What is written to the component before its connection is closed after a violation; `{blame}`, `{kind}`,
     /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
     pub violation: Option<String>,

@@ -36,6 +36,7 @@ pub struct Reader {
     offset: u64,
     length: u64,
     done: bool,
+    magic: &'static [u8; 8],
 }
 
 impl Reader {
@@ -44,9 +45,14 @@ impl Reader {
     /// # Errors
     /// It cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_other(path, MAGIC)
+    }
+
+    /// The file at `path`, whose records are not a journal's: it begins with `magic`.
+    pub(crate) fn open_other(path: &Path, magic: &'static [u8; 8]) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        Ok(Self { input: BufReader::new(file), offset: 0, length, done: false })
+        Ok(Self { input: BufReader::new(file), offset: 0, length, done: false, magic })
     }
 
     /// Where the next record begins.
@@ -70,19 +76,19 @@ impl Reader {
 
     fn read(&mut self) -> io::Result<Result<Option<Vec<u8>>, Damage>> {
         if self.offset == 0 {
-            let mut magic = [0; MAGIC.len()];
+            let mut magic = [0; 8];
             let found = fill(&mut self.input, &mut magic)?;
-            if found < magic.len() && MAGIC.starts_with(&magic[..found]) {
+            if found < magic.len() && self.magic.starts_with(&magic[..found]) {
                 return Ok(Err(Damage {
                     offset: 0,
                     torn: true,
                     what: "the file's head is incomplete".into(),
                 }));
             }
-            if magic != *MAGIC {
+            if magic != *self.magic {
                 return Ok(Err(Damage { offset: 0, torn: false, what: "this is no journal".into() }));
             }
-            self.offset = MAGIC.len() as u64;
+            self.offset = magic.len() as u64;
             if self.offset >= self.length {
                 return Ok(Ok(None));
             }

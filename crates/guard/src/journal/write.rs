@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{HEADER, MAGIC, MAX_RECORD, Reader, checksum, files, path_of, verify};
+use super::{MAGIC, Reader, files, path_of, put_record, verify};
 use crate::report::Report;
 
 /// The end of a journal.
@@ -92,18 +92,7 @@ impl Writer {
             report: &'a Report,
         }
         let number = self.last + 1;
-        let start = self.buffer.len();
-        self.buffer.extend_from_slice(&[0; HEADER]);
-        serde_json::to_writer(&mut self.buffer, &Entry { number, report })?;
-        let content = &self.buffer[start + HEADER..];
-        if content.len() > MAX_RECORD {
-            self.buffer.truncate(start);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the record is too long"));
-        }
-        let length = u32::try_from(content.len()).unwrap_or(u32::MAX).to_le_bytes();
-        let sum = checksum(content).to_le_bytes();
-        self.buffer[start..start + 4].copy_from_slice(&length);
-        self.buffer[start + 4..start + HEADER].copy_from_slice(&sum);
+        put_record(&mut self.buffer, &serde_json::to_vec(&Entry { number, report })?)?;
         self.last = number;
         Ok(number)
     }

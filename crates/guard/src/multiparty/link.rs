@@ -62,6 +62,22 @@ impl Outbox {
         self.first
     }
 
+    /// One that begins with number `first`, of which nothing has been given to a connection.
+    pub(super) fn from(first: u64, kept: impl IntoIterator<Item = Bytes>) -> Self {
+        Self { first, kept: kept.into_iter().collect(), given: 0 }
+    }
+
+    /// What is kept, oldest first.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Bytes> {
+        self.kept.iter()
+    }
+
+    /// The other end has taken more than there ever was, as far as is known here: what is kept is out of date, and
+    /// numbers go on from `expected`.
+    pub(super) fn skip_to(&mut self, expected: u64) {
+        *self = Self::from(expected, []);
+    }
+
     /// Letters that are kept.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
@@ -91,6 +107,11 @@ pub(super) enum Taking {
 }
 
 impl Inbox {
+    /// One that has taken everything before `expected`.
+    pub(super) fn from(expected: u64) -> Self {
+        Self { expected }
+    }
+
     /// The number that comes next.
     pub(super) fn expected(&self) -> u64 {
         self.expected

@@ -1,22 +1,24 @@
 //! The office: all roles that this process monitors, their components' connections, the transport to the others, and
 //! the thread on which all this happens.
 
+mod arrivals;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
 use referee_monitor::multiparty::{Breach, Notice};
 use referee_theory::Role;
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::component::{Arrived, Outlet, attend};
+use super::component::Outlet;
+use super::diary::{Change, Diary};
 use super::letter::{Letter, SessionId};
 use super::parcel::Parcel;
 use super::plan::{Carrier, MultipartyPlan, Place, RolePlan};
@@ -27,14 +29,6 @@ use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
 use crate::report::{EndReport, Report, VerdictReport, timestamp};
 use crate::scribe::Scribe;
-use crate::stream::Socket;
-
-/// How long to wait before listening again.
-const RETRYING: Duration = Duration::from_millis(50);
-/// Components that wait for a session.
-const WAITING: usize = 4096;
-/// What a component may say before its session begins.
-const AHEAD: usize = 64 << 10;
 
 /// One role here.
 struct Desk {
@@ -77,6 +71,8 @@ pub(crate) struct Office {
     pub(crate) places: Vec<(String, String)>,
     desks: Mutex<Vec<Desk>>,
     transport: OnceLock<Arc<dyn Transport>>,
+    /// What survives a kill.
+    diary: Option<Arc<Diary>>,
     scribe: Scribe,
     draining: AtomicBool,
     connections: AtomicUsize,
@@ -116,6 +112,15 @@ impl Office {
             Some(Carrier::Nats(_)) | None => None,
         };
         let carrier = plan.carrier.clone();
+        let diary = match (&plan.state, &plan.carrier) {
+            (Some((folder, force)), Some(Carrier::Nats(nats))) => {
+                let diary = Diary::open(folder, &nats.token, *force).map_err(|error| {
+                    io::Error::new(error.kind(), format!("the state in `{}`: {error}", folder.display()))
+                });
+                Some(diary?)
+            }
+            _ => None,
+        };
         let desk = |plan: &Arc<RolePlan>| Desk {
             plan: Arc::clone(plan),
             roster: Roster::new(Arc::clone(plan)),
@@ -129,6 +134,7 @@ impl Office {
             places,
             desks: Mutex::new(plan.roles.iter().map(desk).collect()),
             transport: OnceLock::new(),
+            diary,
             scribe,
             draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
@@ -156,12 +162,13 @@ impl Office {
         let receiver: Weak<dyn Receiver> = self.own.clone();
         let transport: Option<Arc<dyn Transport>> = match (carrier, monitors) {
             (Some(Carrier::Tcp(plan)), Some(listener)) => Some(Tcp::start(&plan, listener, receiver)?),
-            (Some(Carrier::Nats(plan)), _) => Some(Nats::start(&plan, receiver)?),
+            (Some(Carrier::Nats(plan)), _) => Some(Nats::start(&plan, receiver, self.diary.clone())?),
             _ => None,
         };
         if let Some(transport) = transport {
             let _ = self.transport.set(transport);
         }
+        self.remember();
         for (desk, listener) in listeners {
             tokio::spawn(Arc::clone(&self).listen(desk, Acceptor::new(listener)?));
         }
@@ -194,163 +201,23 @@ impl Office {
         next
     }
 
-    /// Takes the connections of a role's components.
-    async fn listen(self: Arc<Self>, desk: usize, acceptor: Acceptor) {
-        let plan = self.plan(desk);
-        let begins = plan.engine.role() == plan.initiator;
-        loop {
-            let Ok(accepted) = acceptor.accept().await else {
-                tokio::time::sleep(RETRYING).await;
-                continue;
-            };
-            let Ok((socket, _)) = accepted.open() else { continue };
-            let most = plan.sessions.saturating_add(WAITING);
-            if self.draining.load(Ordering::Relaxed) || self.connections.load(Ordering::Relaxed) >= most {
-                continue;
-            }
-            let office = Arc::clone(&self);
-            self.connections.fetch_add(1, Ordering::Relaxed);
-            tokio::spawn(async move {
-                match office.admit(desk, socket).await {
-                    Some(arrived) if begins => office.begin(desk, arrived).await,
-                    Some(arrived) => office.wait(desk, arrived).await,
-                    None => {}
-                }
-                office.connections.fetch_sub(1, Ordering::Relaxed);
-            });
+    /// Takes up the sessions of the process before this one.
+    fn remember(&self) {
+        let Some(diary) = &self.diary else { return };
+        let seats = diary.recall(|memory| memory.seats.clone());
+        if !seats.is_empty() {
+            tracing::info!(protocol = self.name, sessions = seats.len(), "goes on with what is remembered");
         }
-    }
-
-    /// Whoever has connected, once it has shown that it speaks as it should.
-    async fn admit(&self, desk: usize, socket: Socket) -> Option<Arrived> {
-        let plan = self.plan(desk);
-        let admitted = tokio::time::timeout(plan.handshake, plan.entrance.accept(socket)).await;
-        match admitted.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(stream) => Some(Arrived { stream, unread: Vec::new() }),
-            Err(error) => {
-                tracing::info!(protocol = self.name, role = plan.name, "a component was not let in: {error}");
-                *lock(&self.desks)[desk].counts.ended.entry("refused").or_default() += 1;
-                None
+        for ((role, id), kept) in seats {
+            let at = lock(&self.desks).iter().position(|desk| desk.plan.engine.role().0 == role);
+            match at {
+                Some(desk) => self.with(desk, |roster, now, out| {
+                    roster.restore(id, &kept.seat, kept.given, now, out);
+                }),
+                None => diary.note(Change::Over((role, id))),
             }
         }
-    }
-
-    /// A component that begins a session, with its first byte.
-    async fn begin(self: &Arc<Self>, desk: usize, mut arrived: Arrived) {
-        let plan = self.plan(desk);
-        let first = arrived.stream.read_buf(&mut arrived.unread);
-        // Whoever connects and says nothing has begun nothing.
-        if !matches!(tokio::time::timeout(plan.handshake, first).await, Ok(Ok(1..))) {
-            return;
-        }
-        let Ok(number) = ring::rand::generate::<[u8; 16]>(&ring::rand::SystemRandom::new()) else { return };
-        let id = SessionId(u128::from_le_bytes(number.expose()));
-        let outlet = Arc::new(Outlet::default());
-        if let Some(desk) = lock(&self.desks).get_mut(desk) {
-            desk.outlets.insert(id, Arc::clone(&outlet));
-        }
-        let mut begun = Ok(());
-        self.with(desk, |roster, now, out| begun = roster.begin(id, now, out));
-        if let Err(why) = begun {
-            tracing::warn!(protocol = self.name, role = plan.name, "no session: {why}");
-            if let Some(desk) = lock(&self.desks).get_mut(desk) {
-                desk.outlets.remove(&id);
-                *desk.counts.ended.entry("refused").or_default() += 1;
-            }
-            return;
-        }
-        attend(Arc::clone(self), desk, id, arrived, outlet).await;
-    }
-
-    /// A component that waits until its role is asked to take part.
-    async fn wait(self: &Arc<Self>, desk: usize, mut arrived: Arrived) {
-        let plan = self.plan(desk);
-        let (sender, mut asked) = oneshot::channel();
-        {
-            let mut desks = lock(&self.desks);
-            let Some(desk) = desks.get_mut(desk) else { return };
-            desk.waiting.retain(|other| !other.is_closed());
-            if desk.waiting.len() >= WAITING {
-                return;
-            }
-            match desk.invited.pop_front() {
-                Some(id) => drop(sender.send(id)),
-                None => desk.waiting.push_back(sender),
-            }
-        }
-        let deadline = plan.idle.map(|idle| tokio::time::Instant::now() + idle);
-        let id = loop {
-            let expired = async {
-                match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let room = arrived.unread.len() < AHEAD;
-            tokio::select! {
-                biased;
-                id = &mut asked => match id {
-                    Ok(id) => break id,
-                    Err(_) => return,
-                },
-                read = arrived.stream.read_buf(&mut arrived.unread), if room => {
-                    if !matches!(read, Ok(1..)) {
-                        // Asked at the last moment: somebody else may still come.
-                        asked.close();
-                        if let Ok(id) = asked.try_recv() {
-                            self.seek(desk, id);
-                        }
-                        return;
-                    }
-                }
-                () = expired => return,
-            }
-        };
-        self.seat(desk, id, arrived).await;
-    }
-
-    /// The component of session `id` is there.
-    async fn seat(self: &Arc<Self>, desk: usize, id: SessionId, arrived: Arrived) {
-        let outlet = Arc::new(Outlet::default());
-        if let Some(desk) = lock(&self.desks).get_mut(desk) {
-            desk.outlets.insert(id, Arc::clone(&outlet));
-        }
-        self.with(desk, |roster, now, out| roster.seated(id, now, out));
-        attend(Arc::clone(self), desk, id, arrived, outlet).await;
-    }
-
-    /// Finds a component for session `id`.
-    fn seek(&self, desk: usize, id: SessionId) {
-        let Some(office) = self.own.upgrade() else { return };
-        let plan = self.plan(desk);
-        match &plan.place {
-            Place::Listen(_) => {
-                let mut desks = lock(&self.desks);
-                let Some(desk) = desks.get_mut(desk) else { return };
-                while let Some(waiting) = desk.waiting.pop_front() {
-                    if waiting.send(id).is_ok() {
-                        return;
-                    }
-                }
-                desk.invited.push_back(id);
-            }
-            Place::Connect(address) => {
-                let address = address.clone();
-                tokio::spawn(async move {
-                    let connected =
-                        tokio::time::timeout(plan.handshake, plan.entrance.connect(&address)).await;
-                    match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-                        Ok(stream) => {
-                            office.seat(desk, id, Arrived { stream, unread: Vec::new() }).await;
-                        }
-                        Err(error) => {
-                            let why = format!("its component at {address} cannot be reached: {error}");
-                            office.with(desk, |roster, now, out| roster.vacant(id, &why, now, out));
-                        }
-                    }
-                });
-            }
-        }
+        diary.commit();
     }
 
     /// The number of every role here.
@@ -422,6 +289,7 @@ impl Office {
                     other => self.perform(&mut desks[at], other),
                 }
             }
+            self.write_down(&mut desks);
         }
         for (desk, id) in sought {
             self.seek(desk, id);
@@ -431,9 +299,38 @@ impl Office {
         }
     }
 
+    /// What has happened is remembered before anything of it leaves the process.
+    fn write_down(&self, desks: &mut [Desk]) {
+        for desk in desks {
+            let mut changed = std::mem::take(&mut desk.roster.changed);
+            if let Some(diary) = &self.diary {
+                changed.sort_unstable();
+                changed.dedup();
+                for id in changed.drain(..) {
+                    let at = (desk.plan.engine.role().0, id);
+                    diary.note(match desk.roster.save(id) {
+                        Some((kept, bytes)) => Change::Seat { at, kept, bytes },
+                        None => Change::Over(at),
+                    });
+                }
+            }
+            changed.clear();
+            desk.roster.changed = changed;
+        }
+        if let Some(diary) = &self.diary {
+            diary.commit();
+        }
+    }
+
     fn perform(&self, desk: &mut Desk, order: Order) {
         match order {
-            Order::Deliver(id, bytes) => desk.to(id, |outlet| outlet.deliver(bytes)),
+            Order::Deliver(id, bytes) => {
+                if let Some(diary) = self.diary.as_ref().filter(|_| desk.plan.resumes) {
+                    diary.note(Change::Given { at: (desk.plan.engine.role().0, id), bytes: bytes.clone() });
+                }
+                desk.to(id, |outlet| outlet.deliver(bytes));
+            }
+            Order::Again(id, bytes) => desk.to(id, |outlet| outlet.deliver(bytes)),
             Order::Wake(id) => desk.to(id, Outlet::wake),
             Order::Over(id) => desk.to(id, Outlet::over),
             Order::Notice(id, number, notice, here) => self.tell(desk, id, number, &notice, here),

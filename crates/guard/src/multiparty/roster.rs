@@ -5,6 +5,8 @@
 //! window towards each other monitor, and a monitor that has not taken what it was sent makes this session wait, and no
 //! other.
 
+mod survival;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,6 +32,8 @@ pub(super) enum Order {
     Seat(SessionId),
     /// Give these bytes to the component.
     Deliver(SessionId, Bytes),
+    /// Give these bytes, which it may have been given before, to the component.
+    Again(SessionId, Bytes),
     /// The component may be read from again.
     Wake(SessionId),
     /// Nothing more will be delivered.
@@ -72,12 +76,17 @@ pub(super) struct Roster {
     down: Vec<bool>,
     /// Letters that fit no session.
     pub(super) strays: u64,
+    /// Whose component calls itself so.
+    keys: AHashMap<Box<str>, SessionId>,
+    /// The sessions that may be different than before.
+    pub(super) changed: Vec<SessionId>,
 }
 
 impl Roster {
     pub(super) fn new(plan: Arc<RolePlan>) -> Self {
         let down = vec![false; plan.engine.vocabulary().roles().len()];
-        Self { plan, seats: AHashMap::new(), begun: 0, down, strays: 0 }
+        let keys = AHashMap::new();
+        Self { plan, seats: AHashMap::new(), begun: 0, down, strays: 0, keys, changed: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -98,7 +107,13 @@ impl Roster {
     ///
     /// # Errors
     /// Why there can be no session now.
-    pub(super) fn begin(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) -> Result<(), String> {
+    pub(super) fn begin(
+        &mut self,
+        id: SessionId,
+        key: Option<Box<str>>,
+        now: Instant,
+        out: &mut Vec<Order>,
+    ) -> Result<(), String> {
         if self.seats.len() >= self.plan.sessions {
             return Err(format!("there are {} sessions already", self.plan.sessions));
         }
@@ -111,11 +126,32 @@ impl Roster {
             post(&mut seat, id, *role, Matter::Join, out);
         }
         self.seats.insert(id, seat);
+        self.call(id, key);
         Ok(())
     }
 
+    /// The component of session `id` calls itself `key`.
+    fn call(&mut self, id: SessionId, key: Option<Box<str>>) {
+        self.changed.push(id);
+        if let (Some(key), Some(seat)) = (key, self.seats.get_mut(&id)) {
+            seat.key = Some(key.clone());
+            self.keys.insert(key, id);
+        }
+    }
+
     /// The component was found that session `id` was to have.
-    pub(super) fn seated(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
+    pub(super) fn seated(
+        &mut self,
+        id: SessionId,
+        key: Option<Box<str>>,
+        now: Instant,
+        out: &mut Vec<Order>,
+    ) {
+        if self.awaits(id).is_some() {
+            let _ = self.resume(id, None, now, out);
+            return;
+        }
+        self.call(id, key);
         let Some(seat) = self.seats.get_mut(&id) else { return };
         seat.attended = true;
         seat.touched = now;
@@ -128,6 +164,9 @@ impl Roster {
     /// No component was found for session `id`.
     pub(super) fn vacant(&mut self, id: SessionId, why: &str, now: Instant, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
+        if seat.phase == Phase::Running {
+            return self.fault(id, why.to_owned(), now, out);
+        }
         post(seat, id, self.plan.initiator, Matter::Refused(why.into()), out);
         self.remove(id, "no-component", now, None, out);
     }
@@ -155,6 +194,7 @@ impl Roster {
             }
             return;
         }
+        self.changed.push(id);
         peer.expected += 1;
         peer.state = Some(letter.state);
         seat.touched = now;
@@ -204,6 +244,7 @@ impl Roster {
             return post(&mut seat, id, from, Matter::Refused(why.into()), out);
         }
         self.seats.insert(id, seat);
+        self.changed.push(id);
         out.push(Order::Seat(id));
     }
 
@@ -265,8 +306,10 @@ impl Roster {
         if !seat.can_send(&self.plan) && (seat.phase != Phase::Running || !hopeless()) {
             return Offer::Later(parcel);
         }
+        self.changed.push(id);
         seat.touched = now;
         seat.messages += 1;
+        seat.took(&self.plan);
         seat.bytes[0] += parcel.bytes.len() as u64;
         let receiver = parcel.label.as_ref().ok();
         let receiver = receiver.and_then(|label| self.plan.receiver(seat.run.state(), label));
@@ -282,14 +325,18 @@ impl Roster {
     /// So many messages were written to the component.
     pub(super) fn delivered(&mut self, id: SessionId, count: u32, now: Instant, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
+        self.changed.push(id);
+        let again = count.min(seat.repeated);
+        seat.repeated -= again;
         seat.undelivered = seat.undelivered.saturating_sub(count);
-        seat.owed = seat.owed.saturating_add(count);
+        seat.owed = seat.owed.saturating_add(count - again);
         self.settle(id, now, out);
     }
 
     /// The component of session `id` has ended, or is gone.
     pub(super) fn component_gone(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
+        self.changed.push(id);
         seat.attended = false;
         match seat.phase {
             Phase::Invited => return self.vacant(id, "its component is gone", now, out),
@@ -323,14 +370,17 @@ impl Roster {
     /// Ends sessions that took too long. Until the time it answers none will have, not even one that begins now; without
     /// sessions there is no such time.
     pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) -> Option<Instant> {
-        let mut late = Vec::new();
+        let (mut late, mut left) = (Vec::new(), Vec::new());
         let mut next = now + self.plan.idle.map_or(self.plan.handshake, |idle| idle.min(self.plan.handshake));
         for (id, seat) in &self.seats {
             let due = [
                 (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
                 self.plan.idle.map(|idle| seat.touched + idle),
+                seat.away.map(|since| since + self.plan.patience),
             ];
             next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Instant::min);
+            let away =
+                seat.away.is_some_and(|since| now.saturating_duration_since(since) >= self.plan.patience);
             let idle = now.saturating_duration_since(seat.touched);
             let begun = now.saturating_duration_since(seat.begun);
             if seat.phase != Phase::Running && begun >= self.plan.handshake {
@@ -343,6 +393,12 @@ impl Roster {
                     Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
                 };
                 late.push((*id, format!("{} did not join in time", missing.join(", "))));
+            } else if away && seat.undelivered == 0 && matches!(self.plan.engine.turn(&seat.run), Turn::End) {
+                // It had nothing left to do.
+                left.push(*id);
+            } else if away {
+                let name = self.name(self.plan.engine.role());
+                late.push((*id, format!("the component of {name} did not come back")));
             } else if self.plan.idle.is_some_and(|most| idle >= most) {
                 let name = self.name(self.plan.engine.role());
                 late.push((*id, format!("nothing happened at {name} for {} s", idle.as_secs())));
@@ -350,6 +406,9 @@ impl Roster {
         }
         for (id, sentence) in late {
             self.fault(id, sentence, now, out);
+        }
+        for id in left {
+            self.component_gone(id, now, out);
         }
         (!self.seats.is_empty()).then_some(next)
     }
@@ -414,6 +473,10 @@ impl Roster {
         out: &mut Vec<Order>,
     ) {
         let Some(seat) = self.seats.remove(&id) else { return };
+        self.changed.push(id);
+        if let Some(key) = &seat.key {
+            self.keys.remove(key);
+        }
         out.push(Order::Ended(
             id,
             Box::new(End {
@@ -471,13 +534,13 @@ fn step(
     for effect in effects {
         match effect {
             Effect::Deliver { message, .. } => {
-                seat.undelivered += 1;
-                seat.bytes[1] += message.bytes.len() as u64;
+                seat.give(&message.bytes, plan);
                 out.push(Order::Deliver(id, message.bytes));
             }
             Effect::DeliverDependency { from, label } => {
-                seat.undelivered += 1;
-                out.push(Order::Deliver(id, plan.dependency(from, label)));
+                let bytes = plan.dependency(from, label);
+                seat.give(&bytes, plan);
+                out.push(Order::Deliver(id, bytes));
             }
             Effect::Send { to, message } => {
                 let weight = message.weight();

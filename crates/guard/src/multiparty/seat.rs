@@ -1,14 +1,17 @@
 //! One session at one role: where its monitor stands, what is under way, and what everybody else last said.
 
+mod bytes;
+
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use hyper::body::Bytes;
 use referee_monitor::multiparty::{Run, Status, Turn};
 use referee_theory::{Role, Vocabulary};
 use serde_json::{Value, json};
 
 use super::parcel::Parcel;
-use super::plan::RolePlan;
+use super::plan::{Place, RolePlan};
 
 /// How far a session has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,17 @@ pub(super) struct Seat {
     pub(super) messages: u64,
     /// Bytes from the component that went on, and bytes given to it.
     pub(super) bytes: [u64; 2],
+    /// What a component that can come back calls itself.
+    pub(super) key: Option<Box<str>>,
+    /// Since when a component that can come back is awaited.
+    pub(super) away: Option<Instant>,
+    /// Messages of the component that were taken.
+    pub(super) taken: u64,
+    /// Messages given to the component, and the last of them if it can come back.
+    pub(super) given: u64,
+    pub(super) kept: VecDeque<Bytes>,
+    /// Those among `undelivered` that had been delivered before.
+    pub(super) repeated: u32,
 }
 
 impl Seat {
@@ -82,7 +96,80 @@ impl Seat {
             closing: false,
             messages: 0,
             bytes: [0; 2],
+            key: None,
+            away: None,
+            taken: 0,
+            given: 0,
+            kept: VecDeque::new(),
+            repeated: 0,
         }
+    }
+
+    /// `bytes` go to the component.
+    pub(super) fn give(&mut self, bytes: &Bytes, plan: &RolePlan) {
+        self.undelivered += 1;
+        self.bytes[1] += bytes.len() as u64;
+        self.given += 1;
+        if plan.resumes {
+            // One that connects says what it has, and is not behind by more than a window.
+            self.kept.push_back(bytes.clone());
+            let mut size: usize = self.kept.iter().map(Bytes::len).sum();
+            while self.kept.len() > plan.window.0 as usize || size > plan.window.1 {
+                let Some(oldest) = self.forget_oldest() else { break };
+                size -= oldest.len();
+            }
+        }
+    }
+
+    /// A message of the component was taken.
+    pub(super) fn took(&mut self, plan: &RolePlan) {
+        self.taken += 1;
+        // One that is connected to cannot say what it has: it is given again what it has not answered.
+        if matches!(plan.place, Place::Connect(_)) {
+            while self.forget_oldest().is_some() {}
+        }
+    }
+
+    /// Forgets the oldest message that was delivered.
+    fn forget_oldest(&mut self) -> Option<Bytes> {
+        let undelivered = (self.undelivered - self.repeated) as usize;
+        if self.kept.len() > undelivered { self.kept.pop_front() } else { None }
+    }
+
+    /// The number of the first message to the component that is kept.
+    pub(super) fn first_kept(&self) -> u64 {
+        self.given - self.kept.len() as u64
+    }
+
+    /// The component is back, and has `received` so many messages, or does not say. What it is to be given again.
+    ///
+    /// # Errors
+    /// It cannot go on from there.
+    pub(super) fn resume(&mut self, received: Option<u64>, now: Instant) -> Result<Vec<Bytes>, &'static str> {
+        if self.away.is_none() {
+            return Err("the component is here already");
+        }
+        let first = self.first_kept();
+        let received = received.unwrap_or(first);
+        if received > self.given {
+            return Err("it says that it was given more than it was");
+        }
+        let Some(skip) = received.checked_sub(first) else {
+            return Err("what it did not receive is not kept any more");
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let again: Vec<Bytes> = self.kept.iter().skip(skip).cloned().collect();
+        let count = u32::try_from(again.len()).unwrap_or(u32::MAX);
+        let before = self.undelivered - self.repeated;
+        // What it has although nobody knew makes room; what it is given again makes none.
+        self.owed += before.saturating_sub(count);
+        self.repeated = count.saturating_sub(before);
+        self.undelivered = count;
+        self.closing = false;
+        self.attended = true;
+        self.away = None;
+        self.touched = now;
+        Ok(again)
     }
 
     /// Whether some other monitor has as much of this session as it may have.
@@ -153,6 +240,7 @@ impl Seat {
             "waits_for": waits_for,
             "violations": self.run.violations(),
             "undelivered": self.undelivered,
+            "away": self.away.is_some(),
             "seconds": now.saturating_duration_since(self.begun).as_secs(),
             "others": others,
         })

@@ -1,6 +1,8 @@
 //! Rosters of three roles joined in one process, letters delivered in every order that keeps each pair's own.
 
-use std::collections::{BTreeMap, VecDeque};
+mod kills;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +11,7 @@ use hyper::body::Bytes;
 use referee_monitor::FieldValue;
 use referee_theory::Role;
 
+use super::super::diary::{Change, Diary};
 use super::super::letter::{Letter, Matter, SessionId};
 use super::super::parcel::{Parcel, write_fields};
 use super::super::plan::{Findings, MultipartyPlan};
@@ -23,6 +26,10 @@ struct Wired {
     /// By sender and receiver.
     under_way: BTreeMap<(usize, usize), VecDeque<Letter>>,
     given: BTreeMap<(usize, SessionId), Vec<Bytes>>,
+    /// Where no component is to be given anything to.
+    away: BTreeSet<(usize, SessionId)>,
+    /// By role: what survives when its process is killed.
+    diaries: Vec<Arc<Diary>>,
     notices: Vec<(usize, SessionId, String, Vec<Role>)>,
     ended: Vec<(usize, SessionId, &'static str)>,
     seats: bool,
@@ -41,11 +48,15 @@ fn parcel(label: &str, value: Option<i64>) -> Parcel {
 
 impl Wired {
     fn new(limits: &str, seed: u64) -> Self {
+        Self::with_roles(limits, "", seed)
+    }
+
+    fn with_roles(limits: &str, each: &str, seed: u64) -> Self {
         let protocol = "protocol Auth(role s, role c, role a) { rec X { choice at s { login(n: int) from s to c; pwd(m: int) from c to a; succ(k: int) from a to s; continue X; } or { quit() from s to c; } } }\n";
         let mut text = format!("[multiparty]\nprotocol = '''{protocol}'''\n{limits}\n");
         for role in ROLES {
             text += &format!(
-                "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n"
+                "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n{each}\n"
             );
         }
         let config = Config::read(&text, &|_| None).unwrap();
@@ -58,6 +69,8 @@ impl Wired {
             rosters,
             under_way: BTreeMap::new(),
             given: BTreeMap::new(),
+            away: BTreeSet::new(),
+            diaries: Vec::new(),
             notices: Vec::new(),
             ended: Vec::new(),
             seats: true,
@@ -75,6 +88,21 @@ impl Wired {
         let mut orders = Vec::new();
         act(&mut self.rosters[at], self.now, &mut orders);
         self.perform(at, orders);
+        self.write_down(at);
+    }
+
+    /// As the office does.
+    fn write_down(&mut self, at: usize) {
+        let changed = std::mem::take(&mut self.rosters[at].changed);
+        let Some(diary) = self.diaries.get(at) else { return };
+        let role = self.rosters[at].plan.engine.role().0;
+        for id in changed {
+            diary.note(match self.rosters[at].save(id) {
+                Some((kept, bytes)) => Change::Seat { at: (role, id), kept, bytes },
+                None => Change::Over((role, id)),
+            });
+        }
+        diary.commit();
     }
 
     fn perform(&mut self, at: usize, orders: Vec<Order>) {
@@ -88,8 +116,15 @@ impl Wired {
                 }
                 Order::Seat(id) => seated.push(id),
                 Order::Deliver(id, bytes) => {
-                    self.given.entry((at, id)).or_default().push(bytes);
+                    let role = self.rosters[at].plan.engine.role().0;
+                    if let Some(diary) = self.diaries.get(at) {
+                        diary.note(Change::Given { at: (role, id), bytes: bytes.clone() });
+                    }
+                    if !self.away.contains(&(at, id)) {
+                        self.given.entry((at, id)).or_default().push(bytes);
+                    }
                 }
+                Order::Again(id, bytes) => self.given.entry((at, id)).or_default().push(bytes),
                 Order::Notice(id, _, notice, _) => {
                     self.notices.push((at, id, notice.breach.name().to_owned(), notice.blamed.to_vec()));
                 }
@@ -100,7 +135,7 @@ impl Wired {
         for id in seated {
             let mut orders = Vec::new();
             if self.seats {
-                self.rosters[at].seated(id, self.now, &mut orders);
+                self.rosters[at].seated(id, None, self.now, &mut orders);
             } else {
                 self.rosters[at].vacant(id, "nobody there", self.now, &mut orders);
             }
@@ -141,7 +176,7 @@ impl Wired {
     }
 
     fn begin(&mut self, id: SessionId) {
-        self.act(0, |roster, now, out| roster.begin(id, now, out).unwrap());
+        self.act(0, |roster, now, out| roster.begin(id, None, now, out).unwrap());
     }
 }
 
@@ -304,9 +339,9 @@ fn a_monitor_that_is_gone_matters_to_those_who_need_it() {
         wired.act(0, |roster, now, out| roster.lost(a, "gone", now, out));
         assert_eq!(wired.notices.is_empty(), over);
         // Nobody begins a session with it, until it is back.
-        assert!(wired.rosters[0].begin(id(2), wired.now, &mut Vec::new()).is_err());
+        assert!(wired.rosters[0].begin(id(2), None, wired.now, &mut Vec::new()).is_err());
         wired.rosters[0].found(a);
-        assert!(wired.rosters[0].begin(id(2), wired.now, &mut Vec::new()).is_ok());
+        assert!(wired.rosters[0].begin(id(2), None, wired.now, &mut Vec::new()).is_ok());
     }
 }
 

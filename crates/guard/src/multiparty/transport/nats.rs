@@ -20,12 +20,13 @@ use futures_util::StreamExt as _;
 use hyper::body::Bytes;
 use referee_theory::Role;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::handshake::random;
 use super::seal::{Beat, Part, Seal, piece, session_of, split};
 use super::{Receiver, Transport};
 use crate::metrics::lock;
+use crate::multiparty::diary::{Change, Diary, Memory};
 use crate::multiparty::link::{Inbox, Outbox, Taking};
 
 pub(in crate::multiparty) use plan::NatsPlan;
@@ -55,6 +56,16 @@ struct Line {
     more: Notify,
 }
 
+/// What came from one role elsewhere for one here.
+#[derive(Clone, Default)]
+struct Incoming {
+    inbox: Inbox,
+    /// The letter of which not all parts have been taken.
+    letter: Vec<u8>,
+    /// The part after the last whole letter: what came after it would be lost with this process.
+    whole: u64,
+}
+
 /// What is known of the monitor of another role.
 #[derive(Default)]
 struct Elsewhere {
@@ -64,8 +75,8 @@ struct Elsewhere {
     heard: Option<Instant>,
     /// Whether it was given up.
     lost: bool,
-    /// By role here: what has been taken, and the letter of which not all parts have.
-    inboxes: Vec<(Inbox, Vec<u8>)>,
+    /// By role here.
+    inboxes: Vec<Incoming>,
     /// What was said against it, once.
     complained: bool,
 }
@@ -80,8 +91,12 @@ pub(in crate::multiparty) struct Nats {
     elsewhere: Vec<Mutex<Elsewhere>>,
     receiver: Weak<dyn Receiver>,
     connected: Arc<AtomicBool>,
+    /// How often there was a new connection to the broker.
+    connections: watch::Sender<u64>,
     /// Beat now.
     news: Notify,
+    /// What survives a kill.
+    diary: Option<Arc<Diary>>,
     /// Whether it was said that a stranger writes here.
     complained: AtomicBool,
 }
@@ -90,23 +105,47 @@ impl Nats {
     pub(in crate::multiparty) fn start(
         plan: &Arc<NatsPlan>,
         receiver: Weak<dyn Receiver>,
+        diary: Option<Arc<Diary>>,
     ) -> io::Result<Arc<Self>> {
         let census = &plan.census;
-        let line =
-            |from: Role, to: Role| Arc::new(Line { from, to, outbox: Mutex::default(), more: Notify::new() });
+        let roles = || (0..).take(census.names.len());
+        let memory = diary.as_ref().map(|diary| diary.recall(Memory::clone)).unwrap_or_default();
+        let instance = match memory.instance {
+            Some(instance) => instance,
+            None => u128::from_le_bytes(random()?),
+        };
+        if let Some(diary) = &diary {
+            diary.note(Change::Instance(instance));
+            diary.commit();
+        }
+        let line = |from: Role, to: Role| {
+            let outbox = memory.outboxes.get(&(from.0, to.0)).cloned().unwrap_or_default();
+            Arc::new(Line { from, to, outbox: Mutex::new(outbox), more: Notify::new() })
+        };
         let others = || census.elsewhere.iter().copied();
-        let inboxes = || vec![Default::default(); census.names.len()];
+        let elsewhere = |peer: u16| {
+            let incoming = |own: u16| {
+                let whole = memory.taken.get(&(peer, own)).copied().unwrap_or(0);
+                Incoming { inbox: Inbox::from(whole), letter: Vec::new(), whole }
+            };
+            let instance = memory.peers.get(&peer).copied();
+            Elsewhere {
+                instance,
+                // Whoever was there is missed from now on.
+                heard: instance.map(|_| Instant::now()),
+                inboxes: roles().map(incoming).collect(),
+                ..Elsewhere::default()
+            }
+        };
         let transport = Arc::new(Self {
             seal: Seal::new(census.key.as_deref()),
-            instance: u128::from_le_bytes(random()?),
+            instance,
             lines: census.own.iter().flat_map(|from| others().map(|to| line(*from, to))).collect(),
-            elsewhere: census
-                .names
-                .iter()
-                .map(|_| Mutex::new(Elsewhere { inboxes: inboxes(), ..Elsewhere::default() }))
-                .collect(),
+            elsewhere: roles().map(|role| Mutex::new(elsewhere(role))).collect(),
+            diary,
             receiver,
             connected: Arc::default(),
+            connections: watch::Sender::default(),
             news: Notify::new(),
             complained: AtomicBool::new(false),
             plan: Arc::clone(plan),
@@ -141,9 +180,12 @@ impl Nats {
 
     /// Connects, and begins to hear letters and beats.
     async fn connect(self: &Arc<Self>) -> Result<(Client, jetstream::Context), async_nats::Error> {
-        let connected = Arc::clone(&self.connected);
+        let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
         let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
             connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
+            if matches!(event, Event::Connected) {
+                connections.send_modify(|count| *count += 1);
+            }
             async move {
                 match event {
                     Event::Connected => tracing::info!("connected to the broker"),
@@ -156,7 +198,11 @@ impl Nats {
         let mut letters = Vec::new();
         for role in &self.plan.census.own {
             let last = self.stream(&context).await?.get_info().await?.state.last_sequence;
-            letters.push((*role, last + 1));
+            let known = self
+                .diary
+                .as_ref()
+                .and_then(|diary| diary.recall(|memory| memory.sequence.get(&role.0).copied()));
+            letters.push((*role, known.unwrap_or(last + 1)));
         }
         let mut beats = client.subscribe(self.plan.beats("*")).await?;
         client.flush().await?;
@@ -201,28 +247,37 @@ impl Nats {
         context: &jetstream::Context,
         next: &mut u64,
     ) -> Result<(), async_nats::Error> {
-        let stream = self.stream(context).await?;
-        // One that was made anew counts from the beginning; what is taken is told by the numbers of the letters.
-        if stream.get_info().await?.state.last_sequence + 1 < *next {
-            *next = 1;
-        }
-        let config = OrderedConfig {
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *next },
-            // Of any session and sender.
-            filter_subject: format!("referee.{}.*.*.{}", self.plan.token, self.plan.role(to)),
-            ..OrderedConfig::default()
+        let mut connections = self.connections.subscribe();
+        let reader = async {
+            let stream = self.stream(context).await?;
+            // One that was made anew counts from the beginning; what is taken is told by the numbers of the letters.
+            if stream.get_info().await?.state.last_sequence + 1 < *next {
+                *next = 1;
+            }
+            let config = OrderedConfig {
+                deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *next },
+                // Of any session and sender.
+                filter_subject: format!("referee.{}.*.*.{}", self.plan.token, self.plan.role(to)),
+                ..OrderedConfig::default()
+            };
+            Ok::<_, async_nats::Error>(stream.create_consumer(config).await?.messages().await?)
         };
-        let mut messages = stream.create_consumer(config).await?.messages().await?;
-        while let Some(message) = messages.next().await {
+        let mut messages = tokio::time::timeout(STORING, reader).await??;
+        loop {
+            let message = tokio::select! {
+                message = messages.next() => message,
+                // A broker that was started anew knows nothing of this reader.
+                _ = connections.changed() => None,
+            };
+            let Some(message) = message else { return Ok(()) };
             let message = message?;
             *next = message.info()?.stream_sequence + 1;
-            self.take(to, &message.subject, &message.payload);
+            self.take(to, &message.subject, &message.payload, *next);
         }
-        Ok(())
     }
 
-    /// Takes a part of a letter to `to`, if it is the next.
-    fn take(&self, to: Role, subject: &str, sealed: &Bytes) {
+    /// Takes a part of a letter to `to`, if it is the next; the next one has this `sequence` in the stream, or a later one.
+    fn take(&self, to: Role, subject: &str, sealed: &Bytes, sequence: u64) {
         let from = subject.rsplit('.').nth(1).and_then(|part| self.plan.find(part));
         let part = self.seal.open(subject, sealed).and_then(|body| Part::read(&body));
         let (Some(from), Some(part)) = (from, part) else {
@@ -233,7 +288,7 @@ impl Nats {
         if part.to != self.instance || known.instance != Some(part.from) {
             return;
         }
-        let (inbox, letter) = &mut known.inboxes[to.index()];
+        let Incoming { inbox, letter, whole } = &mut known.inboxes[to.index()];
         let Some((last, bytes)) = piece(&part.content) else { return };
         // After a gap everything from there on is sent again.
         if inbox.take(part.number) != Taking::Take {
@@ -244,9 +299,14 @@ impl Nats {
             tracing::error!(subject, "a letter from another monitor is too long");
             letter.clear();
         } else if last {
-            let whole = std::mem::take(letter);
+            *whole = inbox.expected();
+            if let Some(diary) = &self.diary {
+                let link = (from.0, to.0);
+                diary.note(Change::Taken { link, expected: *whole, sequence });
+            }
+            let letter = std::mem::take(letter);
             // Under the lock, so that nothing can mix the order.
-            self.with_receiver(|receiver| receiver.letter(from, to, whole.into()));
+            self.with_receiver(|receiver| receiver.letter(from, to, letter.into()));
         }
     }
 
@@ -282,7 +342,7 @@ impl Nats {
     fn own_beat(&self, role: Role) -> Beat {
         let expected = self.plan.census.elsewhere.iter().filter_map(|peer| {
             let known = lock(&self.elsewhere[peer.index()]);
-            Some((peer.0, known.instance?, known.inboxes[role.index()].0.expected()))
+            Some((peer.0, known.instance?, known.inboxes[role.index()].whole))
         });
         Beat {
             instance: self.instance,
@@ -306,10 +366,29 @@ impl Nats {
                 .iter()
                 .filter(|(of, process, _)| *of == line.from.0 && *process == self.instance)
             {
-                // Nobody who knows the key claims what was never sent.
-                let _ = lock(&line.outbox).acknowledged(*expected);
+                let known = lock(&line.outbox).acknowledged(*expected);
+                if known.is_err() {
+                    self.out_of_date(line, *expected);
+                } else if let Some(diary) = &self.diary {
+                    diary.acknowledged((line.from.0, line.to.0), *expected);
+                }
             }
         }
+    }
+
+    /// The other end of `line` has taken what was never sent, as far as is known here: what is remembered here is older
+    /// than what happened, so no session that both are part of can go on.
+    fn out_of_date(&self, line: &Line, expected: u64) {
+        lock(&line.outbox).skip_to(expected);
+        if let Some(diary) = &self.diary {
+            diary.note(Change::First { link: (line.from.0, line.to.0), number: expected });
+        }
+        let peer = self.plan.census.name(line.to);
+        tracing::error!(peer, "another monitor has letters from here that are not remembered here");
+        self.with_receiver(|receiver| {
+            receiver.lost(line.to, "it has letters that are not remembered here");
+            receiver.found(line.to);
+        });
     }
 
     /// Whether the monitor of `role` is who says `beat`. If it was another process before, everything that was known of
@@ -340,8 +419,11 @@ impl Nats {
             }
             return true;
         }
-        known.inboxes.fill(Default::default());
+        known.inboxes.fill(Incoming::default());
         known.complained = false;
+        if let Some(diary) = &self.diary {
+            diary.note(Change::Met { peer: role.0, instance: beat.instance });
+        }
         if before.is_some() {
             // Under the lock: nothing that was meant for the old process is given to the new one.
             for line in self.lines.iter().filter(|line| line.to == role) {
@@ -356,6 +438,9 @@ impl Nats {
             tracing::info!(peer = census.name(role), "the other monitor is there");
         }
         self.with_receiver(|receiver| receiver.found(role));
+        if let Some(diary) = &self.diary {
+            diary.commit();
+        }
         for line in self.lines.iter().filter(|line| line.to == role) {
             line.more.notify_one();
         }
@@ -420,7 +505,12 @@ impl Transport for Nats {
     fn send(&self, from: Role, to: Role, letter: Bytes) {
         if let Some(line) = self.lines.iter().find(|line| line.from == from && line.to == to) {
             let mut outbox = lock(&line.outbox);
-            split(&letter, LONGEST_PART).for_each(|part| outbox.push(part));
+            for part in split(&letter, LONGEST_PART) {
+                if let Some(diary) = &self.diary {
+                    diary.note(Change::Sent { link: (from.0, to.0), content: part.clone() });
+                }
+                outbox.push(part);
+            }
             line.more.notify_one();
         }
     }
