@@ -265,9 +265,20 @@ impl SessionType {
         unfolded.into_iter().flatten().collect()
     }
 
-    /// The machine that behaves as this type says.
+    /// The machine that behaves as this type says, with one final state.
     #[must_use]
     pub fn machine(&self) -> Machine {
+        self.machine_with(true)
+    }
+
+    /// The machine whose states are the places of this type: two ends are two states. It behaves as
+    /// [`machine`](Self::machine) does; what is counted of it is what is counted of the text.
+    #[must_use]
+    pub fn machine_of_places(&self) -> Machine {
+        self.machine_with(false)
+    }
+
+    fn machine_with(&self, one_end: bool) -> Machine {
         let unfolded = self.unfoldings();
         let mut builder = MachineBuilder::new(self.role);
         let mut numbers: FxHashMap<TermId, State> = FxHashMap::default();
@@ -275,7 +286,7 @@ impl SessionType {
         let mut stack = Vec::new();
         let mut state_of = |term: TermId, builder: &mut MachineBuilder, stack: &mut Vec<TermId>| {
             let term = unfolded[term.index()];
-            if matches!(self.node(term), Session::End) {
+            if one_end && matches!(self.node(term), Session::End) {
                 return *end.get_or_insert_with(|| builder.add_state());
             }
             *numbers.entry(term).or_insert_with(|| {

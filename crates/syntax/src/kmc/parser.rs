@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
         }
         let mut system = None;
         if !diagnostics.iter().any(Diagnostic::is_error) {
-            let machines: Vec<_> = sessions.iter().map(|session| session.machine()).collect();
+            let machines: Vec<_> = sessions.iter().map(|session| session.machine_of_places()).collect();
             for machine in &machines {
                 diagnostics.extend(warnings::warnings(machine, &vocabulary, &self.origins));
             }
