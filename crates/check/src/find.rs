@@ -221,7 +221,7 @@ impl Finder<'_> {
         let rivals = races(self.graph);
         let mut first = None;
         for (label, target) in self.graph.edges(state) {
-            let candidates = &rivals[label as usize];
+            let candidates = rivals.of(label);
             if candidates.is_empty() {
                 continue;
             }

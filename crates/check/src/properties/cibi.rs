@@ -27,11 +27,11 @@ pub(crate) enum Chained {
 /// Whether a rival message can be sent independently of the reception that must exclude it, and where first.
 pub(crate) fn chained_input(graph: &Graph<'_>, most: usize) -> Chained {
     let rivals = races(graph);
-    let mut searches: Vec<Option<Search<'_>>> = rivals
-        .iter()
-        .enumerate()
-        .map(|(label, rivals)| (!rivals.is_empty()).then(|| Search::new(graph, label, rivals)))
-        .collect();
+    let search = |label: u32| {
+        let rivals = rivals.of(label);
+        (!rivals.is_empty()).then(|| Search::new(graph, label, rivals))
+    };
+    let mut searches: Vec<Option<Search<'_>>> = (0..).take(graph.model.moves.len()).map(search).collect();
     let mut budget = most;
     let mut exceeded = false;
     // What a search has seen cannot fail, or it would have ended: the first start that fails is the first of all.
@@ -81,7 +81,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(graph: &'a Graph<'a>, label: usize, rivals: &'a [u32]) -> Self {
+    fn new(graph: &'a Graph<'a>, label: u32, rivals: &'a [u32]) -> Self {
         let moves = &graph.model.moves;
         let is_rival = |step: &Move| {
             let same = |rival: &Move| (rival.channel, rival.symbol) == (step.channel, step.symbol);
@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
         };
         Self {
             graph,
-            receiver: moves[label].role,
+            receiver: moves[label as usize].role,
             rivals,
             sends_rival: moves.iter().map(is_rival).collect(),
             taints: Vec::new(),

@@ -23,9 +23,14 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
             .map(|state| graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]))
             .collect();
         let wanted = wanted(graph, &sent);
+        // At most sixty-four roles send on so many channels.
+        let offsets = &graph.model.offsets;
+        let own = |role: usize| offsets[role] as usize..offsets[role + 1] as usize;
+        let sends = |role: &usize| wanted[own(*role)].iter().any(|mask| *mask != 0);
+        let roles: Vec<usize> = (0..graph.model.role_count()).filter(sends).collect();
         let decided = |good: &[u64], state: u32| {
             let words = graph.words(state);
-            let wanted = (0..graph.model.role_count()).fold(0, |mask, role| {
+            let wanted = roles.iter().fold(0, |mask, &role| {
                 mask | wanted[(graph.model.offsets[role] + graph.layout.local(words, role)) as usize]
             });
             wanted & !good[state as usize] == 0

@@ -43,35 +43,59 @@ pub(crate) fn splits_sends(graph: &Graph<'_>, words: &[u64], role: usize) -> boo
     }
 }
 
-/// For each reception, the other receptions of its state that are from other senders and can be sent at all.
-pub(crate) fn races(graph: &Graph<'_>) -> Vec<Vec<u32>> {
-    let model = graph.model;
-    let mut rivals = vec![Vec::new(); model.moves.len()];
-    for local in model.locals.iter().filter(|local| local.kind != StateKind::Sending) {
-        for first in local.first..local.end {
-            let step = &model.moves[first as usize];
-            if step.sends {
-                continue;
-            }
-            rivals[first as usize] = (local.first..local.end)
-                .filter(|&second| {
-                    let other = &model.moves[second as usize];
-                    !other.sends && other.channel != step.channel && other.symbol != NEVER_SENT
-                })
-                .collect();
-        }
-    }
-    rivals
+/// For each reception, the other receptions of its state that are from other senders and can be sent at all: its
+/// *rivals*. Receptions of one state from one channel have the same ones.
+#[derive(Debug)]
+pub(crate) struct Races {
+    /// By move: the number of its list.
+    list: Vec<u32>,
+    /// The first is empty.
+    lists: Vec<Vec<u32>>,
 }
 
-/// The edges of `state` that fire `label`'s rivals or precede a send that `label`'s rivals wait for.
+impl Races {
+    pub(crate) fn of(&self, label: u32) -> &[u32] {
+        &self.lists[self.list[label as usize] as usize]
+    }
+}
+
+pub(crate) fn races(graph: &Graph<'_>) -> Races {
+    let moves = &graph.model.moves;
+    let mut races = Races { list: vec![0; moves.len()], lists: vec![Vec::new()] };
+    let mut channels = Vec::new();
+    for local in graph.model.locals.iter().filter(|local| local.kind != StateKind::Sending) {
+        let receptions = || (local.first..local.end).filter(|&number| !moves[number as usize].sends);
+        channels.clear();
+        channels.extend(receptions().map(|number| moves[number as usize].channel));
+        channels.sort_unstable();
+        channels.dedup();
+        if channels.len() < 2 {
+            continue;
+        }
+        let first = races.lists.len();
+        for channel in &channels {
+            let rival = |&number: &u32| {
+                let step = &moves[number as usize];
+                step.channel != *channel && step.symbol != NEVER_SENT
+            };
+            races.lists.push(receptions().filter(rival).collect());
+        }
+        for number in receptions() {
+            let channel = channels.partition_point(|channel| *channel < moves[number as usize].channel);
+            races.list[number as usize] = u32::try_from(first + channel).unwrap_or(u32::MAX);
+        }
+    }
+    races
+}
+
+/// Where a role receives, and a rival of that reception is fired as well, or can be sent later.
 pub(crate) fn strong_input(graph: &Graph<'_>, components: &Components) -> StateSet {
     let model = graph.model;
     let rivals = races(graph);
     let mut bad = StateSet::new(graph.states());
     // The messages somebody races for, numbered.
     let mut number: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-    for &rival in rivals.iter().flatten() {
+    for &rival in rivals.lists.iter().flatten() {
         let step = &model.moves[rival as usize];
         let next = number.len();
         number.entry((step.channel, step.symbol)).or_insert(next);
@@ -84,6 +108,7 @@ pub(crate) fn strong_input(graph: &Graph<'_>, components: &Components) -> StateS
         };
         let sent: Vec<u64> = model.moves.iter().map(|step| if step.sends { bit(step) } else { 0 }).collect();
         let feared: Vec<u64> = rivals
+            .lists
             .iter()
             .map(|rivals| rivals.iter().fold(0, |mask, &rival| mask | bit(&model.moves[rival as usize])))
             .collect();
@@ -93,9 +118,24 @@ pub(crate) fn strong_input(graph: &Graph<'_>, components: &Components) -> StateS
         let masks = components.eventually_fired(graph, &sent);
         for state in 0..graph.states() {
             for (label, target) in graph.edges(state) {
-                let later = masks[components.of(target)] & feared[label as usize];
-                if later != 0 || fires_rival(graph, state, &rivals[label as usize]) {
+                let later = masks[components.of(target)] & feared[rivals.list[label as usize] as usize];
+                if later != 0 {
                     bad.insert(state);
+                }
+            }
+        }
+    }
+    if total > 0 {
+        // By role: where it was last seen to receive, and from which channel.
+        let mut last = vec![(u32::MAX, 0); model.role_count()];
+        for state in 0..graph.states() {
+            for (label, _) in graph.edges(state) {
+                let step = &model.moves[label as usize];
+                let (seen, channel) = last[step.role as usize];
+                if !step.sends && seen == state && channel != step.channel {
+                    bad.insert(state);
+                } else if !step.sends {
+                    last[step.role as usize] = (state, step.channel);
                 }
             }
         }
