@@ -96,6 +96,8 @@ struct Flow {
     last: bool,
     /// Something was held here while the session was not over.
     held: bool,
+    /// What is held came after all that its sender may say: it can only be wrong.
+    is_late: bool,
     /// The other side was asked for something that cannot be read, and has not answered.
     asked: bool,
     ended: bool,
@@ -216,12 +218,12 @@ impl Case {
                     return self.malformed(plan, sender, side, AHEAD_OF_THE_SWITCH);
                 }
                 if !self.lead.is_empty() || !plan.ahead.is_turn(&self.session, side) {
-                    return self.hold(sender);
+                    return self.hold(plan, sender);
                 }
                 flow.asked = false;
             }
-            if flow.held && plan.protocol.monitor.is_over(&self.session) {
-                // Sent before the end could be known: neither wanted nor wrong.
+            if flow.held && !flow.is_late && plan.protocol.monitor.is_over(&self.session) {
+                // The other side has ended the session. Sent before that could be known: neither wanted nor wrong.
                 return Look::Discard(unread.len());
             }
             let early = plan.may_be_early.get(sender.index()).copied().unwrap_or(false);
@@ -236,14 +238,14 @@ impl Case {
             };
             let reading = match reading {
                 Some(reading) => reading,
-                None if early => return self.hold(sender),
+                None if early => return self.hold(plan, sender),
                 None => plan.readings.out_of_turn(sender),
             };
             let mut fields = Fields::new();
             let step = plan.codec.decode(&mut self.connection, sender, unread, reading, scratch, &mut fields);
             let look = match step {
                 Step::More { at_least } => Look::More(at_least.max(unread.len() + 1)),
-                Step::Wait => self.hold(sender),
+                Step::Wait => self.hold(plan, sender),
                 Step::Message(message) if unknown && !message.aside => {
                     match self.borrow(plan, message.session, waker) {
                         // Now it is known in which state it comes, and so how to read it.
@@ -251,7 +253,9 @@ impl Case {
                         Err(look) => look,
                     }
                 }
-                Step::Message(message) if self.is_of_another(plan, sender, &message) => self.hold(sender),
+                Step::Message(message) if self.is_of_another(plan, sender, &message) => {
+                    self.hold(plan, sender)
+                }
                 Step::Message(message) => {
                     let look = self.message(plan, sender, side, early, &message, &fields);
                     if sender == Sender::Server && matches!(look, Look::Forward(_)) {
@@ -278,8 +282,13 @@ impl Case {
         }
     }
 
-    fn hold(&mut self, sender: Sender) -> Look {
-        self.flows[sender.index()].held = true;
+    fn hold(&mut self, plan: &Plan, sender: Sender) -> Look {
+        let flow = &mut self.flows[sender.index()];
+        if !flow.held {
+            // Now, because what the other side says later its sender could not know.
+            let may_speak = plan.ahead.may_speak(&self.session, &self.lead, plan.side(sender));
+            (flow.held, flow.is_late) = (true, !plan.spans && !may_speak);
+        }
         Look::Hold
     }
 
@@ -309,7 +318,7 @@ impl Case {
             plan.policy.rule(&mut self.session, verdict)
         };
         if ruling.handling == Handling::Keep {
-            return self.hold(sender);
+            return self.hold(plan, sender);
         }
         self.judged += 1;
         if let Some(index) = index {
@@ -403,7 +412,7 @@ impl Case {
                 self.stop_inspecting("something could not be decoded");
                 Look::Everything
             }
-            Handling::Keep => self.hold(sender),
+            Handling::Keep => self.hold(plan, sender),
             Handling::Suppress | Handling::Close => Look::Close("violation"),
         }
     }
@@ -417,7 +426,8 @@ impl Case {
             return Ok(());
         }
         // A body that goes on until the end has come to it, unless something of it is still to be passed on.
-        let unsent = self.flows[sender.index()].body > 0;
+        let may_abandon = plan.codec.may_abandon(&self.connection, sender);
+        let unsent = self.flows[sender.index()].body > 0 && !may_abandon;
         let broken = plan.codec.end(&mut self.connection, sender, unread).err();
         let cut = broken.is_some() || unsent;
         if !cut {

@@ -208,18 +208,17 @@ impl Flow {
 
     /// Moves what can be moved from `sender` to the other side. Whether anything was.
     fn pump(&mut self, cx: &mut Context<'_>, sender: Sender, judge: &mut Judge, desk: &mut Desk) -> bool {
-        let mut moved = false;
+        // What was passed on already is judged whether or not there is room for more.
+        let mut moved = self.observe && self.look_again(cx, sender, judge, desk);
         if !self.sink(sender).flush(cx) {
-            return false;
+            return moved;
         }
         if self.sink(sender).gone {
             self.lost(sender.other(), judge);
             return true;
         }
-        if self.source(sender).is_worth_a_look(judge.version) {
-            moved |= self.reconsider(cx, sender, judge, desk);
-        }
-        while self.may_read(sender) {
+        moved |= !self.observe && self.look_again(cx, sender, judge, desk);
+        while self.may_read(sender) && !self.is_first(sender.other(), judge) {
             let mut buffer = ReadBuf::new(desk.buffer.get_mut(..self.read).unwrap_or_default());
             match Pin::new(&mut self.source(sender).stream).poll_read(cx, &mut buffer) {
                 Poll::Pending => break,
@@ -298,7 +297,19 @@ impl Flow {
         !source.ended && !closing && room && (observe || !source.is_held())
     }
 
-    /// Looks again at what `sender` has sent before.
+    /// Looks again at what `sender` has sent before, if that is worth it.
+    fn look_again(
+        &mut self,
+        cx: &mut Context<'_>,
+        sender: Sender,
+        judge: &mut Judge,
+        desk: &mut Desk,
+    ) -> bool {
+        self.closing.is_none()
+            && self.source(sender).is_worth_a_look(judge.version)
+            && self.reconsider(cx, sender, judge, desk)
+    }
+
     fn reconsider(
         &mut self,
         cx: &mut Context<'_>,
@@ -329,7 +340,12 @@ impl Flow {
         let mut close = None;
         while at < bytes.len() {
             match judge.look(sender, bytes.get(at..).unwrap_or_default(), scratch, cx.waker()) {
-                Look::Forward(count) => at += count,
+                Look::Forward(count) => {
+                    at += count;
+                    if count > 0 && self.is_first(sender.other(), judge) {
+                        break;
+                    }
+                }
                 Look::Everything => at = bytes.len(),
                 Look::Discard(count) => {
                     self.accept(cx, sender, bytes.get(from..at).unwrap_or_default(), judge);
@@ -364,6 +380,12 @@ impl Flow {
             self.close(why);
         }
         at
+    }
+
+    /// Whether something that `who` has sent is to be judged before anything more of the other side. Where everything goes
+    /// on at once, what the other side says next may answer it.
+    fn is_first(&mut self, who: Sender, judge: &Judge) -> bool {
+        self.observe && self.source(who).is_to_be_judged(judge.version)
     }
 
     fn accept(&mut self, cx: &mut Context<'_>, sender: Sender, bytes: &[u8], judge: &Judge) {

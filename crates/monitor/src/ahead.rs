@@ -36,6 +36,8 @@ pub const MAX_LEAD: usize = 1024;
 pub struct Ahead {
     /// For each state, who may speak: bit 0 the process, bit 1 the environment.
     turns: Box<[u8]>,
+    /// For each state, who may speak there or in a state that can follow.
+    prospects: Box<[u8]>,
     process: Lane,
     environment: Lane,
     /// The states of each position: those that are a state itself come first.
@@ -102,12 +104,13 @@ impl Ahead {
     #[must_use]
     pub fn new(monitor: &Monitor) -> Self {
         let machine = monitor.machine();
-        let turns = machine
+        let turns: Box<[u8]> = machine
             .states()
             .map(|state| {
                 machine.transitions(state).iter().fold(0, |turns, transition| turns | bit(transition.action))
             })
             .collect();
+        let prospects = build::prospects(machine, &turns);
         let lane = |from, to| Lane {
             channel: monitor.channel(from, to),
             starts: vec![NOWHERE; machine.state_count()].into(),
@@ -115,6 +118,7 @@ impl Ahead {
         };
         let mut ahead = Self {
             turns,
+            prospects,
             process: lane(Party::Process, Party::Environment),
             environment: lane(Party::Environment, Party::Process),
             members: machine.states().map(|state| [state].into()).collect(),
@@ -142,6 +146,17 @@ impl Ahead {
             Some(0) | None => true,
             Some(turns) => turns & side_bit(side) != 0,
         }
+    }
+
+    /// Whether `side` may have anything to say after what it has sent ahead, however the other side goes on. If not, what
+    /// it says before the end comes after it: it could know.
+    #[must_use]
+    pub fn may_speak(&self, session: &Session, lead: &Lead, side: Side) -> bool {
+        if !lead.labels.is_empty() && lead.side == side {
+            // A lead knows its next position.
+            return lead.position != NOWHERE;
+        }
+        self.prospects.get(session.state as usize).is_some_and(|sides| sides & side_bit(side) != 0)
     }
 
     /// Where `side`'s next message is to be read. `None`: that depends on the other side in a way that cannot be

@@ -199,12 +199,20 @@ impl Codec {
                 Reader::Json(json) => json.is_blank(unread),
                 _ => unread.is_empty(),
             },
-            _ => false,
+            _ => self.may_abandon(connection, sender),
         };
         if connection.transparent || whole {
             return Ok(());
         }
         Err(Malformed::new("the connection ended within a message", unread.len()))
+    }
+
+    /// Whether `sender` may end within the body of the message that was taken last, in which nobody is interested any more: a
+    /// request that has its final response already (RFC 9110, 10.1.1; RFC 9112, 9.6).
+    #[must_use]
+    pub fn may_abandon(&self, connection: &Connection, sender: Sender) -> bool {
+        let is_http = matches!(self.reader, Reader::Http(_));
+        is_http && sender == Sender::Client && connection.unanswered.is_empty()
     }
 
     /// When `sender` may end its side of the connection although the session is not over.

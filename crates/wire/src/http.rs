@@ -79,6 +79,10 @@ impl Unanswered {
         self.count = self.count.saturating_sub(1);
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.count == 0
+    }
+
     fn oldest(self) -> RequestKind {
         match self.kinds & 3 {
             0 => RequestKind::Plain,
@@ -345,7 +349,13 @@ impl Http {
             body = Body::None;
         }
         let exchange = Exchange { sender, head, content, bump: &scratch.bump };
-        let session = self.session.as_ref().and_then(|source| exchange.session(source, shape));
+        let session = match self.session.as_ref().map(|source| exchange.session(source, shape)) {
+            Some(Ok(session)) => session,
+            Some(Err(source::Twice)) => {
+                return Malformed::new("what tells the session is there more than once", 0).into();
+            }
+            None => None,
+        };
         if let Some(shape) = shape {
             exchange.read(shape, fields);
         }

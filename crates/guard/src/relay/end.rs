@@ -79,6 +79,11 @@ impl End {
             }
     }
 
+    /// Like [`is_worth_a_look`](Self::is_worth_a_look), where a look can be had at once.
+    pub(super) fn is_to_be_judged(&self, version: u64) -> bool {
+        !matches!(self.look, When::Woken) && self.is_worth_a_look(version)
+    }
+
     /// Whether something waits for the other side.
     pub(super) fn is_held(&self) -> bool {
         !self.inbox.is_empty() && matches!(self.look, When::Version(_) | When::Woken)

@@ -252,6 +252,71 @@ fn a_server_that_closes_instead_of_answering() {
     assert_eq!(web.verdicts(), blame("server", "premature-end"));
 }
 
+#[test]
+fn commands_behind_quit_are_reported_and_those_a_shutdown_overtakes_are_not() {
+    for (said, passes, answer, verdicts) in [
+        ("QUIT\r\nMAIL FROM:<a@b>\r\n", "QUIT\r\n", "221 bye\r\n", blame("client", "after-end")),
+        (
+            "NOOP\r\nQUIT\r\nNOOP\r\n",
+            "NOOP\r\nQUIT\r\n",
+            "250 ok\r\n221 bye\r\n",
+            blame("client", "after-end"),
+        ),
+        ("AUTH PLAIN x\r\nMAIL FROM:<a@b>\r\n", "AUTH PLAIN x\r\n", "421 going down\r\n", vec![]),
+    ] {
+        let (upstream, server) = server(move |mut peer| {
+            peer.say("220 mx\r\n");
+            peer.hear("EHLO me\r\n");
+            peer.say("250 hello\r\n");
+            peer.hear(passes);
+            peer.say(answer);
+            peer.rest()
+        });
+        let preset = preset("smtp", &upstream, "");
+        let mut client = preset.connect();
+        client.say("EHLO me\r\n");
+        client.hear("220 mx\r\n250 hello\r\n");
+        client.say(said);
+        client.hear(answer);
+        client.stop_sending();
+        assert_eq!(client.rest(), "");
+        assert_eq!(server.join().unwrap(), "", "{said:?}");
+        drop(client);
+        assert_eq!(preset.verdicts(), verdicts, "{said:?}");
+    }
+}
+
+/// RFC 9110, 10.1.1 and RFC 9112, 9.6: after a final response nobody needs the rest of the request.
+#[test]
+fn a_request_that_is_answered_may_be_abandoned() {
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n";
+    for (length, sent) in
+        [("Content-Length: 9", ""), ("Content-Length: 9", "half"), ("Transfer-Encoding: chunked", "4\r\nha")]
+    {
+        for (answer, verdicts) in [
+            ("HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", vec![]),
+            ("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n", vec![]),
+            // Not answered yet.
+            ("HTTP/1.1 100 Continue\r\n\r\n", blame("client", "premature-end")),
+        ] {
+            let said = format!("{head}{length}\r\n\r\n{sent}");
+            let heard = said.clone();
+            let (upstream, server) = server(move |mut peer| {
+                peer.hear(&heard);
+                peer.say(answer);
+                peer.rest()
+            });
+            let preset = preset("http", &upstream, "");
+            let mut client = preset.connect();
+            client.say(&said);
+            client.hear(answer);
+            drop(client);
+            assert_eq!(server.join().unwrap(), "");
+            assert_eq!(preset.verdicts(), verdicts, "{length} {sent:?} {answer:?}");
+        }
+    }
+}
+
 /// PostgreSQL says why it goes; who does not has crashed.
 #[test]
 fn postgres_goes_with_a_fatal_error() {

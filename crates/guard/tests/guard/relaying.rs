@@ -151,6 +151,58 @@ fn a_client_may_send_ahead() {
     assert_eq!(setup.metric("referee_sessions_closed_total{listener=\"talk\",why=\"over\"}"), Some(1.0));
 }
 
+/// Who has said the last it may say could know that nothing follows, whatever the other side still owes.
+#[test]
+fn what_comes_after_ones_own_last_message_is_after_the_end() {
+    for policy in ["halt", "drop", "observe"] {
+        let passes = policy == "observe";
+        let (upstream, server) = server(move |mut peer| {
+            peer.say("HELLO you\r\n");
+            peer.hear("GET a\r\nQUIT\r\n");
+            if passes {
+                peer.hear("GET b\r\n");
+            }
+            // An answer to what should not have come is no fault of its own.
+            peer.say(if passes { "VALUE 1\r\nBYE\r\nVALUE 2\r\n" } else { "VALUE 1\r\nBYE\r\n" });
+            peer.rest()
+        });
+        let setup = guard_with(&upstream, &format!("policy = \"{policy}\""), JOURNAL);
+        let mut client = setup.connect();
+        client.hear("HELLO you\r\n");
+        client.say("GET a\r\nQUIT\r\nGET b\r\n");
+        client.hear("VALUE 1\r\nBYE\r\n");
+        client.stop_sending();
+        client.rest();
+        assert_eq!(server.join().unwrap(), "", "{policy}");
+        drop(client);
+        let verdicts = setup.verdicts();
+        let first = &verdicts[0];
+        let found = (&*first.kind, first.blame.as_deref(), first.got.as_deref(), first.consequence);
+        assert_eq!(found, ("after-end", Some("client"), Some("Get"), false), "{policy}");
+        // What follows from it is said to do so.
+        assert!(verdicts[1..].iter().all(|verdict| verdict.consequence), "{policy}: {verdicts:?}");
+        assert_eq!(verdicts.len(), if passes { 2 } else { 1 }, "{policy}: {verdicts:?}");
+    }
+}
+
+/// Where everything goes on at once, answers come before what they answer was judged.
+#[test]
+fn answers_to_what_waits_to_be_judged_are_not_out_of_turn() {
+    let (upstream, server) = server(|mut peer| {
+        peer.say("HELLO you\r\n");
+        peer.hear("SET a 1\r\nSET b 2\r\nGET c\r\nQUIT\r\n");
+        peer.say("OK\r\nOK\r\nVALUE 3\r\nBYE\r\n");
+    });
+    let setup = guard_with(&upstream, "policy = \"observe\"", JOURNAL);
+    let mut client = setup.connect();
+    client.hear("HELLO you\r\n");
+    client.say("SET a 1\r\nSET b 2\r\nGET c\r\nQUIT\r\n");
+    client.hear("OK\r\nOK\r\nVALUE 3\r\nBYE\r\n");
+    server.join().unwrap();
+    drop(client);
+    assert_eq!(setup.verdicts().len(), 0);
+}
+
 #[test]
 fn without_pipelining_sending_ahead_is_a_violation() {
     let (upstream, server) = server(|mut peer| peer.rest());

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use referee_guard::journal::{Entry, verify};
+use referee_guard::report::{Report, VerdictReport};
 use referee_guard::{Guard, Plans};
 
 /// Long enough for anything that will happen at all.
@@ -37,6 +39,9 @@ protocol Talk(role server, role client) {
   }
 }
 "#;
+
+/// For those whose verdicts are asked for.
+pub(crate) const JOURNAL: &str = "[journal]\nfolder = \"FOLDER/journal\"\n";
 
 pub(crate) const CODEC: &str = r#"
 [listener.codec]
@@ -125,6 +130,28 @@ impl Setup {
             assert!(start.elapsed() < PATIENCE, "{what} did not happen:\n{}", self.guard.metrics());
             std::thread::yield_now();
         }
+    }
+
+    /// Everything in the journal, once the guard has stopped.
+    pub(crate) fn journal(&self) -> Vec<Report> {
+        self.wait_idle();
+        self.guard.halt();
+        let mut reports = Vec::new();
+        let summary = verify(&self.folder.0.join("journal"), &mut |content| {
+            reports.push(serde_json::from_slice::<Entry>(content).unwrap().report);
+            Ok(())
+        });
+        assert!(summary.unwrap().damages.is_empty());
+        reports
+    }
+
+    /// The verdicts in the journal.
+    pub(crate) fn verdicts(&self) -> Vec<VerdictReport> {
+        let verdict = |report| match report {
+            Report::Verdict(verdict) => Some(*verdict),
+            Report::SessionEnd(_) => None,
+        };
+        self.journal().into_iter().filter_map(verdict).collect()
     }
 
     /// Waits until every session has ended.

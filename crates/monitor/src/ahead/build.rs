@@ -1,6 +1,6 @@
 //! Working out what is certain: a deterministic automaton over sets of states.
 
-use referee_theory::{Action, State, Transition};
+use referee_theory::{Action, Machine, State, Transition};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Ahead, NOWHERE, bit};
@@ -51,6 +51,33 @@ pub(super) fn alike(monitor: &Monitor) -> Vec<State> {
     }
     let mut first: FxHashMap<u32, State> = FxHashMap::default();
     machine.states().zip(blocks).map(|(state, block)| *first.entry(block).or_insert(state)).collect()
+}
+
+/// For each state, whose `turns` can follow, its own included.
+pub(super) fn prospects(machine: &Machine, turns: &[u8]) -> Box<[u8]> {
+    let mut sources: Vec<Vec<State>> = vec![Vec::new(); machine.state_count()];
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            if let Some(list) = sources.get_mut(transition.target.index()) {
+                list.push(state);
+            }
+        }
+    }
+    let mut prospects: Box<[u8]> = turns.into();
+    // A state is looked at again only when it has gained a side: twice at most.
+    let mut open: Vec<State> = machine.states().collect();
+    while let Some(state) = open.pop() {
+        let sides = prospects.get(state.index()).copied().unwrap_or(0);
+        for source in sources.get(state.index()).into_iter().flatten() {
+            if let Some(known) = prospects.get_mut(source.index())
+                && *known | sides != *known
+            {
+                *known |= sides;
+                open.push(*source);
+            }
+        }
+    }
+    prospects
 }
 
 /// The label and the number of a transition that looks at no values and binds none.

@@ -166,59 +166,82 @@ impl<'b> Exchange<'_, 'b> {
                 }
                 (Source::Json(_), Some(Err(reason))) => FieldValue::Malformed(reason),
                 _ => match (self.bytes(source), scalar) {
-                    (Some(bytes), Some(scalar)) => scalar.read(bytes),
-                    _ => FieldValue::Malformed("it is missing"),
+                    (Ok(Some(bytes)), Some(scalar)) => scalar.read(bytes),
+                    (Ok(_), _) => FieldValue::Malformed("it is missing"),
+                    (Err(Twice), _) => FieldValue::Malformed(Twice::REASON),
                 },
             });
         }
     }
 
     /// The session that the message belongs to.
-    pub(crate) fn session(&self, source: &Source, shape: Option<&Shape>) -> Option<&'b [u8]> {
+    pub(crate) fn session(&self, source: &Source, shape: Option<&Shape>) -> Result<Option<&'b [u8]>, Twice> {
         match source {
             Source::Path(name) if self.sender == Sender::Client => {
-                let (_, index) = shape?.captures.iter().find(|(capture, _)| capture == name)?;
-                self.bytes(&Source::Segment(*index, false))
+                let captures = shape.map_or(&[][..], |shape| &shape.captures);
+                match captures.iter().find(|(capture, _)| capture == name) {
+                    Some((_, index)) => self.bytes(&Source::Segment(*index, false)),
+                    None => Ok(None),
+                }
             }
-            Source::Query(_) if self.sender == Sender::Server => None,
+            Source::Query(_) if self.sender == Sender::Server => Ok(None),
             source => self.bytes(source),
         }
     }
 
-    fn bytes(&self, source: &Source) -> Option<&'b [u8]> {
+    /// The bytes at `source`. What is there twice one reader takes the first of, and another the last.
+    fn bytes(&self, source: &Source) -> Result<Option<&'b [u8]>, Twice> {
         let [first, second, _] = self.head.line;
-        match source {
+        Ok(match source {
             Source::Segment(index, tail) => {
                 Some(plain(segment(split_target(second).0, *index, *tail), self.bump))
             }
-            Source::Query(name) => split_target(second).1.split(|byte| *byte == b'&').find_map(|pair| {
-                let at = memchr::memchr(b'=', pair).unwrap_or(pair.len());
-                let (key, value) = pair.split_at(at);
-                let is = key == name.as_bytes()
-                    || (key.iter().any(|b| matches!(b, b'%' | b'+'))
-                        && unescape(key, true, self.bump) == name.as_bytes());
-                let value = value.get(1..).unwrap_or_default();
-                is.then(|| {
-                    if value.iter().any(|b| matches!(b, b'%' | b'+')) {
-                        unescape(value, true, self.bump)
-                    } else {
-                        value
-                    }
-                })
-            }),
-            Source::Header(name) => self.head.values(name).next(),
+            Source::Query(name) => {
+                only(split_target(second).1.split(|byte| *byte == b'&').filter_map(|pair| {
+                    let at = memchr::memchr(b'=', pair).unwrap_or(pair.len());
+                    let (key, value) = pair.split_at(at);
+                    let is = key == name.as_bytes()
+                        || (key.iter().any(|b| matches!(b, b'%' | b'+'))
+                            && unescape(key, true, self.bump) == name.as_bytes());
+                    let value = value.get(1..).unwrap_or_default();
+                    is.then(|| {
+                        if value.iter().any(|b| matches!(b, b'%' | b'+')) {
+                            unescape(value, true, self.bump)
+                        } else {
+                            value
+                        }
+                    })
+                }))?
+            }
+            Source::Header(name) => only(self.head.values(name))?,
             Source::Cookie(name) => {
-                let header = if self.sender == Sender::Server { "set-cookie" } else { "cookie" };
-                self.head.values(header).find_map(|value| {
-                    let mut pairs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-                    let named = |pair: &'b [u8]| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-                    if self.sender == Sender::Server { named(pairs.next()?) } else { pairs.find_map(named) }
-                })
+                let named = |pair: &'b [u8]| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+                let pairs = |value: &'b [u8]| value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+                if self.sender == Sender::Server {
+                    // What follows the first pair of a line are its attributes.
+                    only(self.head.values("set-cookie").filter_map(|value| named(pairs(value).next()?)))?
+                } else {
+                    only(self.head.values("cookie").flat_map(pairs).filter_map(named))?
+                }
             }
             Source::Body => Some(self.content),
             Source::Method => Some(first),
             Source::Target | Source::Status => Some(second),
             Source::Path(_) | Source::Json(_) | Source::Pointer(_) => None,
-        }
+        })
     }
+}
+
+/// What is wanted is there twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Twice;
+
+impl Twice {
+    pub(crate) const REASON: &'static str = "it is there more than once";
+}
+
+/// The one value of `values`, if there is any.
+fn only<'b>(mut values: impl Iterator<Item = &'b [u8]>) -> Result<Option<&'b [u8]>, Twice> {
+    let first = values.next();
+    if first.is_some() && values.next().is_some() { Err(Twice) } else { Ok(first) }
 }

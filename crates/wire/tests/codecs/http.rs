@@ -96,6 +96,33 @@ fn every_split_gives_the_same_messages() {
     );
 }
 
+/// One reader would take the first and another the last.
+#[test]
+fn what_is_wanted_may_not_be_there_twice() {
+    let malformed = "<it is there more than once>";
+    for (request, expected) in [
+        ("GET /items?page=1&page=2 HTTP/1.1\r\n\r\n", format!("Client: List({malformed})")),
+        ("GET /items?page=1&%70age=1 HTTP/1.1\r\n\r\n", format!("Client: List({malformed})")),
+        ("GET /items/7 HTTP/1.1\r\nX-Token: a\r\nx-token: b\r\n\r\n", format!("Client: Get(7, {malformed})")),
+        // Nobody asks for these.
+        (
+            "GET /items/7?q=1&q=2 HTTP/1.1\r\nX-Token: a\r\nAccept: a\r\nAccept: b\r\nCookie: c=1; c=2; sid=s\r\n\r\n",
+            "Client: Get(7, \"a\") of s".to_owned(),
+        ),
+    ] {
+        let said = said(&[(Client, request)]);
+        assert!(said[0].starts_with(&expected), "{request}: {said:?}");
+    }
+    for cookies in ["Cookie: sid=a; sid=b\r\n", "Cookie: sid=a\r\nCookie: x=y; sid=a\r\n"] {
+        let said = said(&[(Client, &format!("GET /x HTTP/1.1\r\n{cookies}\r\n"))]);
+        assert_eq!(said, ["Client: malformed: what tells the session is there more than once"]);
+    }
+    let twice =
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: sid=a\r\nSet-Cookie: sid=b; sid=c\r\n\r\n";
+    let said = said(&[(Client, "HEAD /x HTTP/1.1\r\n\r\n"), (Server, twice)]);
+    assert_eq!(said[1], "Server: malformed: what tells the session is there more than once");
+}
+
 #[test]
 fn pipelined_requests_go_on_at_once() {
     let request = "GET /items?page=1 HTTP/1.1\r\n\r\n";

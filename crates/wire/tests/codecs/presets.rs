@@ -152,6 +152,49 @@ fn nobody_is_blamed_for_an_encoding() {
 }
 
 #[test]
+fn redis_resets_anywhere_and_queues_what_would_stream() {
+    let proxy = preset("redis");
+    let said = proxy.converse(&[
+        (Client, b"RESET\r\n"),
+        (Server, b"+RESET\r\n"),
+        (Client, b"SUBSCRIBE a\r\n"),
+        (Server, b"*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"),
+        (Client, b"RESET\r\n"),
+        (Server, b"+RESET\r\n"),
+        // Sent ahead: whether it is queued depends on the answer to MULTI.
+        (Client, b"MULTI\r\nMONITOR\r\n"),
+        (Server, b"+OK\r\n+QUEUED\r\n"),
+        (Client, b"SYNC\r\n"),
+        (Server, b"-ERR Command not allowed inside a transaction\r\n"),
+        (Client, b"RESET\r\n"),
+        (Server, b"+RESET\r\n"),
+        (Client, b"MONITOR\r\n"),
+        (Server, b"+OK\r\n+anything\r\n"),
+    ]);
+    assert_eq!(
+        said,
+        [
+            "Client: Reset",
+            "Server: Reply",
+            "Client: Subscribe",
+            "Server: Subscribed",
+            "Client: Reset",
+            "Server: Reply",
+            "Client: Multi",
+            "Server: Ok",
+            "Client: QueuedStream",
+            "Server: Queued",
+            "Client: QueuedStream",
+            "Server: Error",
+            "Client: Reset",
+            "Server: Reply",
+            "Client: Stream",
+            "Server: transparent",
+        ]
+    );
+}
+
+#[test]
 fn redis() {
     let proxy = preset("redis");
     let said = proxy.converse(&[
