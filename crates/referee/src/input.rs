@@ -77,9 +77,9 @@ pub(crate) fn parse_language(name: &str) -> Result<Language, String> {
     })
 }
 
-const EXTENSIONS: [&str; 7] = ["scr", "nuscr", "st", "gt", "kmc", "fsm", "gt.json"];
+const EXTENSIONS: [&str; 8] = ["scr", "nuscr", "st", "gt", "kmc", "fsm", "gt.json", "hml"];
 
-/// The files that `paths` name: folders stand for all protocol files in them, however deep, sorted.
+/// The files that `paths` name: folders stand for all files of protocols and properties in them, however deep, sorted.
 pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -104,7 +104,11 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if found.is_empty() {
-            bail!("`{}` contains no protocol files (.{})", path.display(), EXTENSIONS.join(", ."));
+            bail!(
+                "`{}` contains no protocols and no properties (.{})",
+                path.display(),
+                EXTENSIONS.join(", .")
+            );
         }
         found.sort();
         files.extend(found);

@@ -326,3 +326,33 @@ fn each_counterexample_is_drawn_in_a_file_of_its_own() {
     assert!(!folder.join("none.svg").exists());
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A diagram that cannot be written does not keep the answer back; what is asked for too much is refused.
+#[test]
+fn an_answer_is_given_whatever_happens_beside_it() {
+    let unsafe_system = "A: B!x; end  B: A?y; end";
+    let arguments = ["check", "--language", "kmc", "--witness-svg", "/nonexistent/x.svg", "-"];
+    let output = referee(&arguments, unsafe_system);
+    assert_eq!(status(&output), 2);
+    assert!(stdout(&output).contains("unsafe"), "{}", stdout(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
+
+    let output = referee(&["generate", "exchange", "--n", "99999999999", "--k", "9", "--m", "9"], "");
+    assert_eq!(status(&output), 2);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("transitions"));
+
+    let output = referee(&["check", "--language", "gt", "--format", "json", "-"], "a -> b (l . ");
+    assert_eq!((status(&output), &json(&output)["projection"]), (2, &Value::Null));
+}
+
+#[test]
+fn properties_in_a_folder_are_checked_too() {
+    let folder = std::env::temp_dir().join(format!("referee-folder-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("p.hml"), "max X.(X)").unwrap();
+    std::fs::write(folder.join("q.kmc"), "A: B!x; end  B: A?x; end").unwrap();
+    let output = referee(&["check", folder.to_str().unwrap()], "");
+    assert_eq!(status(&output), 2);
+    assert!(stdout(&output).contains("2 files checked"), "{}", stdout(&output));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -111,3 +111,53 @@ fn a_wrong_call_is_said_to_be_one() {
         "{shown}"
     );
 }
+
+/// Events of several instances derive nothing about one, and a verdict is about its own key, session and values.
+#[test]
+fn a_verdict_about_another_instance_is_not_derived() {
+    let property = file("slice.hml", "property once for each id { [_ -> _ : A(x)][_ -> _ : A(x)]ff }");
+    let line = |id: u32| format!(r#"{{"id":{id},"from":"a","to":"b","label":"A","payload":{{"x":3}}}}"#);
+    let events = file("slice.jsonl", &format!("{}\n{}\n", line(1), line(1)));
+    let output = referee(&["watch", "--format", "json", "--explain", "--property"], &[&property, &events]);
+    let verdict = &lines(&output)[0];
+    let status = |verdict: &Value| {
+        let told = file("slice.verdicts", &verdict.to_string());
+        referee(&["verify-verdict", "--property"], &[&property, &told]).status.code()
+    };
+    assert_eq!((status(verdict), &verdict["key"]), (Some(0), &serde_json::json!("1")), "{verdict}");
+    for (key, value) in [
+        ("/events/1", serde_json::json!(line(2))),
+        ("/key", serde_json::json!("777")),
+        ("/key", Value::Null),
+        ("/session", serde_json::json!("5")),
+        ("/values/x", serde_json::json!("4")),
+    ] {
+        let mut changed = verdict.clone();
+        *changed.pointer_mut(key).unwrap() = value;
+        assert_eq!(status(&changed), Some(1), "{key}");
+    }
+}
+
+/// However many ways events are sliced, a line that is no event is one, and is said to be where its flaw is.
+#[test]
+fn a_line_that_is_no_event_is_told_once() {
+    let text = "property a {[_][_]ff}\nproperty b for each x {[_][_]ff}\nproperty c for each y {[_][_]ff}";
+    let property = file("slices.hml", text);
+    let events = file("slices.jsonl", "{\"x\":1,\"payload\":{\"a\":1,\"a\":2}}\n{\"x\":1}\n");
+    let output = referee(&["watch", "--property"], &[&property, &events]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said.matches("column").count(), 1, "{said}");
+    assert!(said.contains("column 25"), "{said}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("1 line\n") && shown.contains("1 event in 2 instances"), "{shown}");
+}
+
+#[test]
+fn a_key_that_no_event_has_is_warned_of() {
+    let property = file("nokey.hml", "property p for each nosuchkey {[_][_]ff}");
+    let events = file("nokey.jsonl", "{\"x\":1}\n{\"x\":1}\n");
+    let output = referee(&["watch", "--property"], &[&property, &events]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("nothing was judged"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -50,6 +50,8 @@ pub(crate) struct Decoded<R = Record> {
     /// How many lines there are.
     pub(crate) lines: u32,
     pub(crate) malformed: Vec<(u32, String)>,
+    /// Events that concern nobody.
+    pub(crate) ignored: u64,
 }
 
 impl<R> Default for Decoded<R> {
@@ -61,6 +63,7 @@ impl<R> Default for Decoded<R> {
             lanes: Vec::new(),
             lines: 0,
             malformed: Vec::new(),
+            ignored: 0,
         }
     }
 }
@@ -99,6 +102,7 @@ impl<R> Decoded<R> {
         self.keys.clear();
         self.lanes.iter_mut().for_each(Vec::clear);
         self.malformed.clear();
+        self.ignored = 0;
         self.lines = 0;
         self.chunk = Chunk::default();
         std::mem::take(&mut self.text).into_bytes()

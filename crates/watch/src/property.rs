@@ -19,12 +19,13 @@ use referee_monitor::property::{Derivation, PropertyMonitor, PropertyVerdict};
 use referee_theory::property::{EventView, Property};
 
 use self::event::Reader;
-use self::plan::{PropertyPlan, asked};
+use self::plan::{KeyedBy, PropertyPlan, asked};
 use crate::error::WatchError;
 use crate::input::Input;
 use crate::options::Options;
 use crate::report::{Notice, Observer, PropertyReport, Summary};
 use crate::run::work;
+use crate::scan::Flaw;
 
 /// Watches the events of `inputs` with `monitors` and tells `observer` what it finds.
 ///
@@ -65,8 +66,19 @@ pub fn watch_properties(
     Ok(summary)
 }
 
+/// What a derivation derives, and about which instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rechecked {
+    /// The verdict.
+    pub verdict: PropertyVerdict,
+    /// Of the instance, if it is that of a session that has one.
+    pub session: Option<String>,
+    /// Of the instance, if it is that of a key or process.
+    pub key: Option<String>,
+}
+
 /// Checks that `derivation` derives a verdict of `property` over the events in `lines`, and nothing less than all of
-/// them. CSV cannot be checked this way, because its lines need their header.
+/// them, and that these are events of one instance. CSV cannot be checked this way, because its lines need their header.
 ///
 /// # Errors
 /// Why not.
@@ -75,14 +87,28 @@ pub fn recheck(
     lines: &[&str],
     options: &Options,
     derivation: &Derivation,
-) -> Result<PropertyVerdict, String> {
+) -> Result<Rechecked, String> {
+    let keyed_by = KeyedBy::of(property);
     let reader = Reader::new(options.format, &options.shape, asked(property));
     let bump = Bump::new();
-    let events = lines.iter().enumerate().map(|(at, line)| {
-        let spans = reader.spans(line);
-        let event = spans.and_then(|spans| reader.event(line, &spans, line, None, &bump));
-        event.map_err(|flaw| format!("event {at}: {flaw}"))
-    });
-    let events: Vec<EventView<'_>> = events.collect::<Result<_, _>>()?;
-    derivation.check(property, &events).map_err(|flaw| flaw.to_string())
+    let (mut events, mut instance): (Vec<EventView<'_>>, Option<String>) = (Vec::new(), None);
+    for (at, line) in lines.iter().enumerate() {
+        let flawed = |flaw: Flaw| format!("event {at}: {flaw}");
+        let spans = reader.spans(line).map_err(flawed)?;
+        let event = reader.event(line, &spans, line, None, &bump).map_err(flawed)?;
+        let own = decode::instance(&keyed_by, options.format, line, spans, &event)?;
+        let own = own.ok_or_else(|| format!("event {at} belongs to no instance"))?;
+        if let Some(instance) = instance.as_ref().filter(|instance| **instance != own) {
+            return Err(format!("event {at} is of instance `{own}`, those before it of `{instance}`"));
+        }
+        instance = Some(own);
+        events.push(event);
+    }
+    let verdict = derivation.check(property, &events).map_err(|flaw| flaw.to_string())?;
+    let by_session = keyed_by == KeyedBy::Session;
+    Ok(Rechecked {
+        verdict,
+        session: instance.clone().filter(|session| by_session && !session.is_empty()),
+        key: instance.filter(|_| !by_session),
+    })
 }

@@ -164,7 +164,7 @@ pub struct Progress {
 pub struct Counts {
     /// Events, without malformed lines.
     pub events: u64,
-    /// Events among them that do not concern the role under scrutiny.
+    /// Events among them that do not concern the role under scrutiny, or have no key that a property is for.
     pub ignored: u64,
     /// Events among them that nothing could be said about, because their session had been evicted or set aside.
     pub unjudged: u64,

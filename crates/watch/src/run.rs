@@ -310,6 +310,8 @@ impl Teller<'_> {
             notices.extend(decoded.malformed.iter().map(notice));
             self.summary.counts.malformed += decoded.malformed.len() as u64;
         }
+        self.summary.counts.events += decoded.ignored;
+        self.summary.counts.ignored += decoded.ignored;
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Format::Text => writeln!(out, "{summary}")?,
     }
     out.flush()?;
-    diagrams.finish();
+    diagrams.finish()?;
     Ok(summary.outcome)
 }
 

@@ -1,6 +1,6 @@
 //! `referee generate`: systems of any size, to try the checker on.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use referee::check::generate::{self, RandomShape};
 use referee::check::promela;
@@ -102,7 +102,16 @@ enum Family {
     },
 }
 
+/// Nobody checks larger systems.
+const MOST_TRANSITIONS: usize = 20_000_000;
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let size = size(&arguments.family);
+    ensure!(
+        size <= MOST_TRANSITIONS,
+        "the system would have {} transitions; at most {MOST_TRANSITIONS} are printed",
+        if size == usize::MAX { "more than can be counted".to_owned() } else { format!("about {size}") }
+    );
     let system = system(&arguments.family);
     let text = match arguments.language {
         Language::Fsm => print::fsm(&system).context("the system cannot be written as .fsm text")?,
@@ -110,6 +119,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     output::print(&text)?;
     Ok(Outcome::Holds)
+}
+
+/// About how many transitions the machines have together.
+fn size(family: &Family) -> usize {
+    let product = |factors: &[usize]| factors.iter().fold(1_usize, |all, factor| all.saturating_mul(*factor));
+    match *family {
+        Family::Exchange { n, k, m } => product(&[4, n, k, m]),
+        Family::Ring { roles, tokens, labels } => product(&[2, roles.saturating_add(tokens), labels]),
+        Family::Pipeline { stages, labels } => product(&[2, stages.saturating_add(1), labels]),
+        Family::Star { clients, answers } => product(&[4, clients, answers]),
+        Family::Philosophers { count, .. } => product(&[16, count]),
+        Family::Random { roles, states, branches, labels, .. } => {
+            product(&[roles, states, branches]).saturating_add(labels)
+        }
+    }
 }
 
 fn system(family: &Family) -> System {

@@ -92,12 +92,27 @@ fn check(properties: &[Arc<Property>], verdict: &Value, options: &Options) -> Re
     let lines: Vec<&str> =
         events.iter().map(|line| line.as_str().context("an event is no text")).collect::<Result<_>>()?;
     let steps = steps.iter().map(step).collect::<Result<_>>().context("its derivation")?;
-    let derived = match recheck(property, &lines, options, &Derivation { steps }) {
-        Ok(derived) => derived,
+    let derivation = Derivation { steps };
+    let checked = match recheck(property, &lines, options, &derivation) {
+        Ok(checked) => checked,
         Err(why) => return Ok(Err(why)),
     };
+    let derived = checked.verdict;
     if verdict["verdict"].as_str() != Some(derived.name()) {
         return Ok(Err(format!("what follows is a {}", derived.name())));
+    }
+    for (what, is) in [("session", &checked.session), ("key", &checked.key)] {
+        if verdict[what].as_str() != is.as_deref() && !lines.is_empty() {
+            let is = is.as_deref().unwrap_or("none");
+            return Ok(Err(format!("the {what} of these events is {is}, not {}", verdict[what])));
+        }
+    }
+    let mut values = serde_json::Map::new();
+    for (name, shown) in output::json::values(property, &derivation) {
+        values.insert(name.to_owned(), shown.into());
+    }
+    if verdict["values"].as_object() != Some(&values) {
+        return Ok(Err(format!("the values are {}", Value::Object(values))));
     }
     let last = lines.len() as i64 - 1;
     if verdict["event"].as_i64() != Some(last) {

@@ -53,6 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["protocol", "role", "protocol_name", "role_name", "functions"])]
     property: Vec<PathBuf>,
     /// Keep at most N submonitors and keys of properties; what would need more gets the verdict `resource-limit`.
+    /// From 65,536 on they are spread over 64 parts by key, each with its share: a single key has N/64.
     #[arg(long, value_name = "N", default_value_t = MAX_INSTANCES as u32,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_instances: u32,

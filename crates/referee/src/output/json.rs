@@ -30,10 +30,13 @@ pub(crate) fn checked(read: &Read, answers: &Answers) -> Value {
         "monitors": answers.monitors_json(main_protocol(&document.content)),
     });
     if let Content::Global(protocols) = &document.content {
-        value["projection"] = json!({
-            "local": defined(analysis.protocols.iter().all(|protocol| protocol.local.is_ok())),
-            "relative": defined(analysis.protocols.iter().all(|protocol| protocol.relative.is_ok())),
-        });
+        // What does not parse is not projected.
+        if !analysis.protocols.is_empty() {
+            value["projection"] = json!({
+                "local": defined(analysis.protocols.iter().all(|protocol| protocol.local.is_ok())),
+                "relative": defined(analysis.protocols.iter().all(|protocol| protocol.relative.is_ok())),
+            });
+        }
         let checked = protocols.iter().filter(|protocol| !protocol.auxiliary);
         let protocols: Vec<Value> = checked
             .map(|protocol| {

@@ -117,29 +117,31 @@ fn push(
     decoded: &mut Decoded<Record>,
 ) -> Result<(), String> {
     let content = event.place.of(event.text);
-    let mut view: Option<EventView<'_>> = None;
-    let mut is_first = true;
+    let read = || {
+        let event = plan.reader.event(event.text, &event.spans, content, event.columns, bump);
+        event.map_err(|flaw| at_column(flaw, 0))
+    };
+    // A line that is no event must be found to be none before it is given to anybody, or several would say so.
+    let mut view = if plan.families.len() > 1 { Some(read()?) } else { None };
+    let (mut is_first, mut concerns) = (true, false);
     for (family, keyed) in plan.families.iter().enumerate() {
         let found = match &keyed.keyed_by {
-            KeyedBy::Session => session(plan, &event)?,
+            KeyedBy::Session => session(plan.options.format, &event)?,
             KeyedBy::Process if plan.options.format == EventsFormat::Detecter => {
                 Found::Apart(plain::subject(content, bump).map_err(|flaw| at_column(flaw, 0))?.to_string())
             }
             keyed_by => {
-                let view = match view {
+                let view = match &view {
                     Some(view) => view,
-                    None => *view.insert(
-                        plan.reader
-                            .event(event.text, &event.spans, content, event.columns, bump)
-                            .map_err(|flaw| at_column(flaw, 0))?,
-                    ),
+                    None => &*view.insert(read()?),
                 };
-                match key(keyed_by, &view) {
+                match key(keyed_by, view) {
                     Some(key) => Found::Apart(key),
                     None => continue,
                 }
             }
         };
+        concerns = true;
         let (key, key_is_apart) = match found {
             Found::At(span) => (span, false),
             Found::Apart(key) => {
@@ -169,12 +171,13 @@ fn push(
             lane.push(record);
         }
     }
+    decoded.ignored += u64::from(!concerns);
     Ok(())
 }
 
 /// The key of the session that the event belongs to; without one, the empty key.
-fn session(plan: &PropertyPlan, event: &Line<'_>) -> Result<Found, String> {
-    match (plan.options.format, event.columns) {
+fn session(format: EventsFormat, event: &Line<'_>) -> Result<Found, String> {
+    match (format, event.columns) {
         (EventsFormat::JsonLines, _) => {
             let span = event.spans.get(Part::Session);
             let raw = span.of(event.text);
@@ -192,6 +195,26 @@ fn session(plan: &PropertyPlan, event: &Line<'_>) -> Result<Found, String> {
         }
         _ => Ok(Found::At(Span::default())),
     }
+}
+
+/// The key of the instance that the event in `line` belongs to, if it belongs to one: its parts are at `spans`, and
+/// read it is `view`.
+pub(super) fn instance(
+    keyed_by: &KeyedBy,
+    format: EventsFormat,
+    line: &str,
+    spans: Fields,
+    view: &EventView<'_>,
+) -> Result<Option<String>, String> {
+    if *keyed_by != KeyedBy::Session {
+        return Ok(key(keyed_by, view));
+    }
+    let place = Span::new(0, line.len());
+    let found = session(format, &Line { text: line, spans, place, line: 0, columns: None })?;
+    Ok(Some(match found {
+        Found::At(span) => span.of(line).to_owned(),
+        Found::Apart(key) => key,
+    }))
 }
 
 /// The key of the instance that `event` belongs to, if it belongs to one.

@@ -84,7 +84,14 @@ impl Reader {
             }
         };
         let payload = spans.get(Part::Payload).of(text);
-        let payload = if payload.is_empty() { Term::Absent } else { json::term(payload, bump)? };
+        let payload = if payload.is_empty() {
+            Term::Absent
+        } else {
+            // A flaw is told by its place in the line.
+            let start = payload.as_ptr().addr().saturating_sub(line.as_ptr().addr());
+            let in_line = |flaw: Flaw| Flaw { at: start + flaw.at, ..flaw };
+            json::term(payload, bump).map_err(in_line)?
+        };
         let mut event = EventView {
             subject: name(Part::From)?,
             object: name(Part::To)?,

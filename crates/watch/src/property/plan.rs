@@ -25,6 +25,16 @@ pub(super) enum KeyedBy {
     Process,
 }
 
+impl KeyedBy {
+    pub(super) fn of(property: &Property) -> Self {
+        match property.scope() {
+            Scope::Stream => Self::Session,
+            Scope::PerKey(keys) => Self::Keys(keys.clone()),
+            Scope::PerProcess(_) => Self::Process,
+        }
+    }
+}
+
 /// Properties whose instances have the same keys.
 pub(super) struct Family {
     pub(super) keyed_by: KeyedBy,
@@ -62,11 +72,7 @@ impl PropertyPlan {
         let reader = Reader::new(options.format, &options.shape, asked);
         let mut groups: Vec<(KeyedBy, Numbered)> = Vec::new();
         for (number, monitor) in monitors.into_iter().enumerate() {
-            let keyed_by = match monitor.property().scope() {
-                Scope::Stream => KeyedBy::Session,
-                Scope::PerKey(keys) => KeyedBy::Keys(keys.clone()),
-                Scope::PerProcess(_) => KeyedBy::Process,
-            };
+            let keyed_by = KeyedBy::of(monitor.property());
             match groups.iter_mut().find(|(known, _)| *known == keyed_by) {
                 Some((_, members)) => members.push((number, monitor)),
                 None => groups.push((keyed_by, vec![(number, monitor)])),

@@ -238,6 +238,6 @@ fn ask(
         _ => None,
     };
     observer.finish();
-    let drawn = diagrams.draw(&report, system)?;
+    let drawn = diagrams.draw(&report, system);
     Ok(Answer { system: system.clone(), report, agnostic, stable: arguments.stable, drawn })
 }

@@ -64,6 +64,9 @@ pub(super) fn of_properties(summary: &Summary) -> String {
     if counts.violated > 0 {
         row(&mut text, "by name", &ranked(&summary.properties));
     }
+    if counts.ignored > 0 {
+        row(&mut text, "without a key", &number(counts.ignored, "event"));
+    }
     if counts.satisfied > 0 {
         row(&mut text, "satisfied", &number(counts.satisfied, "instance"));
     }
@@ -99,8 +102,14 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
         );
     }
     if counts.limited > 0 {
-        let judged = format!("{} were not judged", number(counts.unjudged, "event"));
-        warnings.push(format!("there was no room for more submonitors or keys (--max-instances); {judged}"));
+        let more = format!("nor were {} of keys that had no room at all", number(counts.unjudged, "event"));
+        warnings.push(format!(
+            "there was no room for more submonitors or keys (--max-instances): {} were not judged any further, {more}",
+            number(counts.limited, "instance"),
+        ));
+    }
+    if counts.events > 0 && counts.ignored == counts.events && counts.sessions == 0 {
+        warnings.push("no event concerns anybody, so nothing was judged: is the key after `for each`, or the role, the right one?".to_owned());
     }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));

@@ -15,16 +15,18 @@ pub(crate) struct Diagrams {
     svg: Option<PathBuf>,
     mermaid: Option<PathBuf>,
     count: usize,
+    failure: Option<anyhow::Error>,
 }
 
 impl Diagrams {
     pub(super) fn new(svg: Option<PathBuf>, mermaid: Option<PathBuf>) -> Self {
-        Self { svg, mermaid, count: 0 }
+        Self { svg, mermaid, count: 0, failure: None }
     }
 
-    /// Draws the counterexample of `report`, if it has one, and tells where.
-    pub(super) fn draw(&mut self, report: &Report, system: &System) -> Result<Vec<String>> {
-        let Some(witness) = report.verdict.witness() else { return Ok(Vec::new()) };
+    /// Draws the counterexample of `report`, if it has one, and tells where. What cannot be written is told in the end:
+    /// it must not keep the answer back.
+    pub(super) fn draw(&mut self, report: &Report, system: &System) -> Vec<String> {
+        let Some(witness) = report.verdict.witness() else { return Vec::new() };
         self.count += 1;
         let chart = view::witness::chart(witness, system);
         let mut drawn = Vec::new();
@@ -37,16 +39,23 @@ impl Diagrams {
             }
             Ok(())
         };
-        write(self.svg.as_deref(), &|| chart.to_svg())?;
-        write(self.mermaid.as_deref(), &|| chart.to_mermaid())?;
-        Ok(drawn)
+        let written = [
+            write(self.svg.as_deref(), &|| chart.to_svg()),
+            write(self.mermaid.as_deref(), &|| chart.to_mermaid()),
+        ];
+        self.failure = self.failure.take().or(written.into_iter().find_map(Result::err));
+        drawn
     }
 
     /// Says so where diagrams were asked for and there was nothing to draw: a file that is there is an old one.
-    pub(crate) fn finish(self) {
+    ///
+    /// # Errors
+    /// One could not be written.
+    pub(crate) fn finish(self) -> Result<()> {
         for file in [self.svg, self.mermaid].into_iter().flatten().filter(|_| self.count == 0) {
             output::remark(&format!("there is no counterexample: `{}` was not written", file.display()));
         }
+        self.failure.map_or(Ok(()), Err)
     }
 }
 

@@ -59,7 +59,7 @@ impl NetworkAnswer {
         };
         let followed = network.monitors().iter().flat_map(of_monitor).collect();
         let (system, report) = (network.system().clone(), network.report().clone());
-        let drawn = diagrams.draw(&report, &system)?;
+        let drawn = diagrams.draw(&report, &system);
         let answer = Answer { system, report, agnostic: None, stable: arguments.stable, drawn };
         Ok(Some(Self { answer, followed }))
     }
