@@ -3,7 +3,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -13,6 +12,7 @@ use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 /// How long to try to connect.
 const CONNECTING: Duration = Duration::from_secs(1);
@@ -48,17 +48,17 @@ impl std::fmt::Display for Failure {
 pub(super) struct Courier {
     place: Arc<str>,
     connection: Option<(SendRequest<Full<Bytes>>, Instant)>,
-    /// Whether there is a connection, for others to see.
-    connected: Arc<AtomicBool>,
+    /// How many connections there are, for others to see.
+    connections: watch::Sender<usize>,
 }
 
 impl Courier {
     pub(super) fn new(place: &str) -> Self {
-        Self { place: place.into(), connection: None, connected: Arc::default() }
+        Self { place: place.into(), connection: None, connections: watch::Sender::new(0) }
     }
 
-    pub(super) fn connected(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.connected)
+    pub(super) fn connections(&self) -> watch::Receiver<usize> {
+        self.connections.subscribe()
     }
 
     /// Asks or posts, and waits for the answer however long it takes; `slow` is called once if that is long.
@@ -117,11 +117,11 @@ impl Courier {
         let stream = connect(&self.place).await?;
         let made = http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = made.map_err(Failure::Broken)?;
-        self.connected.store(true, Ordering::Relaxed);
-        let connected = Arc::clone(&self.connected);
+        self.connections.send_modify(|count| *count += 1);
+        let connections = self.connections.clone();
         tokio::spawn(async move {
             let _ = connection.await;
-            connected.store(false, Ordering::Relaxed);
+            connections.send_modify(|count| *count -= 1);
         });
         Ok((sender, true))
     }

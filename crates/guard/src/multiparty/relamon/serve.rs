@@ -11,6 +11,8 @@ use hyper::{Method, StatusCode};
 use referee_monitor::multiparty::Notice;
 use referee_theory::{Role, Vocabulary};
 use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -24,7 +26,7 @@ use super::station::{Order, Station};
 use super::violation;
 use crate::metrics::lock;
 
-/// How often is asked whether somebody is there yet.
+/// How long to wait before asking again whether somebody is there; it becomes longer, up to [`LOOKING`].
 const ASKING: Duration = Duration::from_millis(50);
 /// How often is looked whether somebody is still there.
 const LOOKING: Duration = Duration::from_millis(250);
@@ -64,14 +66,43 @@ pub(super) struct Shared {
 struct Line {
     place: String,
     bodies: mpsc::UnboundedSender<Bytes>,
-    connected: Arc<AtomicBool>,
+    connections: watch::Receiver<usize>,
 }
 
 impl Line {
+    fn is_connected(&self) -> bool {
+        *self.connections.borrow() > 0
+    }
+
+    /// When the last connection has ended.
+    async fn parted(&self) {
+        let _ = self.connections.clone().wait_for(|count| *count == 0).await;
+    }
+
     /// Whether nobody listens there any more.
     async fn is_gone(&self) -> bool {
-        !self.connected.load(Ordering::Relaxed) && matches!(connect(&self.place).await, Err(Failure::Refused))
+        !self.is_connected() && matches!(connect(&self.place).await, Err(Failure::Refused))
     }
+
+    /// The same of another monitor, to which a connection is held that ends when it does. Not with a component: it may
+    /// be able to hear one connection only.
+    async fn has_left(&self, held: &mut Option<TcpStream>) -> bool {
+        if self.is_connected() || held.is_some() {
+            return false;
+        }
+        let connected = connect(&self.place).await;
+        let refused = matches!(connected, Err(Failure::Refused));
+        *held = connected.ok();
+        refused
+    }
+}
+
+/// When the other side ends `held`, or says something, as a server may that has waited for too long.
+async fn let_go(held: &mut Option<TcpStream>) {
+    if let Some(stream) = held {
+        let _ = stream.read(&mut [0]).await;
+    }
+    *held = None;
 }
 
 /// Runs the monitors of `members` until their sessions end; `started` hears where they listen. The worst ending is
@@ -115,9 +146,9 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let mut line = |place: &str| {
         let (bodies, receiver) = mpsc::unbounded_channel();
         let courier = Courier::new(place);
-        let connected = courier.connected();
+        let connections = courier.connections();
         couriers.push((courier, receiver));
-        Line { place: place.to_owned(), bodies, connected }
+        Line { place: place.to_owned(), bodies, connections }
     };
     let component = line(&member.component);
     let monitors: Vec<_> = member.monitors.iter().map(|place| place.as_deref().map(&mut line)).collect();
@@ -202,12 +233,14 @@ async fn to_monitor(
 }
 
 async fn await_alive(courier: &mut Courier) {
+    let mut pause = ASKING;
     loop {
         let asked = courier.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
         if asked.is_ok_and(|status| status.is_success()) {
             return;
         }
-        tokio::time::sleep(ASKING).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LOOKING);
     }
 }
 
@@ -251,15 +284,23 @@ impl Shared {
         false
     }
 
-    /// Looks after everyone until the session is over.
+    /// Looks after everyone until the session is over: now and then while something happens, or while nothing tells
+    /// when somebody goes; otherwise when that is told.
     async fn attend(&self) -> Ending {
         let mut over_since: Option<Instant> = None;
         let mut missing: Option<Role> = None;
+        // A connection to the monitor that is waited for.
+        let mut held: Option<TcpStream> = None;
+        let mut held_to: Option<Role> = None;
+        let mut rest = LOOKING;
         loop {
-            tokio::time::sleep(LOOKING).await;
+            tokio::time::sleep(rest).await;
+            rest = LOOKING;
             if !self.alive.load(Ordering::Relaxed) {
                 continue;
             }
+            let mut happened = std::pin::pin!(self.room.notified());
+            happened.as_mut().enable();
             if self.component.is_gone().await {
                 self.with_station(Station::component_gone);
             }
@@ -275,9 +316,12 @@ impl Shared {
                 (true, Some(_)) => {}
             }
             let line = awaited.and_then(|role| Some((role, self.monitors.get(role.index())?.as_ref()?)));
+            if held_to != awaited {
+                (held, held_to) = (None, awaited);
+            }
             // Seen twice: what it posted last has been taken by now.
             missing = match line {
-                Some((role, line)) if line.is_gone().await => {
+                Some((role, line)) if line.has_left(&mut held).await => {
                     if missing == Some(role) && lock(&self.station).waits_for() == Some(role) {
                         self.with_station(|station| station.monitor_gone(role));
                     }
@@ -285,6 +329,21 @@ impl Shared {
                 }
                 _ => None,
             };
+            let line = line.map(|(_, line)| line);
+            let heard_of = line.is_none_or(|line| line.is_connected() || held.is_some());
+            if over_since.is_none() && self.component.is_connected() && heard_of {
+                tokio::select! {
+                    () = happened => {}
+                    () = self.component.parted() => rest = Duration::ZERO,
+                    () = async {
+                        match line {
+                            Some(line) if line.is_connected() => line.parted().await,
+                            Some(_) => let_go(&mut held).await,
+                            None => std::future::pending().await,
+                        }
+                    } => {}
+                }
+            }
         }
     }
 
