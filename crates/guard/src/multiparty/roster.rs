@@ -579,4 +579,6 @@ pub(super) fn policy_name(policy: Policy) -> &'static str {
 }
 
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod tests;
