@@ -23,6 +23,9 @@ use super::plan::RolePlan;
 use super::seat::{Phase, Seat};
 use super::violation;
 
+/// Nobody is so impatient that sessions are looked for more often.
+const SOONEST: Duration = Duration::from_millis(50);
+
 /// What is to be done, in this order.
 #[derive(Debug)]
 pub(super) enum Order {
@@ -371,7 +374,10 @@ impl Roster {
     /// sessions there is no such time.
     pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) -> Option<Instant> {
         let (mut late, mut left) = (Vec::new(), Vec::new());
-        let mut next = now + self.plan.idle.map_or(self.plan.handshake, |idle| idle.min(self.plan.handshake));
+        // For what begins after this look.
+        let shortest =
+            self.plan.handshake.min(self.plan.patience).min(self.plan.idle.unwrap_or(Duration::MAX));
+        let mut next = now + shortest.max(SOONEST);
         for (id, seat) in &self.seats {
             let due = [
                 (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
