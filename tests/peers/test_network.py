@@ -2,18 +2,21 @@
 apart. No message of a session is lost, doubled or out of order."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
-from harness import REFEREE, Case, folder, free_port, listens, need, wait_until
+from harness import REFEREE, Case, folder, free_port, listens, need, run, wait_until
 
 EXAMPLES = pathlib.Path(__file__).parent.parent.parent / "examples" / "network"
 ROLES = ["alice", "bob", "seller"]
@@ -329,3 +332,129 @@ codec = {{ kind = "json" }}
             wait_until(lambda: self.said("monitor-alice").count("connected to") >= 3, "the monitor of seller")
             wait_until(lambda: self.said("monitor-bob").count("connected to") >= 3, "the monitor of seller")
             self.assert_over(self.play(20, tag="after"))
+
+
+@unittest.skipIf(importlib.util.find_spec("websockets") is None, "not installed: websockets, from PyPI")
+class WebSockets(Players):
+    """Components that are clients and servers of the Python library websockets, of which two are behind TLS."""
+
+    SESSIONS = 30
+
+    @contextlib.contextmanager
+    def network(self):
+        from websockets.sync.server import serve
+
+        with folder() as place:
+            self.place, self.children = place, []
+            self.ports = {role: free_port() for role in ROLES}
+            run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE",
+                "-keyout", place / "key.pem", "-out", place / "certificate.pem")
+            self.paths, self.problems = [], []
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(place / "certificate.pem", place / "key.pem")
+            with serve(self.seller, "127.0.0.1", self.ports["seller"], ssl=context) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                try:
+                    self.start_monitors()
+                    yield
+                finally:
+                    for child in self.children:
+                        child.kill()
+                        child.wait()
+                    server.shutdown()
+
+    def start_monitors(self):
+        config = self.place / "monitors.toml"
+        certificate = 'certificate = "certificate.pem", key = "key.pem"'
+        config.write_text(f"""
+[multiparty]
+protocol = "{EXAMPLES / "two-buyer.scr"}"
+[[multiparty.role]]
+name = "alice"
+listen = "127.0.0.1:{self.ports["alice"]}"
+violation = "{{json}}"
+codec.kind = "websocket"
+[[multiparty.role]]
+name = "bob"
+listen = "127.0.0.1:{self.ports["bob"]}"
+tls = {{ {certificate} }}
+violation = "{{json}}"
+codec.kind = "websocket"
+[[multiparty.role]]
+name = "seller"
+connect = "127.0.0.1:{self.ports["seller"]}"
+connect-tls = {{ ca = "certificate.pem", server-name = "localhost" }}
+path = "/shop?open"
+violation = "{{json}}"
+codec.kind = "websocket"
+""")
+        self.start(REFEREE, "guard", config, out="monitor-all")
+        for role in ("alice", "bob"):
+            wait_until(lambda: listens(self.ports[role]), f"the monitor of {role}")
+
+    def send(self, socket, label, **fields):
+        socket.send(json.dumps({"type": label, **fields}))
+
+    def expect(self, socket, *labels):
+        said = json.loads(socket.recv(timeout=30))
+        self.assertIn(said.get("type"), labels, said)
+        return said
+
+    def ends(self, socket):
+        """The monitor says that it is over, in the way of WebSocket."""
+        from websockets.exceptions import ConnectionClosedOK
+
+        with self.assertRaises(ConnectionClosedOK):
+            socket.recv(timeout=30)
+
+    def seller(self, socket):
+        try:
+            self.paths.append(socket.request.path)
+            self.expect(socket, "title")
+            self.send(socket, "quote", price=10)
+            # In fragments.
+            socket.send(iter(['{"type":"qu', 'ote","price"', ":10}"]))
+            if self.expect(socket, "address", "stop")["type"] == "address":
+                self.send(socket, "date", day="Monday")
+            self.ends(socket)
+        except Exception as problem:
+            self.problems.append(problem)
+
+    def connect(self, role):
+        from websockets.sync.client import connect
+
+        context = ssl.create_default_context(cafile=self.place / "certificate.pem")
+        if role == "alice":
+            return connect(f"ws://127.0.0.1:{self.ports[role]}/")
+        return connect(f"wss://127.0.0.1:{self.ports[role]}/", ssl=context, server_hostname="localhost")
+
+    def test_clients_and_servers_of_another_hand(self):
+        with self.network():
+            for n in range(self.SESSIONS):
+                with self.connect("bob") as bob, self.connect("alice") as alice:
+                    self.send(alice, "title", name="x" * (n * 5000))
+                    self.expect(alice, "quote")
+                    bob.ping().wait(30)
+                    self.send(alice, "share", part=5)
+                    self.expect(bob, "quote")
+                    self.expect(bob, "share")
+                    if n % 2 == 0:
+                        self.send(bob, "ok")
+                        self.send(bob, "address", text="Groningen")
+                        self.expect(bob, "date")
+                    else:
+                        self.send(bob, "quit")
+                        self.send(bob, "stop")
+                    self.expect(alice, "ok", "quit")
+                    self.ends(alice)
+                    self.ends(bob)
+            wait_until(lambda: len(self.paths) == self.SESSIONS, "the seller")
+            self.assertEqual({"/shop?open"}, set(self.paths))
+            # Somebody breaks the protocol: everyone is told why before it is closed.
+            self.assertEqual([], self.problems, self.logs())
+            with self.connect("bob") as bob, self.connect("alice") as alice:
+                self.send(alice, "nonsense")
+                for socket in (alice, bob):
+                    self.assertEqual(["alice"], json.loads(socket.recv(timeout=30))["blame"])
+                    self.ends(socket)
