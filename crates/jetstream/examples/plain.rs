@@ -1,7 +1,8 @@
 //! What `cargo xtask bench property` compares `referee watch --nats` with: a consumer that only counts.
 //!
 //! `plain fill URL STREAM EVENTS KEYS` makes a stream of requests and replies; `plain count URL STREAM` reads it whole, with
-//! the same kind of consumer as a worker, and says how long that took.
+//! the same kind of consumer as a worker, and says how long that took. `plain flow URL STREAM MESSAGES BYTES` stores messages,
+//! each acknowledged, at most [`AHEAD`] ahead, while another connection reads them: what monitors do, without monitors.
 
 #![allow(clippy::print_stdout, reason = "a tool for measurements")]
 
@@ -12,6 +13,9 @@ use async_nats::jetstream::consumer::pull::OrderedConfig;
 use async_nats::jetstream::{self, stream};
 use futures_util::StreamExt as _;
 
+/// As many as `nats bench` has under way.
+const AHEAD: usize = 100;
+
 fn main() -> Result<(), async_nats::Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -21,7 +25,21 @@ fn main() -> Result<(), async_nats::Error> {
             runtime.block_on(fill(url, name, events.parse()?, keys.parse()?))
         }
         ["count", url, name] => runtime.block_on(count(url, name)),
-        _ => Err("plain fill URL STREAM EVENTS KEYS | plain count URL STREAM".into()),
+        ["flow", url, name, messages, bytes] => {
+            let reader = std::thread::spawn({
+                let (url, name, messages) = ((*url).to_owned(), (*name).to_owned(), messages.parse()?);
+                move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                    runtime.block_on(take(&url, &name, messages)).map_err(|error| error.to_string().into())
+                }
+            });
+            runtime.block_on(store(url, name, messages.parse()?, bytes.parse()?))?;
+            reader.join().map_err(|_| "the reader failed")?
+        }
+        _ => {
+            Err("plain fill URL STREAM EVENTS KEYS | count URL STREAM | flow URL STREAM MESSAGES BYTES"
+                .into())
+        }
     }
 }
 
@@ -71,4 +89,46 @@ async fn count(url: &str, name: &str) -> Result<(), async_nats::Error> {
     }
     println!("{events} events, {bytes} bytes, {:.3} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Stores messages, a batch at a time.
+async fn store(url: &str, name: &str, messages: usize, bytes: usize) -> Result<(), async_nats::Error> {
+    let context = jetstream::new(async_nats::connect(url).await?);
+    let stream = made(&context, name).await?;
+    while stream.get_info().await?.state.consumer_count == 0 {
+        tokio::task::yield_now().await;
+    }
+    let content = vec![b'x'; bytes];
+    for batch in (0..messages).step_by(AHEAD) {
+        let mut stored = Vec::with_capacity(AHEAD);
+        for _ in batch..messages.min(batch + AHEAD) {
+            stored.push(context.publish(format!("{name}.flow"), content.clone().into()).await?);
+        }
+        for acknowledgement in stored {
+            acknowledgement.await?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads as many messages.
+async fn take(url: &str, name: &str, messages: usize) -> Result<(), async_nats::Error> {
+    let context = jetstream::new(async_nats::connect(url).await?);
+    let stream = made(&context, name).await?;
+    let config = OrderedConfig { deliver_policy: DeliverPolicy::All, ..Default::default() };
+    let mut read = stream.create_consumer(config).await?.messages().await?.take(messages);
+    let mut start = None;
+    while let Some(message) = read.next().await {
+        message?;
+        start.get_or_insert_with(Instant::now);
+    }
+    println!("{:.0}", messages as f64 / start.map_or(1.0, |start| start.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+async fn made(context: &jetstream::Context, name: &str) -> Result<stream::Stream, async_nats::Error> {
+    let subjects = vec![format!("{name}.flow")];
+    Ok(context
+        .get_or_create_stream(stream::Config { name: name.to_owned(), subjects, ..Default::default() })
+        .await?)
 }

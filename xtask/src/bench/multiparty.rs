@@ -1,9 +1,11 @@
 //! Multiparty monitors: in one process (a benchmark of `referee-monitor`), and the authorisation protocol over HTTP
-//! through three monitors on RelaMon's wire, beside the same components talking to each other directly.
+//! through three monitors on RelaMon's wire, beside the same components talking to each other directly; and messages
+//! over NATS.
 //!
 //! Light components cost next to nothing, so that what is seen is the monitors. With `RELAMON` set to a folder that has
 //! RelaMon and its `node_modules`, its own components in JavaScript are run too.
 
+mod broker;
 mod light;
 mod monitors;
 mod relamon;
@@ -42,7 +44,8 @@ pub(super) fn run() -> Result<()> {
     let folder = tools::target().join("bench-multiparty");
     fs::create_dir_all(&folder)?;
     let result = compare("light components", &light::direct, &|| light::monitored(&folder))
-        .and_then(|()| relamon_components(&folder));
+        .and_then(|()| relamon_components(&folder))
+        .and_then(|()| broker::run(&folder));
     fs::remove_dir_all(&folder)?;
     result
 }

@@ -101,7 +101,7 @@ fn streams(folder: &Path) -> Result<()> {
 }
 
 /// A server that ends with the benchmark.
-struct Server(Child);
+pub(super) struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -110,7 +110,7 @@ impl Drop for Server {
     }
 }
 
-fn start(server: &Path, folder: &Path) -> Result<(Server, String)> {
+pub(super) fn start(server: &Path, folder: &Path) -> Result<(Server, String)> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let child = Command::new(server)
         .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
@@ -130,7 +130,7 @@ fn start(server: &Path, folder: &Path) -> Result<(Server, String)> {
     Ok((server, format!("nats://127.0.0.1:{port}")))
 }
 
-fn program(name: &str) -> PathBuf {
+pub(super) fn program(name: &str) -> PathBuf {
     tools::target().join("release").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
