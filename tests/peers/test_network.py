@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import ssl
@@ -107,6 +108,66 @@ resume = {json.dumps(self.resume)}
             began = time.monotonic()
             self.assert_over(self.play(100))
             self.assertLess(time.monotonic() - began, 60)
+
+    def test_every_example_over_a_broker(self):
+        """Each role of each example in a process of its own; the components are those of `examples/network`."""
+        for example in sorted(EXAMPLES.glob("*.toml")):
+            with self.subTest(example.stem), folder() as place:
+                self.place, self.port, self.children = place, free_port(), []
+                try:
+                    self.start_broker()
+                    self.assert_over(self.play_example(example))
+                finally:
+                    for child in self.children:
+                        child.kill()
+                        child.wait()
+
+    def test_plain_services_are_asked_again_when_their_monitor_was_killed(self):
+        chance = random.Random(11)
+        with folder() as place:
+            self.place, self.port, self.children = place, free_port(), []
+            try:
+                self.start_broker()
+                players = self.play_example(EXAMPLES / "weather.toml", sessions=300, resume=True)
+                kills = 0
+                while players["client"].poll() is None and kills < 12:
+                    time.sleep(chance.uniform(0.1, 0.5))
+                    service = chance.choice(["places", "weather"])
+                    self.monitors[service].kill()
+                    self.monitors[service].wait()
+                    self.monitors[service] = self.start(REFEREE, "guard", self.place / f"{service}.toml", out=f"monitor-{service}")
+                    kills += 1
+                self.assertGreater(kills, 3)
+                self.assert_over(players)
+            finally:
+                for child in self.children:
+                    child.kill()
+                    child.wait()
+
+    def play_example(self, example, sessions=6, resume=False):
+        head, *roles = example.read_text().split("[[multiparty.role]]")
+        head = head.replace('protocol = "', f'transport = "nats"\nbroker = "nats://127.0.0.1:{self.port}"\nprotocol = "{EXAMPLES}/')
+        if resume:
+            head = head.replace("protocol =", f'state = "{self.place}/state/ROLE"\nprotocol =')
+        self.monitors, players, script = {}, {}, [sys.executable, "-B", EXAMPLES / "component.py", example.stem]
+        places = {}
+        for text in roles:
+            name, way, written = re.search(r'name = "(\w+)"\n(listen|connect) = "127.0.0.1:(\d+)"', text).groups()
+            places[name] = (way, free_port())
+            config = self.place / f"{name}.toml"
+            text = text.replace(written, str(places[name][1]))
+            if resume and way == "connect":
+                text = text.replace('dependencies =', 'resume = true\ndependencies =')
+            config.write_text(f"{head.replace('ROLE', name)}[[multiparty.role]]{text}")
+            if way == "connect":
+                self.start(*script, name, f"127.0.0.1:{places[name][1]}", out=f"server-{name}")
+                wait_until(lambda: listens(places[name][1]), f"the component of {name}")
+            self.monitors[name] = self.start(REFEREE, "guard", config, out=f"monitor-{name}")
+        for name, (way, port) in places.items():
+            if way == "listen":
+                wait_until(lambda: listens(port), f"the monitor of {name}")
+                players[name] = self.start(*script, name, f"127.0.0.1:{port}", "--sessions", sessions, out=f"first-{name}")
+        return players
 
     def test_a_broker_that_is_killed_loses_and_doubles_nothing(self):
         chance = random.Random(5)
