@@ -45,9 +45,10 @@ use crate::output;
 /// With --nats, events are the messages of a JetStream stream, which workers with the same --durable share by key;
 /// a worker goes on until Ctrl-C or SIGTERM.
 #[derive(Args)]
+#[command(group(clap::ArgGroup::new("what").args(["protocol", "property"]).required(true)))]
 pub(crate) struct Arguments {
     /// The protocol that the events should follow.
-    #[arg(long, value_name = "FILE", required_unless_present = "property")]
+    #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
     /// Properties that the events should have, instead of a protocol; may be repeated.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["protocol", "role", "protocol_name", "role_name", "functions"])]

@@ -10,10 +10,10 @@ pub static CODE: Code = Code {
     severity: Severity::Error,
     title: "nested too deep",
     explanation: r#"
-Payload types and assertions may be nested 128 levels deep. (Protocols may be nested as deep as memory
-allows: choices and recursions are not limited by this.)
+Payload types, assertions, and the formulas and patterns of properties may be nested 128 levels deep.
+(Protocols may be nested as deep as memory allows: choices and recursions are not limited by this.)
 
-Introduce an alias for the inner type, or split the assertion.
+Introduce an alias for the inner type, split the assertion, or make several properties of one.
 "#,
     example: Example {
         language: Language::Scr,
