@@ -30,6 +30,8 @@ pub(crate) struct WebSocket {
     going: Vec<u8>,
     /// Whether the other end has said that nothing more comes.
     closed: bool,
+    /// Why nothing more can be read, which is said as often as it is asked.
+    failed: Option<(io::ErrorKind, String)>,
 }
 
 impl WebSocket {
@@ -47,7 +49,7 @@ impl WebSocket {
     }
 
     fn new(inner: WebSocketStream<Stream>) -> Self {
-        Self { inner, come: Cursor::default(), going: Vec::new(), closed: false }
+        Self { inner, come: Cursor::default(), going: Vec::new(), closed: false, failed: None }
     }
 
     /// Hands on all whole frames that were written.
@@ -120,6 +122,9 @@ impl AsyncRead for WebSocket {
                 this.come.set_position(this.come.position() + count as u64);
                 return Poll::Ready(Ok(()));
             }
+            if let Some((kind, why)) = &this.failed {
+                return Poll::Ready(Err(io::Error::new(*kind, why.clone())));
+            }
             if this.closed {
                 // Answered, or an answer: both have said that this is the end, and TLS says so too.
                 let _ = ready!(Pin::new(&mut this.inner).poll_flush(cx));
@@ -138,7 +143,11 @@ impl AsyncRead for WebSocket {
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
                     continue;
                 }
-                Some(Err(error)) => return Poll::Ready(Err(failure(error))),
+                Some(Err(error)) => {
+                    let error = failure(error);
+                    this.failed = Some((error.kind(), error.to_string()));
+                    return Poll::Ready(Err(error));
+                }
             };
             this.come = Cursor::new(whole);
         }

@@ -22,6 +22,8 @@ use crate::stream::Stream;
 /// How long a component may take to hear the last words.
 const FAREWELL: Duration = Duration::from_secs(1);
 const CHUNK: usize = 16 << 10;
+/// What is read of a component that has to wait.
+pub(super) const AHEAD: usize = 64 << 10;
 
 /// What is to be written to a component.
 enum Item {
@@ -139,9 +141,9 @@ impl Attendance<'_> {
     async fn read(&self, reader: &mut ReadHalf<Stream>, mut unread: Vec<u8>) {
         loop {
             match self.next(reader, &mut unread).await {
-                Read::Parcel(parcel) => self.offer(parcel).await,
+                Read::Parcel(parcel) => self.offer(parcel, reader, &mut unread).await,
                 Read::Wrong(why) => {
-                    self.offer(Parcel::malformed(&why)).await;
+                    self.offer(Parcel::malformed(&why), reader, &mut unread).await;
                     if self.office.is_over(self.desk, self.id) {
                         return std::future::pending().await;
                     }
@@ -159,14 +161,26 @@ impl Attendance<'_> {
         }
     }
 
-    async fn offer(&self, mut parcel: Parcel) {
+    /// Offers a message until it is taken. Meanwhile a WebSocket is read from: its pings want answers.
+    async fn offer(&self, mut parcel: Parcel, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) {
+        let mut listens = self.plan.entrance.has_pings();
         loop {
             match self.office.offer(self.desk, self.id, parcel) {
                 Offer::Taken => return,
                 Offer::Later(again) => parcel = again,
                 Offer::Over => return std::future::pending().await,
             }
-            self.outlet.wake.notified().await;
+            loop {
+                unread.reserve(if listens { CHUNK } else { 0 });
+                tokio::select! {
+                    biased;
+                    () = self.outlet.wake.notified() => break,
+                    // How it ended is said again when it is asked for.
+                    read = reader.read_buf(unread), if listens && unread.len() < AHEAD => {
+                        listens = matches!(read, Ok(1..));
+                    }
+                }
+            }
         }
     }
 

@@ -133,6 +133,11 @@ impl Entrance {
         }
     }
 
+    /// Whether components ask whether the monitor is there, and go if it does not answer.
+    pub(super) fn has_pings(&self) -> bool {
+        self.websocket.is_some()
+    }
+
     pub(super) fn in_words(&self) -> &'static str {
         match (self.accepts.is_some() || self.connects.is_some(), self.websocket.is_some()) {
             (false, false) => "",

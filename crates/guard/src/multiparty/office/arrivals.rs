@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::Office;
 use crate::listen::Acceptor;
 use crate::metrics::lock;
-use crate::multiparty::component::{Arrived, Outlet, attend};
+use crate::multiparty::component::{AHEAD, Arrived, Outlet, attend};
 use crate::multiparty::letter::SessionId;
 use crate::multiparty::plan::Place;
 use crate::multiparty::reunion::{self, Greeting};
@@ -21,8 +21,6 @@ use crate::stream::Socket;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Components that wait for a session.
 const WAITING: usize = 4096;
-/// What a component may say before its session begins.
-const AHEAD: usize = 64 << 10;
 
 impl Office {
     /// Takes the connections of a role's components.

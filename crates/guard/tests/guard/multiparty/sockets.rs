@@ -245,6 +245,38 @@ impl<'a> Disjoint<'a> for [&'a mut Socket; 3] {
     }
 }
 
+/// While a message has to wait, pings do not: many a library hangs up when they are not answered.
+#[test]
+fn pings_are_answered_while_messages_wait() {
+    let stage = Stage::new("");
+    let mut s = Socket::connect(tcp(&stage.places[0]));
+    s.say(r#"{"type":"login","n":1}"#);
+    // The component of `a` is not there yet, so nobody is told anything.
+    for _ in 0..3 {
+        s.0.send(Message::Ping(b"are you there"[..].into())).unwrap();
+        assert_eq!(s.0.read().unwrap(), Message::Pong(b"are you there"[..].into()));
+    }
+    let mut a = Socket::connect(tls_to(&stage.places[1], &stage.folder, "monitor", Some("component")));
+    let mut c = Socket::accept(tls_from(&stage.listener, &stage.folder, "c"), "/play");
+    c.expect(r#"{"type":"login","n":1}"#);
+    c.say(r#"{"type":"pwd","m":1}"#);
+    a.expect(r#"{"type":"pwd","m":1}"#);
+    // What cannot be read is known also when it came meanwhile.
+    drop((a, c));
+    let mut s = Socket::connect(tcp(&stage.places[0]));
+    s.say(r#"{"type":"login","n":1}"#);
+    s.0.send(fragment("x", Data::Continue, true)).unwrap();
+    s.0.send(Message::Ping(b""[..].into())).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let mut a = Socket::connect(tls_to(&stage.places[1], &stage.folder, "monitor", Some("component")));
+    let mut c = Socket::accept(tls_from(&stage.listener, &stage.folder, "c"), "/play");
+    c.expect(r#"{"type":"login","n":1}"#);
+    for socket in [&mut c, &mut a] {
+        let notice = socket.notice();
+        assert_eq!((&notice["kind"], &notice["blame"][0]), (&"malformed".into(), &"s".into()), "{notice}");
+    }
+}
+
 #[test]
 fn what_is_no_websocket_or_no_message_is_its_senders_fault() {
     type Fault = fn(&mut Socket);
