@@ -90,6 +90,20 @@ class Redis(Case):
                 self.assertEqual(told[0], told[1])
             self.assert_innocent(guard)
 
+    def test_reset_anywhere_and_no_stream_within_a_transaction(self):
+        scripts = [b"RESET|PING", b"SUBSCRIBE a|RESET|PING", b"MULTI|RESET|PING", b"MULTI|MONITOR|SYNC|EXEC|PING",
+                   b"MULTI|MONITOR|DISCARD|PING"]
+        with folder() as place, redis_server(place) as port, Guard("redis", port) as guard:
+            for script in scripts:
+                told = []
+                for to in (port, guard.port):
+                    with socket.create_connection(("127.0.0.1", to)) as client, client.makefile("rb") as replies:
+                        client.sendall(script.replace(b"|", b"\r\n") + b"\r\n")
+                        told.append(list(iter(replies.readline, b"+PONG\r\n")))
+                self.assertEqual(told[0], told[1], script)
+                self.assertGreater(len(told[0]), 0, script)
+        self.assert_innocent(guard)
+
     def test_mass_insertion(self):
         count = 20_000
         commands = b"".join(b"*3\r\n$3\r\nSET\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(key), key, len(value), value)

@@ -3,7 +3,8 @@
 //! A folder of files `journal-NNNNNNNN.rfj`, numbered from 1. A file is the magic `RFJRNL1\n` and records; a
 //! record is its length, its checksum (both 32 bits, little endian, the checksum over length and content) and
 //! its content, one JSON object with a running number. Whoever is killed while writing leaves a torn record at
-//! the very end; opening the journal again cuts it off. Damage elsewhere is never repaired, only reported.
+//! the very end; opening the journal again cuts it off. Anything else is damage, which is never repaired, only reported:
+//! reading goes on with the next record that has the right checksum, and writing in a new file.
 
 mod read;
 mod write;
@@ -11,7 +12,7 @@ mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use read::{Damage, Entry, Reader, Summary, verify};
+pub use read::{Damage, Entry, Found, Reader, Summary, verify};
 pub use write::Writer;
 
 const MAGIC: &[u8; 8] = b"RFJRNL1\n";

@@ -6,6 +6,7 @@ mod account;
 mod loan;
 mod recent;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -94,6 +95,8 @@ struct Flow {
     within: bool,
     /// The last message ends with what is left of its body.
     last: bool,
+    /// The codec's number of the last message.
+    message: Option<usize>,
     /// Something was held here while the session was not over.
     held: bool,
     /// What is held came after all that its sender may say: it can only be wrong.
@@ -177,6 +180,7 @@ impl std::ops::DerefMut for Judge {
 impl Case {
     /// From now on everything goes on without being looked at.
     pub(crate) fn stop_inspecting(&mut self, note: &'static str) {
+        self.counters.unchecked.add(u64::from(self.inspecting));
         self.inspecting = false;
         self.note = Some(note);
         self.version += 1;
@@ -325,14 +329,15 @@ impl Case {
             self.messages.count(self.thread, index);
         }
         let is_fault = matches!(ruling.report, Some(Verdicts::Fault(_)));
+        let misfits = ruling.report.is_some();
         if let Some(report) = ruling.report {
-            let text = plan.codec.name(message.label);
-            let event = event(side, EventLabel::Text(text), payload);
+            let text = shown(plan, message);
+            let event = event(side, EventLabel::Text(&text), payload);
             self.tell(plan, index, report, &event, None);
         }
-        self.recent.push(sender, index, fields, &plan.redaction);
+        self.recent.push(sender, index, fields, &plan.redaction, misfits);
         if let (Some(properties), Handling::Forward) = (&plan.properties, ruling.handling)
-            && self.is_violated_by(plan, properties, sender, message.label, fields)
+            && self.is_violated_by(plan, properties, sender, message, fields)
         {
             ruling.handling = match plan.policy {
                 Policy::Halt => Handling::Close,
@@ -350,6 +355,7 @@ impl Case {
         plan.codec.take(&mut self.connection, sender, message.after, forwarded);
         let flow = &mut self.flows[sender.index()];
         (flow.discards, flow.held, flow.within) = (!forwarded, false, message.has_body);
+        flow.message = index;
         flow.asked = forwarded && matches!(message.label, Label::Known(id) if plan.readings.asks(id));
         if is_fault {
             // Where the sides are now nobody knows: whatever is said of what follows could blame the innocent.
@@ -387,7 +393,6 @@ impl Case {
     fn too_long(&mut self, plan: &Plan) -> Look {
         match (plan.at_limit, plan.policy) {
             (AtLimit::Open, _) | (_, Policy::Observe) => {
-                self.counters.unchecked.add(1);
                 self.stop_inspecting("a message was longer than the limit");
                 Look::Everything
             }
@@ -457,9 +462,18 @@ impl Case {
         self.flows[sender.index()].ended = true;
         let ruling = monitor.supervise_end(plan.policy, &mut self.session, party(side));
         if let Some(report) = ruling.report {
-            self.tell_end(plan, sender, report);
+            self.tell_end(plan, sender, report, cut);
         }
         if ruling.handling == Handling::Close { Err("violation") } else { Ok(()) }
+    }
+}
+
+/// What `message` may be called in reports.
+fn shown<'a>(plan: &'a Plan, message: &Message<'a>) -> Cow<'a, str> {
+    let text = plan.codec.name(message.label);
+    match message.label {
+        Label::Known(_) => text.into(),
+        Label::Unknown(_) => plan.redaction.show(text, message.bytes),
     }
 }
 

@@ -488,8 +488,13 @@ impl Plan {
             (Some(_), true, Some(_)) => " (TLS with certificates from clients, and TLS with the server)",
             (Some(_), false, Some(_)) => " (TLS with clients and with the server)",
         };
+        let properties = match self.properties.as_ref().map_or(0, Properties::count) {
+            0 => String::new(),
+            1 => ", and 1 property".to_owned(),
+            count => format!(", and {count} properties"),
+        };
         format!(
-            "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked; \
+            "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked{properties}; \
              {consequence}",
             self.name, self.listen, self.protocol.name,
         )

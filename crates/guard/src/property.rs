@@ -80,6 +80,11 @@ type Group = (Box<[Key]>, Vec<Arc<PropertyMonitor>>);
 const LONGEST_KEY: usize = 4096;
 
 impl Properties {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.families.iter().map(|family| family.properties.monitors().len()).sum()
+    }
+
     /// These properties, of which one connection may keep `most` submonitors and keys.
     pub(crate) fn new(properties: &[Arc<Property>], most: usize) -> Result<Self, String> {
         let mut groups: Vec<Group> = Vec::new();

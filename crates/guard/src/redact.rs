@@ -1,5 +1,7 @@
 //! Which payload fields may be shown.
 
+use std::borrow::Cow;
+
 use ahash::AHashSet;
 use referee_monitor::Explanation;
 use referee_theory::expr::Value;
@@ -7,6 +9,8 @@ use referee_wire::Known;
 
 /// What stands in the place of a value that is not shown.
 const HIDDEN: &str = "redacted";
+/// A first word that is longer may be anything.
+const LONGEST_WORD: usize = 16;
 
 /// Which payload fields may be shown.
 #[derive(Debug, Default)]
@@ -67,14 +71,41 @@ impl Redaction {
         }
     }
 
+    /// How a message of so many `bytes` is called that the codec does not know and calls `label`, which may be all of it. Where
+    /// anything is hidden, this could be a wrongly spelt message with a secret in it: no more is shown than its first word, and
+    /// that only if it is made of letters.
+    pub(crate) fn show<'a>(&self, label: &'a str, bytes: usize) -> Cow<'a, str> {
+        let is_word =
+            |word: &str| word.len() <= LONGEST_WORD && word.bytes().all(|b| b.is_ascii_alphabetic());
+        if self.is_empty() || is_word(label) {
+            return label.into();
+        }
+        match label.split(' ').next().filter(|word| !word.is_empty() && is_word(word)) {
+            Some(word) => format!("{word} … ({bytes} bytes)").into(),
+            None => format!("({bytes} bytes)").into(),
+        }
+    }
+
+    /// Whether any field of `message` is hidden.
+    pub(crate) fn hides_any(&self, message: Option<usize>) -> bool {
+        match message.and_then(|message| self.fields.get(message)) {
+            Some(hidden) => *hidden != 0,
+            None => !self.is_empty(),
+        }
+    }
+
     fn hides_variable(&self, name: &str) -> bool {
         self.all || self.variables.contains(name)
     }
 
     /// Takes out of `explanation` whatever may not be shown.
     pub(crate) fn apply(&self, message: Option<usize>, explanation: &mut Explanation) {
+        // What does not fit one field may be another's.
         if let Some(field) = &mut explanation.field
-            && (field.position.is_some_and(|index| self.hides(message, index))
+            && field.position.is_some()
+            // Why something has no value is the codec's to say, in words of its own.
+            && !field.found.starts_with("malformed value ")
+            && (self.hides_any(message)
                 || field.name.as_deref().is_some_and(|name| self.hides_variable(name)))
         {
             let kind = field.found.split(' ').next().unwrap_or_default();

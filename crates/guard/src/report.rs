@@ -88,6 +88,9 @@ pub struct EndReport {
     /// Anything more there is to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Whether it was passed on without being looked at, from the beginning or from some point on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// How many messages were judged.
     pub messages: u64,
     /// How many of them were wrong.

@@ -42,6 +42,10 @@ impl Scribe {
                 if let Some(bytes) = writer.repaired() {
                     tracing::warn!(bytes, "the journal ended within a record, which was cut off");
                 }
+                for (path, damage) in writer.damages() {
+                    let (file, offset, what) = (path.display(), damage.offset, &damage.what);
+                    tracing::warn!(%file, offset, "the journal is damaged, and left as it is: {what}");
+                }
                 Some((writer, journal.fsync))
             }
             None => None,
@@ -178,18 +182,20 @@ fn log(report: &Report, log_ends: bool) {
             violations = end.violations,
             "the server cannot be reached"
         ),
-        Report::SessionEnd(end) if log_ends => tracing::info!(
+        Report::SessionEnd(end) if log_ends || end.unchecked => tracing::info!(
             listener = end.listener,
             session = end.session,
             source = end.source,
             why = end.why,
             detail = end.detail,
+            unchecked = end.unchecked,
             messages = end.messages,
             violations = end.violations,
             bytes_from_client = end.bytes_from_client,
             bytes_from_server = end.bytes_from_server,
             milliseconds = end.milliseconds,
-            "session ended"
+            "{}",
+            if end.unchecked { "session ended, and was not checked to its end" } else { "session ended" }
         ),
         Report::SessionEnd(_) => {}
     }

@@ -179,7 +179,6 @@ impl Account {
     ) -> Self {
         let mut judge = Judge::new(version, id, source.to_string(), counters, seat.number);
         if place.unchecked {
-            counters.unchecked.add(1);
             judge.stop_inspecting("the guard was at a limit");
         }
         let judge = Arc::new(Mutex::new(judge));
@@ -220,6 +219,7 @@ impl Account {
             source: judge.source.clone(),
             why: why.to_owned(),
             detail: detail.or(judge.note.map(str::to_owned)),
+            unchecked: !judge.is_inspecting(),
             messages: judge.judged,
             violations: judge.violations,
             bytes_from_client,

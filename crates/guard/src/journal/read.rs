@@ -1,7 +1,7 @@
 //! Reading a journal: its records one after the other, and what is wrong with it.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -19,16 +19,23 @@ pub struct Entry {
     pub report: Report,
 }
 
-/// What is wrong with a file from some place on.
+/// What is wrong with a file at some place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where the good part of the file ends.
+    /// Where the good part before it ends.
     pub offset: u64,
-    /// Whether it is what a writer leaves that was killed: the file ends within the last record.
+    /// Whether it is what a writer leaves that was killed: the file, or what is not zero of it, ends within a record.
     pub torn: bool,
+    /// Whether it is one record, the last, with a wrong checksum.
+    pub is_last: bool,
     /// What is wrong.
     pub what: String,
 }
+
+/// How many bytes are looked at together in the search for a record: a record that begins in the first half ends here.
+const WINDOW: usize = 2 * (MAX_RECORD + HEADER);
+/// How many bytes the search may add up, so that no content of a file makes it take for ever.
+const PATIENCE: u64 = 4 << 30;
 
 /// Reads the records of one file.
 pub struct Reader {
@@ -64,73 +71,166 @@ impl Reader {
     /// The content of the next record; `None` at the end.
     ///
     /// # Errors
-    /// The outer: the file cannot be read. The inner: it is damaged; nothing follows.
+    /// The outer: the file cannot be read. The inner: it is damaged; the next call goes on with the next good record.
     pub fn next_content(&mut self) -> io::Result<Result<Option<Vec<u8>>, Damage>> {
         if self.done || (self.offset > 0 && self.offset >= self.length) {
             return Ok(Ok(None));
         }
-        let result = self.read()?;
-        self.done = !matches!(result, Ok(Some(_)));
-        Ok(result)
+        let flaw = match self.read()? {
+            Ok(content) => {
+                self.done = content.is_none();
+                return Ok(Ok(content));
+            }
+            Err(flaw) => flaw,
+        };
+        let offset = self.offset;
+        let next = self.find_record(offset + 1)?;
+        let ends = next == Search::None;
+        let (torn, is_last, what) = match flaw {
+            Flaw::Cut(what) if ends && !self.is_whole(offset)? => (true, false, what),
+            Flaw::Cut(_) => (false, false, "a record has a wrong length"),
+            Flaw::Wrong(end, what) => (ends && self.written(offset)? < end, ends && end == self.length, what),
+            Flaw::Foreign(what) => (false, false, what),
+        };
+        match next {
+            Search::Found(next) => {
+                self.offset = next;
+                self.input.seek(SeekFrom::Start(next))?;
+            }
+            Search::None | Search::GivenUp => self.done = true,
+        }
+        Ok(Err(Damage { offset, torn, is_last, what: what.to_owned() }))
     }
 
-    fn read(&mut self) -> io::Result<Result<Option<Vec<u8>>, Damage>> {
+    fn read(&mut self) -> io::Result<Result<Option<Vec<u8>>, Flaw>> {
         if self.offset == 0 {
             let mut magic = [0; 8];
             let found = fill(&mut self.input, &mut magic)?;
             if found < magic.len() && self.magic.starts_with(&magic[..found]) {
-                return Ok(Err(Damage {
-                    offset: 0,
-                    torn: true,
-                    what: "the file's head is incomplete".into(),
-                }));
+                return Ok(Err(Flaw::Cut("the file's head is incomplete")));
             }
             if magic != *self.magic {
-                return Ok(Err(Damage { offset: 0, torn: false, what: "this is no journal".into() }));
+                return Ok(Err(Flaw::Foreign("this is no journal, or its head is damaged")));
             }
             self.offset = magic.len() as u64;
             if self.offset >= self.length {
                 return Ok(Ok(None));
             }
         }
-        let offset = self.offset;
-        let damage = |torn, what: &str| Ok(Err(Damage { offset, torn, what: what.to_owned() }));
         let mut header = [0; HEADER];
         if fill(&mut self.input, &mut header)? < HEADER {
-            return damage(true, "the last record is incomplete");
+            return Ok(Err(Flaw::Cut("the last record is incomplete")));
         }
-        let [a, b, c, d, e, f, g, h] = header;
-        let (length, sum) = (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]));
-        let end = self.offset + HEADER as u64 + length as u64;
+        let (length, sum) = split(header);
         if length > MAX_RECORD {
-            return damage(false, "a record has an impossible length");
+            return Ok(Err(Flaw::Foreign("a record has an impossible length")));
         }
+        let end = self.offset + HEADER as u64 + length as u64;
         if end > self.length {
-            return damage(true, "the last record is incomplete");
+            return Ok(Err(Flaw::Cut("the last record is incomplete")));
         }
         let mut content = vec![0; length];
         if fill(&mut self.input, &mut content)? < length {
-            return damage(true, "the last record is incomplete");
+            return Ok(Err(Flaw::Cut("the last record is incomplete")));
         }
         if length == 0 || checksum(&content) != sum {
-            // A file system may have made the file longer before its content was there.
-            let torn = end == self.length || (header == [0; HEADER] && self.rest_is_zero()?);
-            return damage(torn, "a record's checksum is wrong");
+            return Ok(Err(Flaw::Wrong(end, "a record's checksum is wrong")));
         }
         self.offset = end;
         Ok(Ok(Some(content)))
     }
 
-    fn rest_is_zero(&mut self) -> io::Result<bool> {
-        let mut buffer = [0; 4096];
-        loop {
-            match fill(&mut self.input, &mut buffer)? {
-                0 => return Ok(true),
-                found if buffer[..found].iter().any(|byte| *byte != 0) => return Ok(false),
-                _ => {}
+    /// The first place from `start` on at which there is a record with the right checksum.
+    fn find_record(&mut self, mut start: u64) -> io::Result<Search> {
+        let mut patience = PATIENCE;
+        let mut window = Vec::new();
+        while start + HEADER as u64 <= self.length {
+            self.input.seek(SeekFrom::Start(start))?;
+            window.clear();
+            (&mut self.input).take(WINDOW as u64).read_to_end(&mut window)?;
+            let is_last = window.len() < WINDOW;
+            let places = if is_last { window.len() } else { WINDOW / 2 };
+            for place in 0..places {
+                let Some((header, rest)) = window.get(place..).and_then(<[u8]>::split_first_chunk) else {
+                    break;
+                };
+                let (length, sum) = split(*header);
+                let Some(content) = rest.get(..length).filter(|content| !content.is_empty()) else {
+                    continue;
+                };
+                if length > MAX_RECORD {
+                    continue;
+                }
+                patience = match patience.checked_sub(length as u64) {
+                    Some(patience) => patience,
+                    None => return Ok(Search::GivenUp),
+                };
+                if checksum(content) == sum {
+                    return Ok(Search::Found(start + place as u64));
+                }
             }
+            if is_last {
+                break;
+            }
+            start += places as u64;
+        }
+        Ok(Search::None)
+    }
+
+    /// Whether what there is from `offset` on is a whole record of which only the length is wrong.
+    fn is_whole(&mut self, offset: u64) -> io::Result<bool> {
+        let size = self.length.saturating_sub(offset + HEADER as u64);
+        if offset < self.magic.len() as u64 || size == 0 || size > MAX_RECORD as u64 {
+            return Ok(false);
+        }
+        self.input.seek(SeekFrom::Start(offset))?;
+        let mut rest = Vec::new();
+        self.input.read_to_end(&mut rest)?;
+        let Some((header, content)) = rest.split_first_chunk() else { return Ok(false) };
+        Ok(checksum(content) == split(*header).1)
+    }
+
+    /// Where the zeroes begin with which the file ends: a file system may have made it longer before its content was there.
+    fn written(&mut self, offset: u64) -> io::Result<u64> {
+        self.input.seek(SeekFrom::Start(offset))?;
+        let mut buffer = [0; 4096];
+        let (mut at, mut written) = (offset, offset);
+        loop {
+            let found = fill(&mut self.input, &mut buffer)?;
+            if found == 0 {
+                return Ok(written);
+            }
+            if let Some(last) = buffer[..found].iter().rposition(|byte| *byte != 0) {
+                written = at + last as u64 + 1;
+            }
+            at += found as u64;
         }
     }
+}
+
+/// What is wrong where a record should be.
+enum Flaw {
+    /// The file ends within it.
+    Cut(&'static str),
+    /// It would end here, and its checksum is wrong.
+    Wrong(u64, &'static str),
+    /// Nothing that a writer writes.
+    Foreign(&'static str),
+}
+
+/// What a search for the next record has found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    Found(u64),
+    None,
+    /// Perhaps there is one.
+    GivenUp,
+}
+
+/// The length and the checksum of a record.
+fn split(header: [u8; HEADER]) -> (usize, u32) {
+    let [a, b, c, d, e, f, g, h] = header;
+    (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]))
 }
 
 /// Reads until `buffer` is full or the input ends.
@@ -147,6 +247,15 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(found)
 }
 
+/// What is found in a journal, in the order in which it is there.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'a> {
+    /// The content of a good record.
+    Record(&'a [u8]),
+    /// Something is wrong with this file.
+    Damage(&'a Path, &'a Damage),
+}
+
 /// What a journal holds.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -160,12 +269,12 @@ pub struct Summary {
     pub damages: Vec<(PathBuf, Damage)>,
 }
 
-/// Reads all of the journal in `folder`, calls `each` with every good record, and says what is wrong with it:
-/// checksums, and running numbers that are not one more than the one before.
+/// Reads all of the journal in `folder`, calls `each` with every good record and with whatever is wrong: checksums, and
+/// running numbers that are not one more than the one before.
 ///
 /// # Errors
 /// A file cannot be read, or `each` fails.
-pub fn verify(folder: &Path, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<Summary> {
+pub fn verify(folder: &Path, each: &mut dyn FnMut(Found<'_>) -> io::Result<()>) -> io::Result<Summary> {
     #[derive(Deserialize)]
     struct Numbered {
         number: u64,
@@ -176,28 +285,31 @@ pub fn verify(folder: &Path, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> i
         let mut reader = Reader::open(&path)?;
         loop {
             let offset = reader.offset();
-            let content = match reader.next_content()? {
-                Ok(Some(content)) => content,
+            let wrong = |what| Damage { offset, torn: false, is_last: false, what };
+            let (content, damage) = match reader.next_content()? {
                 Ok(None) => break,
-                Err(damage) => {
-                    summary.damages.push((path.clone(), damage));
-                    break;
-                }
-            };
-            let mut damage = |what: String| {
-                summary.damages.push((path.clone(), Damage { offset, torn: false, what }));
-            };
-            match serde_json::from_slice::<Numbered>(&content) {
-                Ok(Numbered { number }) => {
-                    if summary.last > 0 && number != summary.last + 1 {
-                        damage(format!("record {number} follows record {}", summary.last));
+                Err(damage) => (None, Some(damage)),
+                Ok(Some(content)) => match serde_json::from_slice::<Numbered>(&content) {
+                    Ok(Numbered { number }) => {
+                        let last = std::mem::replace(&mut summary.last, number);
+                        let follows = last == 0 || number == last + 1;
+                        let gap = || wrong(format!("record {number} follows record {last}"));
+                        (Some(content), (!follows).then(gap))
                     }
-                    summary.last = number;
-                }
-                Err(error) => damage(format!("a record is no JSON object with a number: {error}")),
+                    Err(error) => (
+                        Some(content),
+                        Some(wrong(format!("a record is no JSON object with a number: {error}"))),
+                    ),
+                },
+            };
+            if let Some(damage) = damage {
+                each(Found::Damage(&path, &damage))?;
+                summary.damages.push((path.clone(), damage));
             }
-            summary.records += 1;
-            each(&content)?;
+            if let Some(content) = content {
+                summary.records += 1;
+                each(Found::Record(&content))?;
+            }
         }
     }
     Ok(summary)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{MAGIC, Reader, files, path_of, put_record, verify};
+use super::{Damage, MAGIC, Reader, files, path_of, put_record, verify};
 use crate::report::Report;
 
 /// The end of a journal.
@@ -20,6 +20,7 @@ pub struct Writer {
     last: u64,
     buffer: Vec<u8>,
     repaired: Option<u64>,
+    damages: Vec<(PathBuf, Damage)>,
 }
 
 impl Writer {
@@ -29,7 +30,7 @@ impl Writer {
     /// The folder or its files cannot be read or written.
     pub fn open(folder: &Path, rotate_at: usize, keep: u32) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let last = verify(folder, &mut |_| Ok(()))?.last;
+        let summary = verify(folder, &mut |_| Ok(()))?;
         let mut number = files(folder)?.last().map_or(0, |(number, _)| *number);
         let mut repaired = None;
         let mut usable = false;
@@ -68,9 +69,10 @@ impl Writer {
             length,
             rotate_at,
             keep,
-            last,
+            last: summary.last,
             buffer: Vec::new(),
             repaired,
+            damages: summary.damages.into_iter().filter(|(_, damage)| !damage.torn).collect(),
         })
     }
 
@@ -78,6 +80,12 @@ impl Writer {
     #[must_use]
     pub fn repaired(&self) -> Option<u64> {
         self.repaired
+    }
+
+    /// What was wrong with the journal when it was opened, and is left as it was.
+    #[must_use]
+    pub fn damages(&self) -> &[(PathBuf, Damage)] {
+        &self.damages
     }
 
     /// Adds a record to what [`commit`](Self::commit) will write; gives its number.

@@ -3,12 +3,12 @@
 use std::time::SystemTime;
 
 use referee_monitor::property::PropertyVerdict;
-use referee_monitor::{Event, Explanation, FaultKind, FieldValue};
+use referee_monitor::{Event, Explanation, FaultKind, FieldValue, Kind};
 use referee_theory::expr::Value as Datum;
-use referee_wire::{Label, Sender};
+use referee_wire::{Label, Message, Sender};
 use serde_json::{Map, Value, json};
 
-use super::{Case, Judge, party};
+use super::{Case, Judge, party, shown};
 use crate::plan::Plan;
 use crate::property::{Observation, Properties};
 use crate::report::{Report, VerdictReport, timestamp};
@@ -55,13 +55,28 @@ impl Case {
         }
     }
 
-    /// Tells of the premature end of `sender`.
+    /// Tells of the premature end of `sender`, `cut` off within a message or not.
     #[cold]
-    pub(super) fn tell_end(&mut self, plan: &Plan, sender: Sender, report: referee_monitor::Report) {
+    pub(super) fn tell_end(
+        &mut self,
+        plan: &Plan,
+        sender: Sender,
+        report: referee_monitor::Report,
+        cut: bool,
+    ) {
         if let referee_monitor::Report::Violation { violation, consequence } = report {
             let who = party(plan.side(sender));
-            let explanation = plan.protocol.monitor.explain_end(&self.session, &violation, who);
-            self.tell_violation(plan, &explanation, consequence, None);
+            let mut explanation = plan.protocol.monitor.explain_end(&self.session, &violation, who);
+            let flow = self.flows[sender.index()];
+            // What the protocol expects next comes after that.
+            let reason = match flow.message.filter(|_| flow.within) {
+                Some(index) => {
+                    explanation.expected.clear();
+                    Some(format!("within `{}`, the rest of which was expected", label(plan, index)))
+                }
+                None => cut.then(|| "within a message".to_owned()),
+            };
+            self.tell_violation(plan, &explanation, consequence, reason.as_deref());
         }
     }
 
@@ -74,6 +89,10 @@ impl Case {
     ) {
         self.violations += 1;
         let mut verdict = self.verdict_report(plan, "violation", explanation.kind.name());
+        if explanation.kind == Kind::PrematureEnd && verdict.event >= 0 {
+            // An end is no event: it comes where the next one would.
+            verdict.event += 1;
+        }
         verdict.blame = explanation.blame.as_deref().map(str::to_owned);
         verdict.state.clone_from(&explanation.state);
         verdict.expected = explanation.expected.iter().map(|expected| expected.label.clone()).collect();
@@ -103,24 +122,24 @@ impl Case {
         plan: &Plan,
         properties: &Properties,
         sender: Sender,
-        label: Label<'_>,
+        message: &Message<'_>,
         fields: &[FieldValue<'_>],
     ) -> bool {
         let roles = &plan.protocol.roles;
         let role = |sender: Sender| roles.get(sender.index()).map(String::as_str).unwrap_or_default();
-        let known = match label {
+        let known = match message.label {
             Label::Known(id) => plan.codec.messages().get(id.index()),
             Label::Unknown(_) => None,
         };
-        let name = plan.codec.name(label);
         let observation = Observation {
             from: role(sender),
             to: role(sender.other()),
-            label: name,
+            label: plan.codec.name(message.label),
             declared: known.map(|known| &*known.fields).unwrap_or_default(),
             fields,
         };
         let findings = properties.observe(&mut self.observed, &observation);
+        let name = &*shown(plan, message);
         let is_violated = findings.iter().any(|finding| finding.verdict == PropertyVerdict::Violation);
         for finding in findings {
             let mut verdict = self.verdict_report(plan, finding.verdict.name(), "property");

@@ -34,6 +34,7 @@ impl Recent {
         message: Option<usize>,
         fields: &[FieldValue<'_>],
         redaction: &Redaction,
+        misfits: bool,
     ) {
         let empty = Entry { text: [0; TEXT], length: 0, sender, message: None };
         let entries = self.entries.get_or_insert_with(|| Box::new([empty; KEPT]));
@@ -46,7 +47,9 @@ impl Recent {
             if index > 0 && room.write_all(b", ").is_err() {
                 break;
             }
-            let written = if redaction.hides(message, index) {
+            // What does not fit one field may be another's.
+            let hides = redaction.hides(message, index) || (misfits && redaction.hides_any(message));
+            let written = if hides {
                 room.write_all(Redaction::hidden().as_bytes())
             } else {
                 match field {

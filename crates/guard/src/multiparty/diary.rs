@@ -187,7 +187,8 @@ fn read(path: &Path) -> io::Result<Memory> {
         let content = match reader.next_content()? {
             Ok(Some(content)) => content,
             Ok(None) => return Ok(memory),
-            Err(damage) if damage.torn => return Ok(memory),
+            // A process that is killed may have had no time for the content of a record either.
+            Err(damage) if damage.torn || damage.is_last => return Ok(memory),
             Err(damage) => return Err(damaged(format!("{} at byte {}", damage.what, damage.offset))),
         };
         let content = Bytes::from(content);

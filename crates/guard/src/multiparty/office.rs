@@ -389,6 +389,7 @@ impl Office {
             source: desk.plan.name.clone(),
             why: end.why.to_owned(),
             detail: None,
+            unchecked: false,
             messages: end.messages,
             violations: u64::from(end.violations),
             bytes_from_client: end.bytes[0],

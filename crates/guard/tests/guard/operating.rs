@@ -5,7 +5,6 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
-use referee_guard::journal::{Entry, verify};
 use referee_guard::report::Report;
 use referee_guard::{Guard, Plans};
 use rustls::pki_types::ServerName;
@@ -23,17 +22,8 @@ fn verdicts_and_ends_are_in_the_journal() {
     client.say("SET secret -4\r\n");
     assert_eq!(client.rest(), "");
     drop(client);
-    setup.wait_idle();
-    setup.guard.halt();
-    let mut reports = Vec::new();
-    let mut text = String::new();
-    let summary = verify(&setup.folder.0.join("journal"), &mut |content| {
-        text += std::str::from_utf8(content).unwrap();
-        reports.push(serde_json::from_slice::<Entry>(content).unwrap().report);
-        Ok(())
-    })
-    .unwrap();
-    assert!(summary.damages.is_empty());
+    let reports = setup.journal();
+    let text = serde_json::to_string(&reports).unwrap();
     let [Report::Verdict(verdict), Report::SessionEnd(end)] = reports.as_slice() else { panic!("{text}") };
     assert_eq!((&*verdict.kind, verdict.blame.as_deref(), verdict.event), ("assertion", Some("client"), 3));
     assert_eq!(verdict.values["value"], -4);
@@ -41,6 +31,66 @@ fn verdicts_and_ends_are_in_the_journal() {
     assert_eq!(verdict.recent[1], "client: Set(redacted, 4)");
     assert_eq!((&*end.why, end.messages, end.violations), ("violation", 4, 1));
     assert!(!text.contains("secret"), "{text}");
+}
+
+/// Where something is redacted, what is nearly a message may hold a secret.
+#[test]
+fn what_is_no_message_is_shown_by_its_first_word_at_most() {
+    for redact in ["*", "Set.key"] {
+        for (line, got) in [
+            ("SET secret 99999999999999999999", Some("Set")),
+            ("SET 99999", Some("SET … (11 bytes)")),
+            ("SETT secret 1", Some("SETT … (15 bytes)")),
+            ("s3cret 1", Some("(10 bytes)")),
+            ("Frob", Some("Frob")),
+        ] {
+            let extra = format!("policy = \"drop\"\nredact = [\"{redact}\"]");
+            let setup = guard_with(&polite_server(), &extra, JOURNAL);
+            let mut client = setup.connect();
+            client.hear("HELLO you\r\n");
+            client.say(&format!("{line}\r\nFrob\r\nQUIT\r\n"));
+            client.hear("BYE\r\n");
+            client.stop_sending();
+            client.rest();
+            drop(client);
+            let verdicts = setup.verdicts();
+            assert_eq!(verdicts[0].got.as_deref(), got, "{line}");
+            let text = serde_json::to_string(&verdicts).unwrap();
+            assert!(
+                !text.contains("secret") && !text.contains("s3cret") && !text.contains("99999"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_ends_within_a_message_owes_the_rest_of_it() {
+    let (upstream, server) = server(|mut peer| {
+        peer.hear("GET / HTTP/1.1\r\n\r\n");
+        peer.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+    });
+    let folder = Folder::new();
+    let text = format!(
+        "[journal]\nfolder = \"{}/journal\"\n[[listener]]\nname = \"web\"\nlisten = \"127.0.0.1:0\"\n\
+         upstream = \"{upstream}\"\nprotocol = \"preset:http\"\n",
+        folder.0.display()
+    );
+    let guard = Guard::start(&plans(&folder, &text), Vec::new()).unwrap();
+    let address = guard.addresses()[0].1.clone();
+    let setup = Setup { guard, address, folder };
+    let mut client = setup.connect();
+    client.say("GET / HTTP/1.1\r\n\r\n");
+    client.rest();
+    server.join().unwrap();
+    drop(client);
+    let verdicts = setup.verdicts();
+    let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!((&*verdict.kind, verdict.event), ("premature-end", 2));
+    assert!(verdict.expected.is_empty(), "{verdict:?}");
+    let expected =
+        "server ended before the session was over: within `Response`, the rest of which was expected";
+    assert_eq!(verdict.message, expected);
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn after_starttls_everything_passes_and_after_its_refusal_smtp_goes_on() {
     server.join().unwrap();
     drop(client);
     assert!(preset.verdicts().is_empty());
+    assert_eq!(metric(&preset.guard.metrics(), "referee_sessions_unchecked_total"), Some(1.0));
 }
 
 #[test]

@@ -34,6 +34,15 @@ fn set_twice(setup: &Setup) -> Peer {
 }
 
 #[test]
+fn that_properties_are_observed_is_said() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("talk.hml"), ONCE).unwrap();
+    let words = |extra: &str| plans(&folder, &config("127.0.0.1:1", extra, "")).in_words().remove(0);
+    assert!(words("properties = \"talk.hml\"").contains("protocol Talk checked, and 1 property;"));
+    assert!(words("").contains("protocol Talk checked;"));
+}
+
+#[test]
 fn the_violating_message_is_not_forwarded() {
     for properties in [ONCE, ONCE_FOR_EACH] {
         let (upstream, server) = server(|mut peer| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use referee_guard::journal::{Entry, verify};
+use referee_guard::journal::{Entry, Found, verify};
 use referee_guard::report::{Report, VerdictReport};
 use referee_guard::{Guard, Plans};
 
@@ -137,8 +137,10 @@ impl Setup {
         self.wait_idle();
         self.guard.halt();
         let mut reports = Vec::new();
-        let summary = verify(&self.folder.0.join("journal"), &mut |content| {
-            reports.push(serde_json::from_slice::<Entry>(content).unwrap().report);
+        let summary = verify(&self.folder.0.join("journal"), &mut |found| {
+            if let Found::Record(content) = found {
+                reports.push(serde_json::from_slice::<Entry>(content).unwrap().report);
+            }
             Ok(())
         });
         assert!(summary.unwrap().damages.is_empty());

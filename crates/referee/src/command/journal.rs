@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use referee::guard::journal::{Entry, Summary, verify};
+use referee::guard::journal::{Entry, Found, Summary, verify};
 use referee::guard::report::Report;
 
 use crate::Outcome;
@@ -32,33 +32,38 @@ pub(crate) struct Arguments {
 pub(crate) fn run(command: &Command) -> Result<Outcome> {
     let mut out = io::BufWriter::new(output::stdout());
     let summary = match command {
-        Command::Show(arguments) => read(&arguments.folder, &mut |content| show(&mut out, content))?,
+        Command::Show(arguments) => read(&arguments.folder, &mut out, show)?,
         Command::Verify(arguments) => {
-            let summary = read(&arguments.folder, &mut |_| Ok(()))?;
+            let summary = read(&arguments.folder, &mut out, |_, _| Ok(()))?;
             writeln!(out, "{} records in {} files", summary.records, summary.files)?;
             summary
         }
-        Command::Export(arguments) => read(&arguments.folder, &mut |content| {
+        Command::Export(arguments) => read(&arguments.folder, &mut out, |out, content| {
             out.write_all(content)?;
             out.write_all(b"\n")
         })?,
     };
     out.flush()?;
-    let mut outcome = Outcome::Holds;
-    for (path, damage) in &summary.damages {
-        let place = format!("{} at byte {}", path.display(), damage.offset);
-        if damage.torn {
-            // What a guard that was killed leaves; the next one cuts it off.
-            output::remark(&format!("{}: {place}: {}", styled(WARN, "torn"), damage.what));
-        } else {
-            output::remark(&format!("{}: {place}: {}", styled(BAD, "damaged"), damage.what));
-            outcome = Outcome::Violated;
-        }
-    }
-    Ok(outcome)
+    let is_damaged = summary.damages.iter().any(|(_, damage)| !damage.torn);
+    Ok(if is_damaged { Outcome::Violated } else { Outcome::Holds })
 }
 
-fn read(folder: &Path, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<Summary> {
+/// Writes every good record, and says of what is wrong with the journal where it is.
+fn read<O: Write>(
+    folder: &Path,
+    out: &mut O,
+    write: impl Fn(&mut O, &[u8]) -> io::Result<()>,
+) -> Result<Summary> {
+    let each = &mut |found: Found<'_>| match found {
+        Found::Record(content) => write(out, content),
+        Found::Damage(path, damage) => {
+            out.flush()?;
+            // A torn record is what a guard that was killed leaves; the next one cuts it off.
+            let kind = if damage.torn { styled(WARN, "torn") } else { styled(BAD, "damaged") };
+            output::remark(&format!("{kind}: {} at byte {}: {}", path.display(), damage.offset, damage.what));
+            Ok(())
+        }
+    };
     verify(folder, each).with_context(|| format!("cannot read the journal in `{}`", folder.display()))
 }
 
