@@ -230,7 +230,11 @@ impl Case {
                 // The other side has ended the session. Sent before that could be known: neither wanted nor wrong.
                 return Look::Discard(unread.len());
             }
-            let early = plan.may_be_early.get(sender.index()).copied().unwrap_or(false);
+            let early = plan.may_be_early.get(sender.index()).copied().unwrap_or(false)
+                && (plan.ahead.is_turn(&self.session, side)
+                    || plan.protocol.can_end(self.session.state())
+                    // What can never have its turn is wrong now, for no end will show it.
+                    || plan.ahead.may_speak(&self.session, &self.lead, side));
             let unknown = plan.spans && sender == Sender::Client && !self.borrowed.is_active();
             let reading = if unknown || self.session.is_tainted() {
                 Some(Reading::anything())

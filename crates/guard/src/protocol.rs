@@ -141,8 +141,13 @@ impl Protocol {
     /// Whether `side` (0 the client, 1 the server) must still say something before the session can end. In a state
     /// from which no end can be reached, leaving is the only way to end, so nobody must.
     pub(crate) fn owes(&self, side: usize, state: State) -> bool {
-        let flag = |flags: &[bool]| flags.get(state.index()).copied().unwrap_or(true);
-        flag(&self.finite) && !self.silent.get(side).is_some_and(|silent| flag(silent))
+        let is_silent = |silent: &[bool]| silent.get(state.index()).copied().unwrap_or(true);
+        self.can_end(state) && !self.silent.get(side).is_some_and(|silent| is_silent(silent))
+    }
+
+    /// Whether the session can come to its end from `state`.
+    pub(crate) fn can_end(&self, state: State) -> bool {
+        self.finite.get(state.index()).copied().unwrap_or(true)
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.

@@ -1,5 +1,7 @@
 //! What is right passes unchanged; what is wrong does not, and its sender is named.
 
+use referee_guard::Guard;
+
 use super::support::*;
 
 #[test]
@@ -185,6 +187,32 @@ fn what_comes_after_ones_own_last_message_is_after_the_end() {
     }
 }
 
+#[test]
+fn who_may_never_speak_again_need_not_be_heard_to_the_end() {
+    let (upstream, server) = server(|mut peer| {
+        peer.hear("SUB\r\n");
+        peer.rest()
+    });
+    let folder = Folder::new();
+    let text = format!(
+        "[[listener]]\nname = \"ticks\"\nlisten = \"127.0.0.1:0\"\nupstream = \"{upstream}\"\nprotocol = \"\"\"\n\
+         protocol Ticks(role client, role server) {{ Sub() from client to server; \
+         rec X {{ Tick() from server to client; continue X; }} }}\n\"\"\"\n\
+         [listener.codec]\nkind = \"text\"\n[listener.codec.messages]\nSub = \"SUB\"\nTick = \"TICK\"\n"
+    );
+    let guard = Guard::start(&plans(&folder, &text), Vec::new()).unwrap();
+    let address = guard.addresses()[0].1.clone();
+    let setup = Setup { guard, address, folder };
+    let mut client = setup.connect();
+    client.say("SUB\r\nSUB\r\n");
+    assert_eq!(client.rest(), "");
+    assert_eq!(server.join().unwrap(), "");
+    drop(client);
+    setup.wait_idle();
+    let verdict = "referee_verdicts_total{listener=\"ticks\",role=\"client\",kind=\"order\",label=\"Sub\"}";
+    assert_eq!(setup.metric(verdict), Some(1.0));
+}
+
 /// Where everything goes on at once, answers come before what they answer was judged.
 #[test]
 fn answers_to_what_waits_to_be_judged_are_not_out_of_turn() {
@@ -290,7 +318,7 @@ fn a_program_can_be_the_server() {
     let text = "[[listener]]\nlisten = \"127.0.0.1:0\"\ncommand = [\"sed\", \"-u\", \"s/PING/PONG/\"]\n\
                 protocol = \"talk.scr\"\n[listener.codec]\nkind = \"text\"\nmessages.Ping = \"PING {x}\"\n\
                 messages.Pong = \"PONG {x}\"\n";
-    let guard = referee_guard::Guard::start(&plans(&folder, text), Vec::new()).unwrap();
+    let guard = Guard::start(&plans(&folder, text), Vec::new()).unwrap();
     let mut client = Peer::new(std::net::TcpStream::connect(&guard.addresses()[0].1).unwrap());
     client.say("PING 5\n");
     client.hear("PONG 5\n");
