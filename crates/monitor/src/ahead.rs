@@ -148,8 +148,8 @@ impl Ahead {
         }
     }
 
-    /// Whether `side` may have anything to say after what it has sent ahead, however the other side goes on. If not, what
-    /// it says before the end comes after it: it could know.
+    /// Whether `side` may have anything to say after what it has sent ahead, as far as it could know when it sent that. If
+    /// not, what it says before the end is as wrong as after it.
     #[must_use]
     pub fn may_speak(&self, session: &Session, lead: &Lead, side: Side) -> bool {
         if !lead.labels.is_empty() && lead.side == side {

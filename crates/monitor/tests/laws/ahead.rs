@@ -1,12 +1,12 @@
 //! Messages sent ahead of their turn (`Ahead`), against a proxy that reads each side only in its turn, as the monitor
 //! of ECOOP'21 (Figure 6) does: whatever order messages arrive in, the same ones are forwarded, and the same one is
-//! blamed.
+//! blamed. Whether a side may have anything left to say is what trying all answers says.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use referee_monitor::{Ahead, Lead, Monitor, Payload, Registry, Side, Verdict};
-use referee_theory::{Action, MachineBuilder, Origin, Transition, Vocabulary};
+use referee_theory::{Action, MachineBuilder, Origin, State, Transition, Vocabulary};
 
 use crate::random::Random;
 use crate::terms::Tally;
@@ -63,6 +63,32 @@ fn in_turn(table: &Table, sent: &[Vec<usize>; 2]) -> (End, [usize; 2]) {
     }
 }
 
+/// Whether `side` may have anything to say after it has sent `led` ahead of its turn in `state`, by trying all answers.
+fn may_speak(monitor: &Monitor, state: State, led: &[usize], side: Side) -> bool {
+    let own = if side == Side::Process { Action::Send } else { Action::Receive };
+    let (mut seen, mut open) = (Vec::new(), vec![state]);
+    while let Some(state) = open.pop() {
+        if seen.contains(&state) {
+            continue;
+        }
+        seen.push(state);
+        for transition in monitor.machine().transitions(state) {
+            let Some((label, rest)) = led.split_first().filter(|_| transition.action == own) else {
+                if transition.action == own {
+                    return true;
+                }
+                open.push(transition.target);
+                continue;
+            };
+            let is_next = monitor.vocabulary().label_of(transition.message) == LABELS[*label];
+            if is_next && may_speak(monitor, transition.target, rest, side) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// Offers messages as they arrive, keeps those that are early, and counts those that go on.
 fn as_they_come(
     monitor: &Monitor,
@@ -73,6 +99,7 @@ fn as_they_come(
     let (mut session, mut lead) = (monitor.session(), Lead::default());
     let mut kept = [VecDeque::new(), VecDeque::new()];
     let mut forwarded = [0, 0];
+    let mut led = Vec::new();
     for (side, label) in arrivals {
         kept[index(*side)].push_back(*label);
         let mut progress = true;
@@ -87,11 +114,19 @@ fn as_they_come(
                 match ahead.judge(monitor, &mut session, &mut lead, side, id, Payload::Positional(&[])) {
                     Verdict::Forward => {
                         forwarded[index(side)] += 1;
+                        led.extend((lead.len() > before).then_some(label));
+                        led.drain(..led.len() - lead.len());
                         kept[index(side)].pop_front();
                         progress = true;
                         tally.count(if lead.len() > before { "ahead" } else { "in turn" });
                     }
-                    Verdict::Early => tally.count("early"),
+                    Verdict::Early => {
+                        let found = ahead.may_speak(&session, &lead, side);
+                        let expected = may_speak(monitor, session.state(), &led, side);
+                        // Whoever is ahead may not know yet what the other side has made impossible since.
+                        assert!(found == expected || (found && !led.is_empty()), "{arrivals:?} {led:?}");
+                        tally.count(if found { "early" } else { "late" });
+                    }
                     _ => return (End::Blamed(side, forwarded[index(side)]), forwarded),
                 }
             }
@@ -180,6 +215,7 @@ fn all_machines_of_two_states() {
     }
     tally.at_least("ahead", 10_000);
     tally.at_least("early", 10_000);
+    tally.at_least("late", 10_000);
 }
 
 #[test]
