@@ -5,8 +5,10 @@
 //! window towards each other monitor, and a monitor that has not taken what it was sent makes this session wait, and no
 //! other.
 
+mod lateness;
 mod survival;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,9 @@ use super::violation;
 
 /// Nobody is so impatient that sessions are looked for more often.
 const SOONEST: Duration = Duration::from_millis(50);
+
+/// How many sessions that are over before they began are remembered.
+const MOST_DEAD: usize = 1024;
 
 /// What is to be done, in this order.
 #[derive(Debug)]
@@ -79,6 +84,8 @@ pub(super) struct Roster {
     down: Vec<bool>,
     /// Letters that fit no session.
     pub(super) strays: u64,
+    /// Sessions that others gave up before this role was asked to join them, the last of these.
+    dead: VecDeque<SessionId>,
     /// Whose component calls itself so.
     keys: AHashMap<Box<str>, SessionId>,
     /// The sessions that may be different than before.
@@ -89,7 +96,16 @@ impl Roster {
     pub(super) fn new(plan: Arc<RolePlan>) -> Self {
         let down = vec![false; plan.engine.vocabulary().roles().len()];
         let keys = AHashMap::new();
-        Self { plan, seats: AHashMap::new(), begun: 0, down, strays: 0, keys, changed: Vec::new() }
+        Self {
+            plan,
+            seats: AHashMap::new(),
+            begun: 0,
+            down,
+            strays: 0,
+            dead: VecDeque::new(),
+            keys,
+            changed: Vec::new(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -178,10 +194,19 @@ impl Roster {
     pub(super) fn letter(&mut self, from: Role, letter: Letter, now: Instant, out: &mut Vec<Order>) {
         let id = letter.session;
         if letter.matter == Matter::Join && from == self.plan.initiator && !self.seats.contains_key(&id) {
+            if self.dead.contains(&id) {
+                self.strays += 1;
+                return;
+            }
             return self.join(from, &letter, now, out);
         }
         let Some(seat) = self.seats.get_mut(&id) else {
             self.strays += 1;
+            // The invitation may still be under way, from another monitor: no component must wait for such a session.
+            if matches!(letter.matter, Matter::Violation(_)) {
+                self.dead.truncate(MOST_DEAD - 1);
+                self.dead.push_front(id);
+            }
             return;
         };
         let Some(peer) = seat.peers.get_mut(from.index()) else { return };
@@ -368,55 +393,6 @@ impl Roster {
     /// The monitor of `peer` is there.
     pub(super) fn found(&mut self, peer: Role) {
         self.down[peer.index()] = false;
-    }
-
-    /// Ends sessions that took too long. Until the time it answers none will have, not even one that begins now; without
-    /// sessions there is no such time.
-    pub(super) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) -> Option<Instant> {
-        let (mut late, mut left) = (Vec::new(), Vec::new());
-        // For what begins after this look.
-        let shortest =
-            self.plan.handshake.min(self.plan.patience).min(self.plan.idle.unwrap_or(Duration::MAX));
-        let mut next = now + shortest.max(SOONEST);
-        for (id, seat) in &self.seats {
-            let due = [
-                (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
-                self.plan.idle.map(|idle| seat.touched + idle),
-                seat.away.map(|since| since + self.plan.patience),
-            ];
-            next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Instant::min);
-            let away =
-                seat.away.is_some_and(|since| now.saturating_duration_since(since) >= self.plan.patience);
-            let idle = now.saturating_duration_since(seat.touched);
-            let begun = now.saturating_duration_since(seat.begun);
-            if seat.phase != Phase::Running && begun >= self.plan.handshake {
-                let missing: Vec<&str> = match seat.phase {
-                    Phase::Inviting => {
-                        let absent = |role: &&Role| !seat.peers[role.index()].joined;
-                        self.plan.others.iter().filter(absent).map(|role| self.role_name(*role)).collect()
-                    }
-                    Phase::Invited => vec![self.role_name(self.plan.engine.role())],
-                    Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
-                };
-                late.push((*id, format!("{} did not join in time", missing.join(", "))));
-            } else if away && seat.undelivered == 0 && matches!(self.plan.engine.turn(&seat.run), Turn::End) {
-                // It had nothing left to do.
-                left.push(*id);
-            } else if away {
-                let name = self.name(self.plan.engine.role());
-                late.push((*id, format!("the component of {name} did not come back")));
-            } else if self.plan.idle.is_some_and(|most| idle >= most) {
-                let name = self.name(self.plan.engine.role());
-                late.push((*id, format!("nothing happened at {name} for {} s", idle.as_secs())));
-            }
-        }
-        for (id, sentence) in late {
-            self.fault(id, sentence, now, out);
-        }
-        for id in left {
-            self.component_gone(id, now, out);
-        }
-        (!self.seats.is_empty()).then_some(next)
     }
 
     /// The session cannot go on, and nobody is to blame for it.

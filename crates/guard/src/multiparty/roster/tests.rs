@@ -322,6 +322,22 @@ fn looking_when_told_to_is_enough() {
     }
 }
 
+/// One monitor gives a session up, and the news overtakes another's invitation to it: no component is asked to wait.
+#[test]
+fn nobody_joins_what_is_over() {
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    let invitation = wired.under_way.get_mut(&(0, 2)).unwrap().pop_front().unwrap();
+    assert_eq!(invitation.matter, Matter::Join);
+    wired.settle();
+    wired.act(1, |roster, now, out| roster.fault(id(1), "given up".to_owned(), now, out));
+    wired.settle();
+    let s = wired.rosters[0].plan.engine.role();
+    wired.act(2, |roster, now, out| roster.letter(s, invitation, now, out));
+    assert!(wired.rosters.iter().all(|roster| roster.len() == 0));
+    assert!(wired.ended.iter().all(|(at, ..)| *at != 2), "{:?}", wired.ended);
+}
+
 /// A process that ended after its part was over takes nothing with it; one that had more to do ends the session.
 #[test]
 fn a_monitor_that_is_gone_matters_to_those_who_need_it() {

@@ -1,0 +1,60 @@
+//! Sessions that take too long, and when to look for them.
+
+use std::time::{Duration, Instant};
+
+use referee_monitor::multiparty::Turn;
+use referee_theory::Role;
+
+use super::{Order, Roster, SOONEST};
+use crate::multiparty::seat::Phase;
+
+impl Roster {
+    /// Ends sessions that took too long. Until the time it answers none will have, not even one that begins now; without
+    /// sessions there is no such time.
+    pub(in crate::multiparty) fn tick(&mut self, now: Instant, out: &mut Vec<Order>) -> Option<Instant> {
+        let (mut late, mut left) = (Vec::new(), Vec::new());
+        // For what begins after this look.
+        let shortest =
+            self.plan.handshake.min(self.plan.patience).min(self.plan.idle.unwrap_or(Duration::MAX));
+        let mut next = now + shortest.max(SOONEST);
+        for (id, seat) in &self.seats {
+            let due = [
+                (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
+                self.plan.idle.map(|idle| seat.touched + idle),
+                seat.away.map(|since| since + self.plan.patience),
+            ];
+            next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Instant::min);
+            let away =
+                seat.away.is_some_and(|since| now.saturating_duration_since(since) >= self.plan.patience);
+            let idle = now.saturating_duration_since(seat.touched);
+            let begun = now.saturating_duration_since(seat.begun);
+            if seat.phase != Phase::Running && begun >= self.plan.handshake {
+                let missing: Vec<&str> = match seat.phase {
+                    Phase::Inviting => {
+                        let absent = |role: &&Role| !seat.peers[role.index()].joined;
+                        self.plan.others.iter().filter(absent).map(|role| self.role_name(*role)).collect()
+                    }
+                    Phase::Invited => vec![self.role_name(self.plan.engine.role())],
+                    Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
+                };
+                late.push((*id, format!("{} did not join in time", missing.join(", "))));
+            } else if away && seat.undelivered == 0 && matches!(self.plan.engine.turn(&seat.run), Turn::End) {
+                // It had nothing left to do.
+                left.push(*id);
+            } else if away {
+                let name = self.name(self.plan.engine.role());
+                late.push((*id, format!("the component of {name} did not come back")));
+            } else if self.plan.idle.is_some_and(|most| idle >= most) {
+                let name = self.name(self.plan.engine.role());
+                late.push((*id, format!("nothing happened at {name} for {} s", idle.as_secs())));
+            }
+        }
+        for (id, sentence) in late {
+            self.fault(id, sentence, now, out);
+        }
+        for id in left {
+            self.component_gone(id, now, out);
+        }
+        (!self.seats.is_empty()).then_some(next)
+    }
+}
