@@ -3,7 +3,7 @@
 
 use hyper::body::Bytes;
 
-use super::parcel::{Parcel, take, take_block};
+use super::parcel::{Parcel, put_block, take, take_block};
 
 /// A session, the same for all its monitors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,10 +120,8 @@ pub(super) fn write_parcel(parcel: &Parcel, out: &mut Vec<u8>) {
         Err(why) => (1, why),
     };
     out.push(tag);
-    for block in [label.as_bytes(), &parcel.fields] {
-        out.extend(u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes());
-        out.extend(block);
-    }
+    put_block(label.as_bytes(), out);
+    put_block(&parcel.fields, out);
     out.extend(&parcel.bytes);
 }
 

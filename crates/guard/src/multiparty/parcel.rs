@@ -146,6 +146,12 @@ fn take_count(rest: &mut &[u8]) -> Option<usize> {
     (length <= rest.len()).then_some(length)
 }
 
+/// Appends `bytes` with their length before them.
+pub(super) fn put_block(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(bytes);
+}
+
 /// Bytes with their length before them.
 pub(super) fn take_block<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = take_count(rest)?;

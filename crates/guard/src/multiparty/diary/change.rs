@@ -3,7 +3,7 @@
 use hyper::body::Bytes;
 
 use crate::multiparty::letter::SessionId;
-use crate::multiparty::parcel::{take, take_block};
+use crate::multiparty::parcel::{put_block, take, take_block};
 
 /// From one role to another.
 pub(in crate::multiparty) type Link = (u16, u16);
@@ -43,10 +43,6 @@ impl Change {
             out.extend(at.0.to_le_bytes());
             out.extend(at.1.0.to_le_bytes());
         };
-        let block = |bytes: &[u8], out: &mut Vec<u8>| {
-            out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
-            out.extend(bytes);
-        };
         match self {
             Self::Instance(instance) => {
                 out.push(0);
@@ -55,16 +51,16 @@ impl Change {
             Self::Seat { at, kept, bytes } => {
                 place(1, at, out);
                 out.extend(kept.to_le_bytes());
-                block(bytes, out);
+                put_block(bytes, out);
             }
             Self::Given { at, bytes } => {
                 place(2, at, out);
-                block(bytes, out);
+                put_block(bytes, out);
             }
             Self::Over(at) => place(3, at, out),
             Self::Sent { link: of, content } => {
                 link(4, of, out);
-                block(content, out);
+                put_block(content, out);
             }
             Self::Taken { link: of, expected, sequence } => {
                 link(5, of, out);

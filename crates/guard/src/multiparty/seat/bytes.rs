@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 
 use super::{Peer, Phase, Seat};
 use crate::multiparty::letter::{read_parcel, write_parcel};
-use crate::multiparty::parcel::{take, take_block};
+use crate::multiparty::parcel::{put_block, take, take_block};
 use crate::multiparty::plan::RolePlan;
 
 /// There is no such state.
@@ -29,7 +29,7 @@ impl Seat {
         }
         out.extend((self.undelivered - self.repeated).to_le_bytes());
         out.extend(self.owed.to_le_bytes());
-        block(self.key.as_deref().unwrap_or_default().as_bytes(), &mut out);
+        put_block(self.key.as_deref().unwrap_or_default().as_bytes(), &mut out);
         for peer in &self.peers {
             for number in [peer.sent, peer.expected, peer.flight.0, peer.taken.0, peer.taken.1] {
                 out.extend(number.to_le_bytes());
@@ -38,7 +38,7 @@ impl Seat {
             out.extend(peer.state.unwrap_or(NOWHERE).to_le_bytes());
             out.extend([u8::from(peer.joined), u8::from(peer.ended)]);
             let held: Vec<u8> = peer.held.iter().flat_map(|weight| weight.to_le_bytes()).collect();
-            block(&held, &mut out);
+            put_block(&held, &mut out);
         }
         out.extend(plan.engine.save(&self.run, write_parcel));
         out.into()
@@ -100,9 +100,4 @@ fn read_peer(rest: &mut &[u8]) -> Option<Peer> {
         joined: joined == 1,
         ended: ended == 1,
     })
-}
-
-fn block(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend(bytes);
 }
