@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::letter::{Letter, Matter, SessionId};
 use super::parcel::{Parcel, lend};
-use super::plan::RolePlan;
+use super::plan::{Place, RolePlan};
 use super::seat::{Phase, Seat};
 use super::violation;
 
@@ -112,6 +112,11 @@ impl Roster {
         self.seats.len()
     }
 
+    /// Whether session `id` is under way.
+    pub(super) fn has(&self, id: SessionId) -> bool {
+        self.seats.contains_key(&id)
+    }
+
     /// How many sessions were begun, or joined.
     pub(super) fn begun(&self) -> u64 {
         self.begun
@@ -174,9 +179,16 @@ impl Roster {
         let Some(seat) = self.seats.get_mut(&id) else { return };
         seat.attended = true;
         seat.touched = now;
-        if seat.phase == Phase::Invited {
-            seat.phase = Phase::Seated;
-            post(seat, id, self.plan.initiator, Matter::Joined, out);
+        match seat.phase {
+            Phase::Invited => {
+                seat.phase = Phase::Seated;
+                post(seat, id, self.plan.initiator, Matter::Joined, out);
+            }
+            Phase::Awaited => {
+                self.start(id, out);
+                self.settle(id, now, out);
+            }
+            Phase::Inviting | Phase::Seated | Phase::Running => {}
         }
     }
 
@@ -289,12 +301,16 @@ impl Roster {
 
     fn start(&mut self, id: SessionId, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        if seat.phase == Phase::Running {
-            return;
+        match seat.phase {
+            Phase::Invited => seat.phase = Phase::Awaited,
+            Phase::Awaited if !seat.attended => {}
+            Phase::Running => {}
+            Phase::Inviting | Phase::Seated | Phase::Awaited => {
+                seat.phase = Phase::Running;
+                seat.owed = self.plan.window.0;
+                out.push(Order::Wake(id));
+            }
         }
-        seat.phase = Phase::Running;
-        seat.owed = self.plan.window.0;
-        out.push(Order::Wake(id));
     }
 
     fn arrives(
@@ -367,8 +383,15 @@ impl Roster {
         self.changed.push(id);
         seat.attended = false;
         match seat.phase {
-            Phase::Invited => return self.vacant(id, "its component is gone", now, out),
-            // Whoever connects and says nothing has broken nothing.
+            Phase::Invited | Phase::Awaited => return self.vacant(id, "its component is gone", now, out),
+            // Whoever connects and leaves has broken nothing, and somebody else may come.
+            Phase::Seated if matches!(self.plan.place, Place::Listen(_)) => {
+                seat.phase = Phase::Invited;
+                if let Some(key) = seat.key.take() {
+                    self.keys.remove(&key);
+                }
+                return out.push(Order::Seat(id));
+            }
             Phase::Inviting | Phase::Seated => {
                 let name = self.name(self.plan.engine.role());
                 return self.fault(id, format!("{name} left before the session began"), now, out);

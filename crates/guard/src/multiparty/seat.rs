@@ -22,6 +22,8 @@ pub(super) enum Phase {
     Invited,
     /// The component is there; others may not be.
     Seated,
+    /// Everyone was there, but then the component left, and another is awaited.
+    Awaited,
     /// Everyone is there.
     Running,
 }
@@ -219,7 +221,7 @@ impl Seat {
             .collect();
         let (waits_on, waits_for) = match (self.phase, plan.engine.turn(&self.run)) {
             (Phase::Inviting | Phase::Seated, _) => ("others", None),
-            (Phase::Invited, _) => ("component", None),
+            (Phase::Invited | Phase::Awaited, _) => ("component", None),
             (Phase::Running, Turn::End) => ("end", None),
             (Phase::Running, Turn::Component) => ("component", None),
             (Phase::Running, Turn::Message(from)) => ("message", Some(name(from))),
@@ -232,6 +234,7 @@ impl Seat {
                 Phase::Inviting => "inviting",
                 Phase::Invited => "invited",
                 Phase::Seated => "seated",
+                Phase::Awaited => "awaited",
                 Phase::Running => "running",
             },
             "status": format!("{:?}", self.run.status()).to_lowercase(),

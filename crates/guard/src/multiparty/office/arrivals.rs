@@ -145,58 +145,62 @@ impl Office {
 
     /// A component that waits until its role is asked to take part.
     async fn wait(self: &Arc<Self>, desk: usize, key: Option<Box<str>>, mut arrived: Arrived) {
-        let plan = self.plan(desk);
+        while let Some(id) = self.asked(desk, &mut arrived).await {
+            // It may have left before it was asked: only after this is known what had come by then.
+            tokio::task::yield_now().await;
+            let left = tokio::select! {
+                biased;
+                left = leaves(&mut arrived) => left,
+                () = std::future::ready(()) => false,
+            };
+            if left {
+                return self.seek(desk, id);
+            }
+            if lock(&self.desks).get(desk).is_some_and(|desk| desk.roster.has(id)) {
+                return self.seat(desk, id, key, arrived).await;
+            }
+        }
+    }
+
+    /// The session for which a component is sought while `arrived` waits; none if it does not wait any longer.
+    async fn asked(&self, desk: usize, arrived: &mut Arrived) -> Option<SessionId> {
         let (sender, mut asked) = oneshot::channel();
         {
             let mut desks = lock(&self.desks);
-            let Some(desk) = desks.get_mut(desk) else { return };
+            let desk = desks.get_mut(desk)?;
             desk.waiting.retain(|other| !other.is_closed());
             if desk.waiting.len() >= WAITING {
-                return;
+                return None;
             }
             match desk.invited.pop_front() {
                 Some(id) => drop(sender.send(id)),
                 None => desk.waiting.push_back(sender),
             }
         }
-        let deadline = plan.idle.map(|idle| tokio::time::Instant::now() + idle);
-        let id = loop {
-            let expired = async {
-                match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline).await,
-                    None => std::future::pending().await,
+        let idle = self.plan(desk).idle.unwrap_or(Duration::MAX);
+        tokio::select! {
+            biased;
+            id = &mut asked => id.ok(),
+            () = async { while !leaves(arrived).await {} } => {
+                // Asked at the last moment: somebody else may still come.
+                asked.close();
+                if let Ok(id) = asked.try_recv() {
+                    self.seek(desk, id);
                 }
-            };
-            let room = arrived.unread.len() < AHEAD;
-            tokio::select! {
-                biased;
-                id = &mut asked => match id {
-                    Ok(id) => break id,
-                    Err(_) => return,
-                },
-                read = arrived.stream.read_buf(&mut arrived.unread), if room => {
-                    if !matches!(read, Ok(1..)) {
-                        // Asked at the last moment: somebody else may still come.
-                        asked.close();
-                        if let Ok(id) = asked.try_recv() {
-                            self.seek(desk, id);
-                        }
-                        return;
-                    }
-                }
-                () = expired => return,
+                None
             }
-        };
-        self.seat(desk, id, key, arrived).await;
+            () = tokio::time::sleep(idle) => None,
+        }
     }
 
     /// The component of session `id` is there.
     async fn seat(self: &Arc<Self>, desk: usize, id: SessionId, key: Option<Box<str>>, mut arrived: Arrived) {
         let comes_back = key.is_some();
         let outlet = Arc::new(Outlet::default());
-        if let Some(desk) = lock(&self.desks).get_mut(desk) {
-            desk.outlets.insert(id, Arc::clone(&outlet));
-        }
+        match lock(&self.desks).get_mut(desk).filter(|desk| desk.roster.has(id)) {
+            Some(desk) => desk.outlets.insert(id, Arc::clone(&outlet)),
+            None => return,
+        };
         self.with(desk, |roster, now, out| roster.seated(id, key, now, out));
         if comes_back {
             let _ = reunion::answer(&mut arrived, 0).await;
@@ -237,4 +241,12 @@ impl Office {
             }
         }
     }
+}
+
+/// Reads on, as far as it may; whether the component has left.
+async fn leaves(arrived: &mut Arrived) -> bool {
+    if arrived.unread.len() >= AHEAD {
+        return std::future::pending().await;
+    }
+    !matches!(arrived.stream.read_buf(&mut arrived.unread).await, Ok(1..))
 }

@@ -34,7 +34,7 @@ impl Roster {
                         let absent = |role: &&Role| !seat.peers[role.index()].joined;
                         self.plan.others.iter().filter(absent).map(|role| self.role_name(*role)).collect()
                     }
-                    Phase::Invited => vec![self.role_name(self.plan.engine.role())],
+                    Phase::Invited | Phase::Awaited => vec![self.role_name(self.plan.engine.role())],
                     Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
                 };
                 late.push((*id, format!("{} did not join in time", missing.join(", "))));

@@ -36,7 +36,7 @@ impl Roster {
             return;
         };
         self.begun = self.begun.max(seat.number);
-        let invited = seat.phase == Phase::Invited;
+        let invited = matches!(seat.phase, Phase::Invited | Phase::Awaited);
         let key = seat.key.clone();
         self.seats.insert(id, seat);
         self.call(id, key);

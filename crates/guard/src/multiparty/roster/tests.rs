@@ -273,6 +273,48 @@ fn who_cannot_take_part_says_so_and_nothing_is_left() {
     assert_eq!(wired.ended, [(0, id(1), "fault")]);
 }
 
+/// Components that leave before anything was said are replaced, whatever their monitor has heard of the others by then.
+#[test]
+fn who_leaves_before_the_session_begins_is_replaced() {
+    let mut awaited = 0;
+    for seed in 0..300 {
+        let mut wired = Wired::new("", seed);
+        wired.begin(id(1));
+        let (mut empty, mut sent) = (BTreeSet::new(), false);
+        for _ in 0..40 {
+            let at = 1 + wired.random(2);
+            let phase = wired.rosters[at].seats.get(&id(1)).map(|seat| seat.phase);
+            match wired.random(3) {
+                0 if phase == Some(Phase::Seated) => {
+                    let mut orders = Vec::new();
+                    wired.rosters[at].component_gone(id(1), wired.now, &mut orders);
+                    assert!(matches!(orders[..], [Order::Seat(_)]), "{orders:?}");
+                    empty.insert(at);
+                }
+                1 if empty.remove(&at) => {
+                    awaited += usize::from(phase == Some(Phase::Awaited));
+                    wired.act(at, |roster, now, out| roster.seated(id(1), None, now, out));
+                }
+                _ => {
+                    // The first may send as soon as it has heard of all others.
+                    sent = sent || wired.offer(0, id(1), parcel("login", Some(1)));
+                    wired.deliver_one();
+                }
+            }
+        }
+        for at in empty {
+            wired.act(at, |roster, now, out| roster.seated(id(1), None, now, out));
+        }
+        wired.settle();
+        assert!(sent || wired.offer(0, id(1), parcel("login", Some(1))));
+        wired.settle();
+        assert!(wired.rosters.iter().all(|roster| roster.seats[&id(1)].phase == Phase::Running), "seed {seed}");
+        assert_eq!(wired.given(1, id(1)), ["login"], "seed {seed}");
+        assert!(wired.notices.is_empty(), "seed {seed}: {:?}", wired.notices);
+    }
+    assert!(awaited > 50, "{awaited}");
+}
+
 /// Who looks only when it was told to finds every session in time, and does not look where there is none.
 #[test]
 fn looking_when_told_to_is_enough() {

@@ -22,6 +22,7 @@ impl Seat {
             Phase::Invited => 1,
             Phase::Seated => 2,
             Phase::Running => 3,
+            Phase::Awaited => 4,
         };
         out.extend([phase, u8::from(self.attended || self.away.is_some())]);
         for number in [self.number, self.messages, self.bytes[0], self.bytes[1], self.taken, self.given] {
@@ -58,6 +59,7 @@ impl Seat {
             1 => Phase::Invited,
             2 => Phase::Seated,
             3 => Phase::Running,
+            4 => Phase::Awaited,
             _ => return None,
         };
         let mut seat = Self::new(plan, phase, u64::from_le_bytes(take(&mut rest)?), now);
