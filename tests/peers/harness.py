@@ -1,6 +1,7 @@
 """A guard as a test sees it, and the processes before and behind it."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -24,10 +25,20 @@ def need(*programs):
     return unittest.skipIf(missing, f"not installed: {', '.join(missing)}")
 
 
+# Below those that the system picks for connections: nobody else takes one before it is listened on.
+PORTS = itertools.cycle(range(12_000, 32_000))
+for _ in range(os.getpid() * 40 % 20_000):
+    next(PORTS)
+
+
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    for port in PORTS:
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def wait_until(ready, what, seconds=30):

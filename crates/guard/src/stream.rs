@@ -43,9 +43,7 @@ impl Socket {
     pub(crate) async fn connect(address: &Address) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => {
-                let stream = TcpStream::connect(address).await.map_err(|error| named(address, error))?;
-                stream.set_nodelay(true)?;
-                Ok(Self::Tcp(stream))
+                connect(address).await.map(Self::Tcp).map_err(|error| named(address, error))
             }
             Address::Unix(path) => {
                 let stream = UnixStream::connect(path).await;
@@ -53,6 +51,22 @@ impl Socket {
             }
         }
     }
+}
+
+/// Connects to `address`.
+///
+/// Where nobody listens on a port of this machine that the system may also pick for a connection, it can pick that very
+/// one: what connects then is connected to itself, would hear whatever it says, and keeps the port from whoever was to
+/// listen there.
+pub(crate) async fn connect(address: &str) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    if stream.local_addr()? == stream.peer_addr()? {
+        // Otherwise the port stays taken for a minute.
+        stream.set_zero_linger()?;
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    }
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// `error`, with what it is about.
@@ -184,6 +198,24 @@ impl AsyncWrite for Stream {
             Self::Program(inner) => {
                 inner.input = None;
                 Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Often enough that without the check it happens nearly always, where the system picks among some 28,000 ports
+    /// and prefers even ones.
+    #[tokio::test]
+    async fn nobody_connects_to_itself() {
+        let even = (40_000..60_000).step_by(2).map(|port: u16| format!("127.0.0.1:{port}"));
+        let nobody = even.into_iter().find(|address| std::net::TcpListener::bind(address).is_ok()).unwrap();
+        for _ in 0..60_000 {
+            if let Ok(stream) = connect(&nobody).await {
+                assert_ne!(stream.local_addr().unwrap(), stream.peer_addr().unwrap());
             }
         }
     }

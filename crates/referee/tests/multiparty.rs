@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use referee_testkit::ports::free_ports;
 use serde_json::Value;
 
 /// Long enough for anything that will happen at all.
@@ -69,9 +69,7 @@ impl Setup<'_> {
             return None;
         }
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/auth3");
-        let sockets: Vec<TcpListener> = (0..6).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let ports: Vec<u16> = sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
-        drop(sockets);
+        let ports = free_ports(6);
         let folder = Folder::new();
         let mut files = Vec::new();
         for (index, (role, name)) in ROLES.iter().enumerate() {

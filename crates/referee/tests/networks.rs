@@ -11,11 +11,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use referee_testkit::ports::free_ports;
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,11 +40,6 @@ fn has_python() -> bool {
         eprintln!("skipped: there is no python3 for the components of examples/network");
     }
     found
-}
-
-fn ports(count: usize) -> Vec<u16> {
-    let sockets: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect()
 }
 
 /// Processes that end with the test, and a folder that does.
@@ -122,7 +118,7 @@ fn listens(port: u16) {
 
 /// The monitors of `roles`, in one process or in one for each; where the components connect.
 fn start(running: &mut Running, protocol: &str, roles: &[&str], together: bool) -> Vec<u16> {
-    let ports = ports(roles.len() * 2);
+    let ports = free_ports(roles.len() * 2);
     let (places, monitors) = ports.split_at(roles.len());
     let head = format!(
         "[multiparty]\nprotocol = \"{}\"\n",
@@ -340,7 +336,7 @@ fn http_services_need_not_know_of_monitors() {
         return;
     }
     let mut running = Running::new("weather");
-    let ports = ports(3);
+    let ports = free_ports(3);
     let text = fs::read_to_string(examples().join("weather.toml")).unwrap();
     let text = text.replace("\"weather.scr\"", &format!("\"{}\"", examples().join("weather.scr").display()));
     let text = ["9141", "9142", "9143"]

@@ -3,7 +3,8 @@
 //!
 //! [`choices`] makes one description of an input serve both: a description asks for choices, which are
 //! either gone through exhaustively or drawn from a seed. [`global_types`], [`session_types`] and
-//! [`machines`] are such descriptions. [`formulas`] has formulas and traces, [`plain`] reads them. [`systems`] enumerates all small systems. [`corpus`] finds the corpus
+//! [`machines`] are such descriptions. [`formulas`] has formulas and traces, [`plain`] reads them. [`systems`] enumerates
+//! all small systems. [`ports`] finds ports that nobody else will take. [`corpus`] finds the corpus
 //! and reads KMC's two languages with a reader of its own, so that the tests of the checker do not depend on
 //! the parsers.
 
@@ -13,6 +14,7 @@ pub mod formulas;
 pub mod global_types;
 pub mod machines;
 pub mod plain;
+pub mod ports;
 pub mod session_types;
 pub mod systems;
 

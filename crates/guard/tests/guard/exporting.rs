@@ -100,7 +100,7 @@ fn a_span_for_each_session_and_an_event_for_each_violation() {
 
 #[test]
 fn a_collector_that_is_not_there_holds_nobody_up() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = format!("127.0.0.1:{}", referee_testkit::ports::free_ports(1)[0]);
     let setup = guard_with(&polite_server(), "", &format!("[otlp]\nendpoint = \"http://{gone}\"\n"));
     for _ in 0..20 {
         let mut client = setup.connect();

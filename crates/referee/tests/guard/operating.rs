@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use referee_testkit::ports::free_ports;
+
 use super::support::*;
 
 #[test]
@@ -238,8 +240,7 @@ fn a_passed_socket_outlives_the_guards_that_listen_on_it() {
 #[test]
 fn a_second_guard_may_listen_beside_the_first() {
     let folder = Folder::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("127.0.0.1:{port}");
+    let address = format!("127.0.0.1:{}", free_ports(1)[0]);
     let path = folder.config("drain = \"1s\"\n", &talkative(), &address);
     let mut first = Process::start(&path, "");
     first.address("ping listens on");
@@ -297,7 +298,7 @@ fn what_is_in_the_way_is_said() {
 #[test]
 fn a_server_that_cannot_be_reached_is_logged() {
     let folder = Folder::new();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let gone = format!("127.0.0.1:{}", free_ports(1)[0]);
     let guard = Process::start(&folder.config("", &gone, "127.0.0.1:0"), "");
     let mut client = connect(&guard.address("ping listens on"));
     assert_eq!(client.read(&mut [0; 1]).unwrap_or(0), 0);

@@ -129,11 +129,8 @@ impl Courier {
 
 /// Connects to `place`.
 pub(super) async fn connect(place: &str) -> Result<TcpStream, Failure> {
-    match tokio::time::timeout(CONNECTING, TcpStream::connect(place)).await {
-        Ok(Ok(stream)) => {
-            let _ = stream.set_nodelay(true);
-            Ok(stream)
-        }
+    match tokio::time::timeout(CONNECTING, crate::stream::connect(place)).await {
+        Ok(Ok(stream)) => Ok(stream),
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(Failure::Refused),
         Ok(Err(error)) => Err(Failure::Unreachable(error)),
         Err(_) => Err(Failure::Unreachable(io::ErrorKind::TimedOut.into())),

@@ -308,7 +308,10 @@ fn who_leaves_before_the_session_begins_is_replaced() {
         wired.settle();
         assert!(sent || wired.offer(0, id(1), parcel("login", Some(1))));
         wired.settle();
-        assert!(wired.rosters.iter().all(|roster| roster.seats[&id(1)].phase == Phase::Running), "seed {seed}");
+        assert!(
+            wired.rosters.iter().all(|roster| roster.seats[&id(1)].phase == Phase::Running),
+            "seed {seed}"
+        );
         assert_eq!(wired.given(1, id(1)), ["login"], "seed {seed}");
         assert!(wired.notices.is_empty(), "seed {seed}: {:?}", wired.notices);
     }

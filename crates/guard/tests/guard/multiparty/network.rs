@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use referee_guard::{Guard, Plans};
+use referee_testkit::ports::free_ports;
 use serde_json::Value;
 
 use crate::support::{Folder, PATIENCE};
@@ -56,12 +57,6 @@ pub(crate) struct Network {
     pub(crate) proxies: Vec<Proxy>,
 }
 
-/// Ports that are free at the moment.
-pub(crate) fn ports(count: usize) -> Vec<u16> {
-    let sockets: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect()
-}
-
 impl Setup {
     pub(crate) fn start(&self) -> Network {
         let folder = Folder::new();
@@ -70,7 +65,7 @@ impl Setup {
 
     pub(crate) fn start_in(&self, folder: Folder) -> Network {
         std::fs::write(folder.0.join("auth.scr"), PROTOCOL).unwrap();
-        let ports = ports(6);
+        let ports = free_ports(6);
         let mut proxies = Vec::new();
         let (mut guards, mut configs, mut places) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (index, role) in ROLES.into_iter().enumerate() {
