@@ -202,12 +202,14 @@ impl Station {
         if !self.started {
             return self.vocabulary().roles().find(|role| !self.monitors[role.index()].is_empty());
         }
-        let peer = match self.turn() {
-            Turn::Receive { from, .. } | Turn::Learn { from, .. } => *from,
+        let (peer, branches) = match self.turn() {
+            Turn::Receive { from, branches } => (*from, branches.as_slice()),
+            Turn::Learn { from, .. } => (*from, &[][..]),
             Turn::End | Turn::Send(_) => return None,
         };
-        let waits = self.run.status() == Status::Running && self.monitors[peer.index()].is_empty();
-        waits.then_some(peer)
+        // A label without its value is no message yet.
+        let waits = !is_whole(&self.monitors[peer.index()], |first| expected(branches, first));
+        (waits && self.run.status() == Status::Running).then_some(peer)
     }
 
     /// Whether the protocol asks nothing more of anyone here.
@@ -313,11 +315,7 @@ impl Station {
             }
             return true;
         }
-        let Some(parcel) = whole(queue, |first| {
-            branches.iter().find(|branch| first.payload.as_str() == Some(&branch.label)).map(|b| b.fields)
-        }) else {
-            return false;
-        };
+        let Some(parcel) = whole(queue, |first| expected(branches, first)) else { return false };
         orders.extend(self.with_engine(|engine, run, out| {
             let _ = engine.arrives(run, from, Arrival::Message(parcel), &lend, out);
         }));
@@ -391,13 +389,23 @@ impl Station {
     }
 }
 
+/// How many values follow the label `first` where one of `branches` is expected.
+fn expected(branches: &[Branch], first: &Envelope) -> Option<usize> {
+    branches.iter().find(|branch| first.payload.as_str() == Some(&branch.label)).map(|branch| branch.fields)
+}
+
+/// Whether all of the first message in `queue` is there.
+fn is_whole(queue: &VecDeque<Envelope>, fields: impl FnOnce(&Envelope) -> Option<usize>) -> bool {
+    queue.front().is_some_and(|first| queue.len() > usize::from(fields(first).unwrap_or(0) > 0))
+}
+
 /// Takes the first message out of `queue`, if all of it is there. `fields` says how many values follow its label;
 /// a label that is not expected is a message of its own.
-fn whole(queue: &mut VecDeque<Envelope>, fields: impl FnOnce(&Envelope) -> Option<usize>) -> Option<Parcel> {
-    let fields = fields(queue.front()?).unwrap_or(0);
-    if fields > 0 && queue.len() < 2 {
+fn whole(queue: &mut VecDeque<Envelope>, fields: impl Fn(&Envelope) -> Option<usize>) -> Option<Parcel> {
+    if !is_whole(queue, &fields) {
         return None;
     }
+    let fields = fields(queue.front()?).unwrap_or(0);
     let first = queue.pop_front()?;
     let receiver = first.receiver.clone();
     let mut parcel = Parcel::of_label(first);

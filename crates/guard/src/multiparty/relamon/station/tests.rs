@@ -200,3 +200,21 @@ fn a_value_is_expected_where_the_protocol_has_one() {
     wired.send("a", "b", &"m".into());
     assert_eq!(wired.violations, [("a".to_owned(), vec!["a".to_owned()], Breach::Kind(Kind::AfterEnd))]);
 }
+
+/// A monitor that is gone between a label and its value is waited for, and so missed.
+#[test]
+fn half_a_message_is_waited_for() {
+    let global = exchange("p", "q", json!({ "n": branch("num", json!({ "type": "END" })) }));
+    let mut wired = Wired::new(&["p", "q"], &global, Dependencies::Deliver);
+    let (p, q) = (wired.at("p"), wired.at("q"));
+    let peer = wired.stations[p].1.role();
+    for (payload, waits) in [(json!("n"), Some(peer)), (json!(1), None)] {
+        assert_eq!(wired.stations[q].1.waits_for(), Some(peer));
+        let body = json!({ "sender": "p", "receiver": "q", "payload": payload }).to_string();
+        let orders = wired.stations[q].1.take(Envelope::read(Bytes::from(body)).unwrap());
+        wired.perform(q, orders);
+        assert_eq!(wired.stations[q].1.waits_for(), waits, "{payload}");
+    }
+    assert_eq!(wired.given("q"), [json!("n"), json!(1)]);
+    assert!(wired.violations.is_empty());
+}
