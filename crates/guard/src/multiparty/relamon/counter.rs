@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::courier::{PROCESS, ROLE};
 use super::envelope::Envelope;
 use super::serve::Shared;
 use super::violation;
@@ -91,8 +92,20 @@ async fn answer(shared: &Shared, request: Request<Incoming>) -> Response<Full<By
     let (head, body) = request.into_parts();
     match (&head.method, head.uri.path()) {
         (&Method::GET, "/api/alive") => {
+            let welcome = match (head.headers.get(ROLE), head.headers.get(PROCESS)) {
+                (Some(role), Some(process)) => {
+                    role.to_str().is_ok_and(|role| shared.is_asked_by(role, process))
+                }
+                _ => true,
+            };
             let alive = shared.alive.load(Ordering::Relaxed);
-            status(if alive { StatusCode::OK } else { StatusCode::BAD_REQUEST })
+            let mut answer = status(match (welcome, alive) {
+                (false, _) => StatusCode::CONFLICT,
+                (true, false) => StatusCode::BAD_REQUEST,
+                (true, true) => StatusCode::OK,
+            });
+            answer.headers_mut().insert(PROCESS, shared.process.clone());
+            answer
         }
         (&Method::GET, "/sessions") => {
             let page = serde_json::Value::Array(vec![shared.describe()]).to_string();

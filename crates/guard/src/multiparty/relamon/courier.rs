@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -22,6 +22,10 @@ const SILENCE: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(2);
 /// Nobody has to read an answer that is longer.
 const LONGEST_ANSWER: usize = 64 << 10;
+
+/// Of which role a monitor is that asks, and which process it is that asks or answers.
+pub(super) const ROLE: HeaderName = HeaderName::from_static("referee-role");
+pub(super) const PROCESS: HeaderName = HeaderName::from_static("referee-process");
 
 /// Why something could not be posted.
 #[derive(Debug)]
@@ -47,14 +51,30 @@ impl std::fmt::Display for Failure {
 /// Posts to one place.
 pub(super) struct Courier {
     place: Arc<str>,
+    /// What other monitors are told of this one.
+    introduction: Vec<(HeaderName, HeaderValue)>,
     connection: Option<(SendRequest<Full<Bytes>>, Instant)>,
     /// How many connections there are, for others to see.
     connections: watch::Sender<usize>,
+    /// Which process answered last, if it said so.
+    pub(super) process: Option<HeaderValue>,
 }
 
 impl Courier {
     pub(super) fn new(place: &str) -> Self {
-        Self { place: place.into(), connection: None, connections: watch::Sender::new(0) }
+        Self {
+            place: place.into(),
+            introduction: Vec::new(),
+            connection: None,
+            connections: watch::Sender::new(0),
+            process: None,
+        }
+    }
+
+    /// One that says who asks.
+    pub(super) fn introducing(mut self, role: &HeaderValue, process: &HeaderValue) -> Self {
+        self.introduction = vec![(ROLE, role.clone()), (PROCESS, process.clone())];
+        self
     }
 
     pub(super) fn connections(&self) -> watch::Receiver<usize> {
@@ -78,8 +98,8 @@ impl Courier {
             if let Ok(host) = self.place.parse() {
                 request.headers_mut().insert(HOST, host);
             }
-            let json = hyper::header::HeaderValue::from_static("application/json");
-            request.headers_mut().insert(CONTENT_TYPE, json);
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            request.headers_mut().extend(self.introduction.iter().cloned());
             let mut answer = std::pin::pin!(sender.send_request(request));
             let answered = match tokio::time::timeout(SILENCE, answer.as_mut()).await {
                 Ok(answered) => answered,
@@ -93,6 +113,7 @@ impl Courier {
             match answered {
                 Ok(response) => {
                     let status = response.status();
+                    self.process = response.headers().get(PROCESS).cloned();
                     let rest = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
                     if rest.is_ok() {
                         self.connection = Some((sender, Instant::now()));

@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use hyper::header::HeaderValue;
 use hyper::{Method, StatusCode};
 use referee_monitor::multiparty::Notice;
 use referee_theory::{Role, Vocabulary};
 use serde_json::Value;
-use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -50,6 +49,11 @@ pub enum Ending {
 /// What the tasks of one monitor share.
 pub(super) struct Shared {
     name: String,
+    /// What other monitors are told: the role, and which process this is.
+    own: HeaderValue,
+    pub(super) process: HeaderValue,
+    /// By role: which process its monitor is, of those that say so.
+    processes: Mutex<Vec<Option<HeaderValue>>>,
     station: Mutex<Station>,
     /// Told when something was taken.
     room: Notify,
@@ -83,26 +87,6 @@ impl Line {
     async fn is_gone(&self) -> bool {
         !self.is_connected() && matches!(connect(&self.place).await, Err(Failure::Refused))
     }
-
-    /// The same of another monitor, to which a connection is held that ends when it does. Not with a component: it may
-    /// be able to hear one connection only.
-    async fn has_left(&self, held: &mut Option<TcpStream>) -> bool {
-        if self.is_connected() || held.is_some() {
-            return false;
-        }
-        let connected = connect(&self.place).await;
-        let refused = matches!(connected, Err(Failure::Refused));
-        *held = connected.ok();
-        refused
-    }
-}
-
-/// When the other side ends `held`, or says something, as a server may that has waited for too long.
-async fn let_go(held: &mut Option<TcpStream>) {
-    if let Some(stream) = held {
-        let _ = stream.read(&mut [0]).await;
-    }
-    *held = None;
 }
 
 /// Runs the monitors of `members` until their sessions end; `started` hears where they listen. The worst ending is
@@ -141,8 +125,16 @@ pub fn run(members: Vec<Member>, started: &dyn Fn(&[String])) -> io::Result<Endi
     ending
 }
 
+/// What tells one process from another.
+fn process() -> HeaderValue {
+    let random = ring::rand::generate::<[u8; 8]>(&ring::rand::SystemRandom::new());
+    random.map_or(0, |random| u64::from_le_bytes(random.expose())).into()
+}
+
 async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let mut couriers = Vec::new();
+    let own = HeaderValue::from_str(&member.name).unwrap_or(HeaderValue::from_static(""));
+    let process = process();
     let mut line = |place: &str| {
         let (bodies, receiver) = mpsc::unbounded_channel();
         let courier = Courier::new(place);
@@ -154,6 +146,9 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let monitors: Vec<_> = member.monitors.iter().map(|place| place.as_deref().map(&mut line)).collect();
     let shared = Arc::new(Shared {
         name: member.name,
+        own,
+        process,
+        processes: Mutex::new(vec![None; monitors.len()]),
         station: Mutex::new(member.station),
         room: Notify::new(),
         alive: AtomicBool::new(false),
@@ -173,6 +168,7 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let peers = roles.into_iter().filter(|role| shared.monitors[role.index()].is_some());
     for (role, (courier, bodies)) in peers.zip(couriers) {
         tasks.spawn(to_monitor(Arc::clone(&shared), role, courier, bodies));
+        tasks.spawn(Arc::clone(&shared).mind(role));
     }
     let mut ending = shared.ending.subscribe();
     let ended = tokio::select! {
@@ -190,8 +186,9 @@ async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mps
     await_alive(&mut courier).await;
     shared.alive.store(true, Ordering::Relaxed);
     for line in shared.monitors.iter().flatten() {
-        await_alive(&mut Courier::new(&line.place)).await;
+        await_alive(&mut shared.courier(&line.place)).await;
     }
+    lock(&shared.station).summon();
     let go = courier.call(Method::POST, "/api/alive", Bytes::new(), silent).await;
     if !shared.judge_delivery(go) {
         return;
@@ -284,14 +281,10 @@ impl Shared {
         false
     }
 
-    /// Looks after everyone until the session is over: now and then while something happens, or while nothing tells
-    /// when somebody goes; otherwise when that is told.
+    /// Looks after the component until the session is over: now and then while something happens, or while nothing
+    /// tells when it goes; otherwise when that is told.
     async fn attend(&self) -> Ending {
         let mut over_since: Option<Instant> = None;
-        let mut missing: Option<Role> = None;
-        // A connection to the monitor that is waited for.
-        let mut held: Option<TcpStream> = None;
-        let mut held_to: Option<Role> = None;
         let mut rest = LOOKING;
         loop {
             tokio::time::sleep(rest).await;
@@ -304,9 +297,9 @@ impl Shared {
             if self.component.is_gone().await {
                 self.with_station(Station::component_gone);
             }
-            let (over, finished, awaited) = {
+            let (over, finished) = {
                 let station = lock(&self.station);
-                (station.is_over(), station.is_finished(), station.waits_for())
+                (station.is_over(), station.is_finished())
             };
             // Also when the component has ended: others may still be asking whether everyone is there.
             match (over || finished, over_since) {
@@ -315,36 +308,73 @@ impl Shared {
                 (true, Some(since)) if since.elapsed() >= LINGERING => return Ending::Over,
                 (true, Some(_)) => {}
             }
-            let line = awaited.and_then(|role| Some((role, self.monitors.get(role.index())?.as_ref()?)));
-            if held_to != awaited {
-                (held, held_to) = (None, awaited);
-            }
-            // Seen twice: what it posted last has been taken by now.
-            missing = match line {
-                Some((role, line)) if line.has_left(&mut held).await => {
-                    if missing == Some(role) && lock(&self.station).waits_for() == Some(role) {
-                        self.with_station(|station| station.monitor_gone(role));
-                    }
-                    Some(role)
-                }
-                _ => None,
-            };
-            let line = line.map(|(_, line)| line);
-            let heard_of = line.is_none_or(|line| line.is_connected() || held.is_some());
-            if over_since.is_none() && self.component.is_connected() && heard_of {
+            if over_since.is_none() && self.component.is_connected() {
                 tokio::select! {
                     () = happened => {}
                     () = self.component.parted() => rest = Duration::ZERO,
-                    () = async {
-                        match line {
-                            Some(line) if line.is_connected() => line.parted().await,
-                            Some(_) => let_go(&mut held).await,
-                            None => std::future::pending().await,
-                        }
-                    } => {}
                 }
             }
         }
+    }
+
+    /// Looks after the monitor of `peer`: a connection to it is held, which ends when it does.
+    async fn mind(self: Arc<Self>, peer: Role) {
+        let Some(Some(line)) = self.monitors.get(peer.index()) else { return };
+        let mut courier = self.courier(&line.place);
+        let mut refused = 0;
+        loop {
+            let mut happened = std::pin::pin!(self.room.notified());
+            happened.as_mut().enable();
+            let asked = courier.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
+            match asked {
+                Err(Failure::Refused) => refused += 1,
+                Err(_) => refused = 0,
+                Ok(_) => {
+                    refused = 0;
+                    if let Some(process) = &courier.process {
+                        self.is_answered_by(peer, process);
+                    }
+                    let mut connections = courier.connections();
+                    let _ = connections.wait_for(|count| *count == 0).await;
+                    // At once: a process may have taken the place of another.
+                    continue;
+                }
+            }
+            // Seen twice: what it posted last has been taken by now.
+            if refused >= 2 {
+                if lock(&self.station).needs(peer) {
+                    return self.with_station(|station| station.monitor_gone(peer));
+                }
+                happened.await;
+            }
+            tokio::time::sleep(LOOKING).await;
+        }
+    }
+
+    fn courier(&self, place: &str) -> Courier {
+        Courier::new(place).introducing(&self.own, &self.process)
+    }
+
+    /// Whether whoever asks as the monitor of `role` is who it was when the session began.
+    pub(super) fn is_asked_by(&self, role: &str, process: &HeaderValue) -> bool {
+        let role = lock(&self.station).vocabulary().find_role(role);
+        role.is_some_and(|role| self.is_answered_by(role, process))
+    }
+
+    /// Notes that the monitor of `peer` is this process. One that takes the place of another knows nothing of a session
+    /// that has begun, so that cannot go on.
+    fn is_answered_by(&self, peer: Role, process: &HeaderValue) -> bool {
+        let started = lock(&self.station).is_started();
+        match lock(&self.processes).get_mut(peer.index()) {
+            Some(Some(known)) if known != process && started => {}
+            Some(known) => {
+                *known = Some(process.clone());
+                return true;
+            }
+            None => return false,
+        }
+        self.with_station(|station| station.monitor_anew(peer));
+        false
     }
 
     /// Lets `step` happen and does what follows from it, in order.
@@ -387,19 +417,25 @@ impl Shared {
             notice.sentence
         );
         let body = Bytes::from(said.to_string());
-        let others = self.monitors.iter().flatten().filter(|_| found_here);
+        // On this wire whoever is told gives up. While the session goes on only those are told who know better.
+        let processes = lock(&self.processes);
+        let knows = |index: usize| notice.halted || processes.get(index).is_some_and(Option::is_some);
+        let monitors = self.monitors.iter().enumerate().filter(|(index, _)| found_here && knows(*index));
+        let monitors = monitors.filter_map(|(_, line)| line.as_ref()).map(|line| (line, LINGERING));
+        let component = notice.halted.then_some((&self.component, Duration::ZERO));
         let mut telling = lock(&self.telling);
-        for line in others.chain([&self.component]) {
+        // A monitor that is gone may be started anew, and then has a component that knows nothing.
+        for (line, lingering) in monitors.chain(component) {
             let (mut courier, body, place) = (Courier::new(&line.place), body.clone(), line.place.clone());
             telling.spawn(async move {
+                let began = Instant::now();
                 let telling = async {
                     loop {
                         match courier.call(Method::POST, "/api/violation", body.clone(), || {}).await {
-                            Ok(_) | Err(Failure::Refused) => return,
+                            Ok(_) => return,
+                            Err(Failure::Refused) if began.elapsed() >= lingering => return,
                             // To be told twice does no harm.
-                            Err(Failure::Broken(_) | Failure::Unreachable(_)) => {
-                                tokio::time::sleep(ASKING).await;
-                            }
+                            Err(_) => tokio::time::sleep(ASKING).await,
                         }
                     }
                 };

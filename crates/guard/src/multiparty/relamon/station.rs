@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hyper::body::Bytes;
 use referee_monitor::multiparty::{Arrival, Dependencies, Effect, Engine, Network, Notice, Run, Status};
 use referee_monitor::{Party, Policy};
-use referee_theory::{Action, Role, Vocabulary};
+use referee_theory::{Action, Machine, Role, Vocabulary};
 use serde_json::Value;
 
 use super::envelope::{Envelope, Parcel, lend};
@@ -58,12 +58,16 @@ struct Branch {
 pub(super) struct Station {
     engine: Engine,
     turns: Vec<Turn>,
+    /// By role and state: whether whatever happens from there involves that role.
+    involved: Vec<Vec<bool>>,
     run: Run<Parcel>,
     component: VecDeque<Envelope>,
     /// By sender.
     monitors: Vec<VecDeque<Envelope>>,
     /// Nothing is delivered before the component was told to begin.
     started: bool,
+    /// Whether it is being told.
+    summoned: bool,
     /// Whether the component is gone although it may still be told something.
     gone: bool,
     undelivered: usize,
@@ -92,10 +96,12 @@ impl Station {
         });
         Self {
             turns: turns.collect(),
+            involved: vocabulary.roles().map(|role| involves(machine, role)).collect(),
             run: engine.run(u32::MAX),
             component: VecDeque::new(),
             monitors: vocabulary.roles().map(|_| VecDeque::new()).collect(),
             started: false,
+            summoned: false,
             gone: false,
             undelivered: 0,
             unsent: 0,
@@ -147,9 +153,19 @@ impl Station {
         orders
     }
 
+    /// The component is about to be told to begin.
+    pub(super) fn summon(&mut self) {
+        self.summoned = true;
+    }
+
+    /// Whether the component was told to begin.
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// The component was told to begin.
     pub(super) fn start(&mut self) -> Vec<Order> {
-        self.started = true;
+        (self.summoned, self.started) = (true, true);
         let mut orders = Vec::new();
         self.advance(&mut orders);
         orders
@@ -181,11 +197,21 @@ impl Station {
         self.with_engine(|engine, run, out| engine.told(run, notice, out))
     }
 
-    /// The monitor of `peer` is gone while this one waits for it. Whose fault that is nobody can tell.
+    /// The monitor of `peer`, without which this one cannot go on, is gone. Whose fault that is nobody can tell.
     pub(super) fn monitor_gone(&mut self, peer: Role) -> Vec<Order> {
         let name = |role| self.vocabulary().role_name(role);
         let sentence =
-            format!("the monitor of `{}` is gone, and `{}` waits for it", name(peer), name(self.role()));
+            format!("the monitor of `{}` is gone, and `{}` needs it", name(peer), name(self.role()));
+        self.fail(sentence)
+    }
+
+    /// The monitor of `peer` is another process than when the session began, and knows nothing of it.
+    pub(super) fn monitor_anew(&mut self, peer: Role) -> Vec<Order> {
+        self.fail(format!("the monitor of `{}` was started anew", self.vocabulary().role_name(peer)))
+    }
+
+    /// The session cannot go on, and nobody is to blame for it.
+    fn fail(&mut self, sentence: String) -> Vec<Order> {
         let halted = self.engine.settings().policy == Policy::Halt;
         let notice = Notice::fault(self.role(), sentence, halted);
         let mut orders = self.told(&notice);
@@ -210,6 +236,14 @@ impl Station {
         // A label without its value is no message yet.
         let waits = !is_whole(&self.monitors[peer.index()], |first| expected(branches, first));
         (waits && self.run.status() == Status::Running).then_some(peer)
+    }
+
+    /// Whether the monitor of `peer` must be there. Whoever has ended as it may has no part in anything that can still
+    /// happen here, but for what it sent and was not taken yet.
+    pub(super) fn needs(&self, peer: Role) -> bool {
+        let involved = self.involved[peer.index()].get(self.run.state().index()).is_some_and(|is| *is);
+        let running = self.started && self.run.status() == Status::Running;
+        self.waits_for() == Some(peer) || (running && involved && self.monitors[peer.index()].is_empty())
     }
 
     /// Whether the protocol asks nothing more of anyone here.
@@ -274,10 +308,8 @@ impl Station {
         let again = matches!(self.turn(), Turn::Learn { again: true, .. });
         let once = self.engine.settings().dependencies == Dependencies::DeliverOnce;
         if self.gone && !(again && once) {
-            *orders = std::mem::take(orders)
-                .into_iter()
-                .chain(self.with_engine(|engine, run, out| engine.component_ends(run, &lend, out)))
-                .collect();
+            orders.extend(self.with_engine(|engine, run, out| engine.component_ends(run, &lend, out)));
+            self.excuse(orders);
         }
     }
 
@@ -348,6 +380,23 @@ impl Station {
             // What would have to wait is not offered.
             let _ = engine.component_sends(run, to, parcel, &lend, out);
         }));
+        self.excuse(orders);
+    }
+
+    /// A component that was not told to begin may go on with a session of which this process knows nothing, and have
+    /// done nothing wrong there.
+    fn excuse(&self, orders: &mut [Order]) {
+        if self.summoned {
+            return;
+        }
+        let name = self.vocabulary().role_name(self.role());
+        let sentence =
+            format!("no session has begun, but for `{name}`: its monitor may have been started anew");
+        for order in orders {
+            if let Order::Violated(notice) = order {
+                **notice = Notice::fault(self.engine.role(), sentence.clone(), notice.halted);
+            }
+        }
     }
 
     fn with_engine(
@@ -387,6 +436,37 @@ impl Station {
         }
         orders
     }
+}
+
+/// By state of `machine`: whether each way on from there leads to something with `role`.
+fn involves(machine: &Machine, role: Role) -> Vec<bool> {
+    let mut involved = vec![false; machine.states().len()];
+    // Ways on that are not known to lead there, and from where a state is reached.
+    let mut open: Vec<usize> = machine.states().map(|state| machine.transitions(state).len()).collect();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); involved.len()];
+    let mut found = Vec::new();
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            if transition.peer == role {
+                open[state.index()] -= 1;
+            } else {
+                before[transition.target.index()].push(state.index());
+            }
+        }
+        if open[state.index()] == 0 && !machine.transitions(state).is_empty() {
+            found.push(state.index());
+        }
+    }
+    while let Some(state) = found.pop() {
+        involved[state] = true;
+        for &earlier in &before[state] {
+            open[earlier] -= 1;
+            if open[earlier] == 0 {
+                found.push(earlier);
+            }
+        }
+    }
+    involved
 }
 
 /// How many values follow the label `first` where one of `branches` is expected.

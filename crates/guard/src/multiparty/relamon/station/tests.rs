@@ -218,3 +218,24 @@ fn half_a_message_is_waited_for() {
     assert_eq!(wired.given("q"), [json!("n"), json!(1)]);
     assert!(wired.violations.is_empty());
 }
+
+/// Whoever has a part in all that can still happen must be there, although nobody waits for it; nobody else must.
+#[test]
+fn who_is_needed() {
+    let mut wired = Wired::new(&["c", "d", "w"], &weather(), Dependencies::Hide);
+    let needs = |wired: &Wired, role: &str| -> Vec<&'static str> {
+        let role_of = |name: &str| wired.stations[wired.at(name)].1.role();
+        let station = &wired.stations[wired.at(role)].1;
+        ["c", "d", "w"].into_iter().filter(|name| *name != role && station.needs(role_of(name))).collect()
+    };
+    // `w` is told of whatever is chosen, so everyone is needed until `quit` has been sent.
+    assert_eq!(needs(&wired, "c"), ["d", "w"]);
+    assert_eq!(needs(&wired, "d"), ["c"]);
+    for (from, to, payload) in [("c", "w", json!("key")), ("c", "w", json!("k")), ("c", "d", json!("quit"))] {
+        wired.send(from, to, &payload);
+    }
+    assert!(wired.violations.is_empty());
+    for role in ["c", "d", "w"] {
+        assert_eq!(needs(&wired, role), [""; 0], "{role}");
+    }
+}
