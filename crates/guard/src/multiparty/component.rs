@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::metrics::lock;
 use crate::stream::Stream;
 
 /// How long a component may take to hear the last words.
-const FAREWELL: Duration = Duration::from_secs(1);
+pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 const CHUNK: usize = 16 << 10;
 /// What is read of a component that has to wait.
 pub(super) const AHEAD: usize = 64 << 10;
@@ -114,6 +115,7 @@ pub(super) async fn attend(
         connection: Mutex::new(plan.codec.endpoint(Limits { message: plan.message })),
         answered: Notify::new(),
     };
+    office.attending.fetch_add(1, Ordering::Relaxed);
     let (mut reader, mut writer) = tokio::io::split(arrived.stream);
     tokio::select! {
         () = attendance.read(&mut reader, arrived.unread) => {}
@@ -124,6 +126,7 @@ pub(super) async fn attend(
             let _ = tokio::time::timeout(FAREWELL, discard).await;
         }
     }
+    office.attending.fetch_sub(1, Ordering::Relaxed);
     office.component_gone(desk, id);
 }
 

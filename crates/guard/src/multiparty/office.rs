@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::JoinHandle;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
@@ -29,6 +29,11 @@ use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
 use crate::report::{EndReport, Report, VerdictReport, timestamp};
 use crate::scribe::Scribe;
+
+/// How long a process that ends takes to tell so.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How often it looks whether everyone knows.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// One role here.
 struct Desk {
@@ -76,6 +81,8 @@ pub(crate) struct Office {
     scribe: Scribe,
     draining: AtomicBool,
     connections: AtomicUsize,
+    /// Components that are in a session.
+    pub(super) attending: AtomicUsize,
     stop: watch::Sender<bool>,
     /// Whether nobody looks for sessions that take too long, because there were none; and who tells that there may be.
     asleep: AtomicBool,
@@ -138,6 +145,7 @@ impl Office {
             scribe,
             draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
+            attending: AtomicUsize::new(0),
             stop: watch::Sender::new(false),
             asleep: AtomicBool::new(false),
             roused: Notify::new(),
@@ -182,9 +190,25 @@ impl Office {
                 }
             };
             tokio::select! {
-                _ = stopped.wait_for(|stopped| *stopped) => return Ok(()),
+                _ = stopped.wait_for(|stopped| *stopped) => break,
                 () = due => {}
             }
+        }
+        // What is remembered goes on in another process.
+        if self.diary.is_none() {
+            let _ = tokio::time::timeout(FAREWELL, self.leave()).await;
+        }
+        Ok(())
+    }
+
+    /// Tells everyone that this process ends, and with it their sessions.
+    async fn leave(&self) {
+        for desk in self.all() {
+            self.with(desk, Roster::leave);
+        }
+        let unsent = || self.transport.get().map_or(0, |transport| transport.unsent());
+        while unsent() > 0 || self.attending.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -401,6 +425,9 @@ impl Office {
     /// Begins no more sessions.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        for desk in lock(&self.desks).iter_mut() {
+            desk.roster.draining = true;
+        }
     }
 
     /// How many sessions are under way, and letters not acknowledged.

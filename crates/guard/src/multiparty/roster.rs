@@ -88,6 +88,8 @@ pub(super) struct Roster {
     dead: VecDeque<SessionId>,
     /// Whose component calls itself so.
     keys: AHashMap<Box<str>, SessionId>,
+    /// Whether no more sessions are begun or joined.
+    pub(super) draining: bool,
     /// The sessions that may be different than before.
     pub(super) changed: Vec<SessionId>,
 }
@@ -104,6 +106,7 @@ impl Roster {
             strays: 0,
             dead: VecDeque::new(),
             keys,
+            draining: false,
             changed: Vec::new(),
         }
     }
@@ -279,8 +282,14 @@ impl Roster {
             peer.expected = letter.number + 1;
             peer.state = Some(letter.state);
         }
-        if self.seats.len() >= self.plan.sessions {
-            let why = format!("there are {} sessions already", self.plan.sessions);
+        let refusal = if self.draining {
+            Some("its monitor is about to stop".to_owned())
+        } else if self.seats.len() >= self.plan.sessions {
+            Some(format!("there are {} sessions already", self.plan.sessions))
+        } else {
+            None
+        };
+        if let Some(why) = refusal {
             return post(&mut seat, id, from, Matter::Refused(why.into()), out);
         }
         self.seats.insert(id, seat);
@@ -410,6 +419,19 @@ impl Roster {
             self.seats.iter().filter(|(_, seat)| needs(seat)).map(|(id, _)| *id).collect();
         for id in stuck {
             self.fault(id, format!("the monitor of {} is gone: {why}", self.name(peer)), now, out);
+        }
+    }
+
+    /// This process ends.
+    pub(super) fn leave(&mut self, now: Instant, out: &mut Vec<Order>) {
+        let all: Vec<SessionId> = self.seats.keys().copied().collect();
+        for id in all {
+            self.fault(
+                id,
+                format!("the monitor of {} was stopped", self.name(self.plan.engine.role())),
+                now,
+                out,
+            );
         }
     }
 

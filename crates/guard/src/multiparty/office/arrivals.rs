@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
+use referee_monitor::multiparty::Notice;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
 use super::Office;
 use crate::listen::Acceptor;
 use crate::metrics::lock;
-use crate::multiparty::component::{AHEAD, Arrived, Outlet, attend};
+use crate::multiparty::component::{AHEAD, Arrived, FAREWELL, Outlet, attend};
 use crate::multiparty::letter::SessionId;
-use crate::multiparty::plan::Place;
+use crate::multiparty::plan::{Place, RolePlan};
 use crate::multiparty::reunion::{self, Greeting};
 use crate::stream::Socket;
 
 /// How long to wait when no connection can be taken.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Who connects, says nothing, and leaves sooner has only looked whether somebody listens.
+const SETTLING: Duration = Duration::from_millis(5);
 /// Components that wait for a session.
 const WAITING: usize = 4096;
 
@@ -134,7 +137,7 @@ impl Office {
                 desk.outlets.remove(&id);
                 *desk.counts.ended.entry("refused").or_default() += 1;
             }
-            return;
+            return dismiss(arrived, &plan, why).await;
         }
         if comes_back {
             // Only now: what it is told it has is remembered. If it is gone, that is seen at once.
@@ -145,13 +148,20 @@ impl Office {
 
     /// A component that waits until its role is asked to take part.
     async fn wait(self: &Arc<Self>, desk: usize, key: Option<Box<str>>, mut arrived: Arrived) {
+        let came = tokio::time::Instant::now();
         while let Some(id) = self.asked(desk, &mut arrived).await {
+            let fresh = arrived.unread.is_empty() && came.elapsed() < SETTLING;
             // It may have left before it was asked: only after this is known what had come by then.
             tokio::task::yield_now().await;
+            let settles = async {
+                if fresh {
+                    tokio::time::sleep_until(came + SETTLING).await;
+                }
+            };
             let left = tokio::select! {
                 biased;
                 left = leaves(&mut arrived) => left,
-                () = std::future::ready(()) => false,
+                () = settles => false,
             };
             if left {
                 return self.seek(desk, id);
@@ -241,6 +251,20 @@ impl Office {
             }
         }
     }
+}
+
+/// Tells a component why there is no session for it.
+async fn dismiss(mut arrived: Arrived, plan: &RolePlan, why: String) {
+    let notice = Notice::fault(plan.engine.role(), why, true);
+    let Some(words) = plan.last_words(&notice) else { return };
+    let farewell = async {
+        let _ = arrived.stream.write_all(&words).await;
+        let _ = arrived.stream.shutdown().await;
+        // Who closes while there is something to be read takes the last words back.
+        let mut rest = [0; 4096];
+        while arrived.stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+    };
+    let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 
 /// Reads on, as far as it may; whether the component has left.

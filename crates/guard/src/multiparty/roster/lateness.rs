@@ -8,6 +8,9 @@ use referee_theory::Role;
 use super::{Order, Roster, SOONEST};
 use crate::multiparty::seat::Phase;
 
+/// How long it may take to hear from another monitor who did not join.
+const HEARSAY: Duration = Duration::from_secs(1);
+
 impl Roster {
     /// Ends sessions that took too long. Until the time it answers none will have, not even one that begins now; without
     /// sessions there is no such time.
@@ -19,7 +22,7 @@ impl Roster {
         let mut next = now + shortest.max(SOONEST);
         for (id, seat) in &self.seats {
             let due = [
-                (seat.phase != Phase::Running).then_some(seat.begun + self.plan.handshake),
+                self.patience(seat.phase).map(|patience| seat.begun + patience),
                 self.plan.idle.map(|idle| seat.touched + idle),
                 seat.away.map(|since| since + self.plan.patience),
             ];
@@ -28,14 +31,17 @@ impl Roster {
                 seat.away.is_some_and(|since| now.saturating_duration_since(since) >= self.plan.patience);
             let idle = now.saturating_duration_since(seat.touched);
             let begun = now.saturating_duration_since(seat.begun);
-            if seat.phase != Phase::Running && begun >= self.plan.handshake {
+            if self.patience(seat.phase).is_some_and(|patience| begun >= patience) {
                 let missing: Vec<&str> = match seat.phase {
+                    Phase::Seated | Phase::Running => {
+                        late.push((*id, "not everyone joined in time".to_owned()));
+                        continue;
+                    }
                     Phase::Inviting => {
                         let absent = |role: &&Role| !seat.peers[role.index()].joined;
                         self.plan.others.iter().filter(absent).map(|role| self.role_name(*role)).collect()
                     }
                     Phase::Invited | Phase::Awaited => vec![self.role_name(self.plan.engine.role())],
-                    Phase::Seated | Phase::Running => vec![self.role_name(self.plan.initiator)],
                 };
                 late.push((*id, format!("{} did not join in time", missing.join(", "))));
             } else if away && seat.undelivered == 0 && matches!(self.plan.engine.turn(&seat.run), Turn::End) {
@@ -56,5 +62,13 @@ impl Roster {
             self.component_gone(id, now, out);
         }
         (!self.seats.is_empty()).then_some(next)
+    }
+    /// How long a session may be in `phase`. Whoever knows who is missing says so first.
+    fn patience(&self, phase: Phase) -> Option<Duration> {
+        match phase {
+            Phase::Inviting | Phase::Invited | Phase::Awaited => Some(self.plan.handshake),
+            Phase::Seated => Some(self.plan.handshake + HEARSAY),
+            Phase::Running => None,
+        }
     }
 }

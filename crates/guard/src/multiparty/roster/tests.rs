@@ -318,6 +318,45 @@ fn who_leaves_before_the_session_begins_is_replaced() {
     assert!(awaited > 50, "{awaited}");
 }
 
+/// Whoever knows who is missing says so; who only waits leaves it the time.
+#[test]
+fn who_is_missing_is_said_by_those_who_know() {
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    wired.under_way.get_mut(&(0, 2)).unwrap().clear();
+    wired.settle();
+    wired.now += Duration::from_secs(10);
+    wired.act(1, |roster, now, out| _ = roster.tick(now, out));
+    assert_eq!(wired.rosters[1].len(), 1);
+    wired.act(0, |roster, now, out| {
+        roster.tick(now, out);
+        let said = out.iter().find_map(|order| match order {
+            Order::Notice(_, _, notice, true) => Some(notice.sentence.clone()),
+            _ => None,
+        });
+        assert_eq!(said.as_deref(), Some("a did not join in time"));
+    });
+    wired.settle();
+    assert!(wired.rosters.iter().all(|roster| roster.len() == 0));
+}
+
+/// A process that is about to stop joins nothing, and tells everyone when it stops.
+#[test]
+fn who_stops_says_so() {
+    let mut wired = Wired::new("", 1);
+    wired.begin(id(1));
+    wired.settle();
+    wired.rosters[1].draining = true;
+    wired.begin(id(2));
+    wired.settle();
+    assert!(wired.rosters.iter().all(|roster| roster.len() == 1), "the first goes on, and no other");
+    wired.act(1, |roster, now, out| roster.leave(now, out));
+    wired.settle();
+    let told = |at| wired.notices.iter().any(|notice| *notice == (at, id(1), "fault".to_owned(), Vec::new()));
+    assert!((0..3).all(told), "{:?}", wired.notices);
+    assert!(wired.rosters.iter().all(|roster| roster.len() == 0));
+}
+
 /// Who looks only when it was told to finds every session in time, and does not look where there is none.
 #[test]
 fn looking_when_told_to_is_enough() {
