@@ -95,7 +95,7 @@ impl Session {
             };
             let engine = &engines[role.index()];
             let mut out = |effect: Effect<Message>| match effect {
-                Effect::Send { to, message } => {
+                Effect::Send { to, message, .. } => {
                     count += 1;
                     tasks.push_back(Task::Arrives(to, role, message));
                 }

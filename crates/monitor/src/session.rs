@@ -132,6 +132,13 @@ impl Session {
         self.mark == Mark::Tainted
     }
 
+    /// What is wrong from now on may come from what was let through.
+    pub(crate) fn taint(&mut self) {
+        if self.mark == Mark::Clean {
+            self.mark = Mark::Tainted;
+        }
+    }
+
     /// Whether a violation ([`Policy::Halt`](crate::Policy)) or a fault ended it.
     #[must_use]
     pub fn is_halted(&self) -> bool {

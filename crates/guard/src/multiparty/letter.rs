@@ -45,6 +45,8 @@ pub(super) enum Matter {
     Start,
     /// A message for the component.
     Message(Parcel),
+    /// One that is wrong and was let through.
+    Wrong(Parcel),
     /// What was chosen.
     Dependency(Box<str>),
     /// A violation, as JSON.
@@ -68,6 +70,7 @@ impl Letter {
             Matter::Violation(_) => 6,
             Matter::Credit(..) => 7,
             Matter::Ended => 8,
+            Matter::Wrong(_) => 9,
         };
         out.push(tag);
         out.extend(self.session.0.to_le_bytes());
@@ -81,7 +84,7 @@ impl Letter {
                 out.extend(messages.to_le_bytes());
                 out.extend(bytes.to_le_bytes());
             }
-            Matter::Message(parcel) => write_parcel(parcel, &mut out),
+            Matter::Message(parcel) | Matter::Wrong(parcel) => write_parcel(parcel, &mut out),
         }
         out.into()
     }
@@ -107,6 +110,7 @@ impl Letter {
                 Matter::Credit(messages, u32::from_le_bytes(rest.try_into().ok()?))
             }
             8 if rest.is_empty() => Matter::Ended,
+            9 => Matter::Wrong(read_parcel(bytes.slice_ref(rest))?),
             _ => return None,
         };
         Some(Self { session, number, state, matter })
@@ -154,7 +158,8 @@ mod tests {
             Matter::Joined,
             Matter::Refused("no component".into()),
             Matter::Start,
-            Matter::Message(parcel),
+            Matter::Message(parcel.clone()),
+            Matter::Wrong(parcel),
             Matter::Dependency("quit".into()),
             Matter::Violation("{}".into()),
             Matter::Credit(32, 70_000),

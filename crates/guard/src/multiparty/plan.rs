@@ -155,11 +155,16 @@ impl RolePlan {
         self.engine.settings().dependencies == Dependencies::Hide
     }
 
-    /// Whom `label` goes to if the component sends it in `state`; where it must not, to whom it goes elsewhere.
+    /// Whom `label` goes to if the component sends it in `state`; where it must not, to whom it goes elsewhere, if
+    /// always to the same.
     pub(super) fn receiver(&self, state: State, label: &str) -> Option<Role> {
         let is_it = |sent: &&(Box<str>, Role)| *sent.0 == *label;
         let here = self.sends.get(state.index()).and_then(|sends| sends.iter().find(is_it));
-        here.or_else(|| self.sends.iter().flatten().find(is_it)).map(|(_, to)| *to)
+        here.map(|(_, to)| *to).or_else(|| {
+            let mut elsewhere = self.sends.iter().flatten().filter(is_it).map(|(_, to)| *to);
+            let first = elsewhere.next()?;
+            elsewhere.all(|to| to == first).then_some(first)
+        })
     }
 
     /// What tells the component that `label` was chosen.

@@ -268,6 +268,10 @@ impl Roster {
                 let weight = parcel.weight();
                 self.arrives(id, from, weight, Arrival::Message(parcel), now, out);
             }
+            Matter::Wrong(parcel) => {
+                let weight = parcel.weight();
+                self.arrives(id, from, weight, Arrival::Wrong(parcel), now, out);
+            }
             Matter::Dependency(label) => {
                 self.arrives(id, from, label.len(), Arrival::Dependency(&label), now, out);
             }
@@ -364,12 +368,13 @@ impl Roster {
         seat.messages += 1;
         seat.took(&self.plan);
         seat.bytes[0] += parcel.bytes.len() as u64;
-        let receiver = parcel.label.as_ref().ok();
-        let receiver = receiver.and_then(|label| self.plan.receiver(seat.run.state(), label));
-        let to = receiver.map_or(Party::Stranger, Party::Role);
-        step(&self.plan, id, seat, out, |engine, run, effects| {
-            // What would have to wait is not offered.
-            let _ = engine.component_sends(run, to, parcel, &lend, effects);
+        step(&self.plan, id, seat, out, |engine, run, effects| match &parcel.label {
+            Ok(label) => {
+                let to = self.plan.receiver(run.state(), label).map_or(Party::Stranger, Party::Role);
+                // What would have to wait is not offered.
+                let _ = engine.component_sends(run, to, parcel, &lend, effects);
+            }
+            Err(why) => engine.component_garbles(run, why, effects),
         });
         self.settle(id, now, out);
         Offer::Taken
@@ -569,10 +574,11 @@ fn step(
                 seat.give(&bytes, plan);
                 out.push(Order::Deliver(id, bytes));
             }
-            Effect::Send { to, message } => {
+            Effect::Send { to, message, wrong } => {
                 let weight = message.weight();
                 fly(seat, to, weight);
-                post(seat, id, to, Matter::Message(message), out);
+                let matter = if wrong { Matter::Wrong(message) } else { Matter::Message(message) };
+                post(seat, id, to, matter, out);
             }
             Effect::Inform { to, label } => {
                 let label = plan.engine.vocabulary().label_name(label);

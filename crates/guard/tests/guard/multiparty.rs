@@ -78,6 +78,57 @@ fn a_violation_ends_its_session_and_no_other() {
     network.wait_idle();
 }
 
+fn policies(policy: &str) -> BTreeMap<&'static str, String> {
+    ROLES.into_iter().map(|role| (role, format!("policy = \"{policy}\""))).collect()
+}
+
+/// What cannot be decoded has no receiver, and nothing after it can be read: whatever the policy, everyone is told once,
+/// and its sender, which stays where it is, is not said to have gone.
+#[test]
+fn what_cannot_be_decoded_ends_the_session_under_every_policy() {
+    for policy in ["drop", "observe"] {
+        let network = Setup { role: policies(policy), ..Setup::default() }.start();
+        let mut session = network.session();
+        turn(&mut session, 1);
+        session[0].send("{{{");
+        for component in &mut session {
+            let notice = component.notice();
+            let said = (&notice["kind"], &notice["blame"], &notice["halted"]);
+            assert_eq!(said, (&"malformed".into(), &serde_json::json!(["s"]), &true.into()), "{notice}");
+        }
+        network.wait_idle();
+        for role in ROLES {
+            let verdicts = network.guards[role].metrics();
+            let counted: Vec<&str> = verdicts
+                .lines()
+                .filter(|line| line.starts_with("referee_multiparty_verdicts_total{"))
+                .collect();
+            assert!(matches!(counted[..], [one] if one.ends_with("kind=\"malformed\"} 1")), "{counted:?}");
+        }
+    }
+}
+
+/// Observed, what is out of turn goes to whom such messages go, at once, and is judged by its sender's monitor alone;
+/// the session goes on from where it was.
+#[test]
+fn what_is_out_of_turn_is_let_through_at_once() {
+    let network = Setup { role: policies("observe"), ..Setup::default() }.start();
+    let mut session = network.session();
+    turn(&mut session, 1);
+    // Nobody waits for it.
+    session[1].send(r#"{"type":"pwd","m":7}"#);
+    session[2].expect(r#"{"type":"pwd","m":7}"#);
+    turn(&mut session, 2);
+    quit(session);
+    network.wait_idle();
+    for role in ROLES {
+        let order = format!("referee_multiparty_verdicts_total{{protocol=\"Auth\",role=\"{role}\",blame=");
+        let metrics = network.guards[role].metrics();
+        let counted: Vec<&str> = metrics.lines().filter(|line| line.starts_with(&order)).collect();
+        assert!(matches!(counted[..], [one] if one.ends_with("\"c\",kind=\"order\"} 1")), "{counted:?}");
+    }
+}
+
 #[test]
 fn a_component_that_vanishes_is_blamed_and_nobody_else() {
     let network = Setup::default().start();

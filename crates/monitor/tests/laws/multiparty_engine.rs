@@ -115,7 +115,8 @@ impl World {
     ) -> Option<Ending> {
         for effect in effects {
             match effect {
-                Effect::Send { to, message } => {
+                Effect::Send { to, message, wrong } => {
+                    assert!(!wrong, "nobody observes");
                     let action = Action::Output(self.name(to.index()), message.clone());
                     let state = acted.unwrap().1;
                     self.step(p, "MON-OUT", |a, next| *a == action && next.component.state == state);
@@ -524,6 +525,118 @@ fn policies() {
         let reports: Vec<_> =
             effects.iter().filter(|e| matches!(e, Effect::Report(n) if !n.halted)).collect();
         assert_eq!((sent, reports.len(), run.status()), (1 + forwarded, 1, Status::Running), "{policy:?}");
+    }
+}
+
+/// What only the receiver's monitor can see has been sent: it cannot be left out any more, for the sender's monitor has
+/// moved on. Dropping or not, the session ends there, and with it the sender's.
+#[test]
+fn what_has_arrived_is_not_dropped() {
+    let (buyer, shop) = (Role(0), Role(1));
+    let engines = orders(Policy::Drop);
+    let mut effects: Vec<Effect<Order>> = Vec::new();
+    let (mut buyers, mut shops) = (engines[0].run(9), engines[1].run(9));
+    let order = ("Order", Some(3));
+    let sent = engines[0].component_sends(&mut buyers, shop.into(), order, &lend_order, &mut |_| ());
+    sent.ok().unwrap();
+    // The shop's monitor sees another value in it.
+    let wrong = Arrival::Message(("Order", Some(0)));
+    engines[1].arrives(&mut shops, buyer, wrong, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    let [Effect::Report(notice)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((notice.rule, &notice.blamed[..], notice.halted), (Rule::ErrorIn, &[buyer][..], true));
+    engines[0].told(&mut buyers, notice, &mut |_: Effect<Order>| ());
+    assert_eq!((buyers.status(), shops.status()), (Status::Halted, Status::Halted));
+}
+
+/// What an observing monitor let through is known to be wrong: the receiver's monitor lets it through as well, at once,
+/// whosever turn it is, and says nothing; it overtakes nothing of its sender's, and waits for room. One that drops
+/// leaves it out; one that halts judges it when it is its turn.
+#[test]
+fn what_was_let_through_is_judged_once() {
+    let (buyer, shop, bank) = (Role(0), Role(1), Role(2));
+    let (order, again) = (("Order", Some(3)), ("Order", Some(5)));
+    let engine = &orders(Policy::Observe)[0];
+    let mut run = engine.run(9);
+    let mut sent = Vec::new();
+    for message in [order, again] {
+        let taken =
+            engine.component_sends(&mut run, shop.into(), message, &lend_order, &mut |e| sent.push(e));
+        taken.ok().unwrap();
+    }
+    assert!(
+        matches!(
+            &sent[..],
+            [
+                Effect::Send { wrong: false, .. },
+                Effect::Inform { .. },
+                Effect::Send { wrong: true, .. },
+                Effect::Report(_)
+            ]
+        ),
+        "{sent:?}"
+    );
+    let delivered = |effects: &[Effect<Order>]| -> Vec<Order> {
+        effects
+            .iter()
+            .filter_map(|e| if let Effect::Deliver { message, .. } = e { Some(*message) } else { None })
+            .collect()
+    };
+    for (policy, got) in
+        [(Policy::Observe, vec![order, again]), (Policy::Drop, vec![order]), (Policy::Halt, vec![order])]
+    {
+        let engine = &orders(policy)[1];
+        let mut run = engine.run(9);
+        let mut effects = Vec::new();
+        for arrival in [Arrival::Message(order), Arrival::Wrong(again)] {
+            engine.arrives(&mut run, buyer, arrival, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+        }
+        assert_eq!(delivered(&effects), got, "{policy:?}");
+        assert_eq!(run.violations(), 0);
+        // The session is where it was.
+        effects.clear();
+        let bill = ("Bill", Some(3));
+        engine
+            .component_sends(&mut run, bank.into(), bill, &lend_order, &mut |e| effects.push(e))
+            .ok()
+            .unwrap();
+        assert!(matches!(effects.first(), Some(Effect::Send { wrong: false, .. })), "{effects:?}");
+    }
+    // In the sender's order, and not without room; also after a journal.
+    let engine = &orders(Policy::Observe)[0];
+    let mut run = engine.run(0);
+    let mut effects: Vec<Effect<Order>> = Vec::new();
+    let paid = ("Paid", Some(3));
+    engine.component_sends(&mut run, shop.into(), order, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    for arrival in [Arrival::Message(paid), Arrival::Wrong(again)] {
+        engine.arrives(&mut run, bank, arrival, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    }
+    assert_eq!((delivered(&effects), run.waiting_from(bank)), (vec![], 2));
+    let bytes = engine.save(&run, |message, bytes| bytes.extend(message.0.as_bytes()));
+    let read = |bytes: &[u8]| Some(if bytes == b"Paid" { paid } else { again });
+    let mut restored = engine.restore(&bytes, read).unwrap();
+    for run in [&mut run, &mut restored] {
+        let mut effects = Vec::new();
+        engine.component_takes(run, 1, &lend_order, &mut |e| effects.push(e));
+        assert_eq!(delivered(&effects), [paid]);
+        engine.component_takes(run, 1, &lend_order, &mut |e| effects.push(e));
+        assert_eq!((delivered(&effects), run.waiting()), (vec![paid, again], 0));
+    }
+}
+
+/// What cannot be read has no receiver, and nothing after it can be read: the session ends, whatever the policy.
+#[test]
+fn what_cannot_be_read_ends_the_session() {
+    for policy in [Policy::Halt, Policy::Drop, Policy::Observe] {
+        let engine = &orders(policy)[0];
+        let mut run = engine.run(9);
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        for _ in 0..2 {
+            engine.component_garbles(&mut run, "no JSON", &mut |e| effects.push(e));
+            engine.component_ends(&mut run, &lend_order, &mut |e| effects.push(e));
+        }
+        let [Effect::Report(notice)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!((notice.breach.name(), &notice.blamed[..]), ("malformed", &[Role(0)][..]));
+        assert_eq!((notice.halted, run.status(), run.violations()), (true, Status::Halted, 1));
     }
 }
 

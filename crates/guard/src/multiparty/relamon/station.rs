@@ -415,7 +415,7 @@ impl Station {
                 let body = Envelope::dependency(from, own, vocabulary.label_name(label));
                 orders.push(Order::Component(body));
             }
-            Effect::Send { to, message } => {
+            Effect::Send { to, message, .. } => {
                 orders.extend(message.bodies.into_iter().map(|body| Order::Monitor(to, body)));
             }
             Effect::Inform { to, label } => {

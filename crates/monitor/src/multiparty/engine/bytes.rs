@@ -39,6 +39,10 @@ impl Engine {
                     write(message, &mut body);
                     (0, from.0)
                 }
+                Waiting::Wrong(from, message) => {
+                    write(message, &mut body);
+                    (3, from.0)
+                }
                 Waiting::Dependency(from, index) => {
                     body.extend(index.to_le_bytes());
                     (1, from.0)
@@ -99,6 +103,7 @@ impl Engine {
             0 if known => Waiting::Message(Role(role), read(body)?),
             1 if known => Waiting::Dependency(Role(role), u32::from_le_bytes(body.try_into().ok()?)),
             2 if known => Waiting::Held(Party::Role(Role(role)), read(body)?),
+            3 if known => Waiting::Wrong(Role(role), read(body)?),
             2 if role == STRANGER => Waiting::Held(Party::Stranger, read(body)?),
             _ => return None,
         })

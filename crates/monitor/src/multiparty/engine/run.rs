@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use referee_theory::{Label, Role, State};
+use smallvec::SmallVec;
 
 use super::notice::Notice;
 use crate::event::Party;
@@ -26,6 +27,8 @@ pub struct Run<T> {
 pub(super) enum Waiting<T> {
     /// From the monitor of another role.
     Message(Role, T),
+    /// The same, but wrong as its sender's monitor knows: it is not judged, and goes on as soon as there is room.
+    Wrong(Role, T),
     /// A dependency from the monitor of another role: which of the engine's labels, or none of them.
     Dependency(Role, u32),
     /// From the component, before its monitor was told what it needs to judge it.
@@ -36,9 +39,13 @@ impl<T> Waiting<T> {
     /// Whose it is; `None` for the component's own.
     pub(super) fn sender(&self) -> Option<Role> {
         match self {
-            Self::Message(from, _) | Self::Dependency(from, _) => Some(*from),
+            Self::Message(from, _) | Self::Wrong(from, _) | Self::Dependency(from, _) => Some(*from),
             Self::Held(..) => None,
         }
+    }
+
+    pub(super) fn is_wrong(&self) -> bool {
+        matches!(self, Self::Wrong(..))
     }
 }
 
@@ -99,9 +106,35 @@ impl<T> Run<T> {
         self.waiting.iter().filter(|waiting| waiting.sender() == sender).count()
     }
 
-    /// Takes out the first message of `sender`.
+    /// Takes out the first message of `sender` that is to be judged.
     pub(super) fn take(&mut self, sender: Option<Role>) -> Option<Waiting<T>> {
-        let at = self.waiting.iter().position(|waiting| waiting.sender() == sender)?;
+        let is_it = |waiting: &Waiting<T>| waiting.sender() == sender && !waiting.is_wrong();
+        self.remove(self.waiting.iter().position(is_it)?)
+    }
+
+    /// Takes out the first of all that are to be judged.
+    pub(super) fn take_first(&mut self) -> Option<Waiting<T>> {
+        self.remove(self.waiting.iter().position(|waiting| !waiting.is_wrong())?)
+    }
+
+    /// Takes out a wrong message that the component can take: none of its sender's was before it.
+    pub(super) fn take_wrong(&mut self) -> Option<(Role, T)> {
+        if self.room == 0 {
+            return None;
+        }
+        let mut ahead: SmallVec<[Option<Role>; 8]> = SmallVec::new();
+        let at = self.waiting.iter().position(|waiting| {
+            let first = !ahead.contains(&waiting.sender());
+            ahead.push(waiting.sender());
+            first && waiting.is_wrong()
+        })?;
+        match self.remove(at)? {
+            Waiting::Wrong(from, message) => Some((from, message)),
+            _ => None,
+        }
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Waiting<T>> {
         let taken = self.waiting.remove(at);
         // A session in which nothing waits holds no memory for it.
         if self.waiting.is_empty() && self.waiting.capacity() > 4 {
@@ -129,6 +162,9 @@ pub enum Turn {
 pub enum Arrival<'a, T> {
     /// A message for the component.
     Message(T),
+    /// One that its sender's monitor found wrong and let through ([`Effect::Send`]). The protocol knows nothing of it:
+    /// a monitor that observes lets it through as well, one that drops leaves it out, and one that halts judges it.
+    Wrong(T),
     /// The label that was chosen somewhere.
     Dependency(&'a str),
 }
@@ -156,6 +192,8 @@ pub enum Effect<T> {
         to: Role,
         /// The message.
         message: T,
+        /// Whether it is wrong, and let through.
+        wrong: bool,
     },
     /// Tell the monitor of `to` what was chosen.
     Inform {

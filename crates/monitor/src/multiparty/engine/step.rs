@@ -8,8 +8,9 @@ use super::run::{Arrival, Effect, Full, Run, Status, Waiting};
 use super::{Confirms, Dependencies, Duty, Engine};
 use crate::early::Lend;
 use crate::event::{Event, EventLabel, Party, Payload};
+use crate::explain::Explanation;
 use crate::labels::LabelId;
-use crate::policy::{Handling, Report};
+use crate::policy::{Handling, Policy, Report};
 use crate::verdict::{Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
 
 /// Where effects go.
@@ -100,11 +101,13 @@ impl Engine {
         if !run.waiting.is_empty() && !self.has_room(run, from) {
             return Err(Full(arrival));
         }
-        let waiting = match arrival {
-            Arrival::Message(message) => Waiting::Message(from, message),
-            Arrival::Dependency(label) => Waiting::Dependency(from, self.told.find(label).0),
+        let waiting = match (arrival, self.settings.policy) {
+            (Arrival::Wrong(_), Policy::Drop) => return Ok(()),
+            (Arrival::Wrong(message), Policy::Observe) => Waiting::Wrong(from, message),
+            (Arrival::Message(message) | Arrival::Wrong(message), _) => Waiting::Message(from, message),
+            (Arrival::Dependency(label), _) => Waiting::Dependency(from, self.told.find(label).0),
         };
-        if run.waiting.is_empty() && self.is_ready(run, from) {
+        if run.waiting.is_empty() && self.is_ready(run, from) && !waiting.is_wrong() {
             self.input(run, waiting, lend, out);
         } else {
             run.waiting.push_back(waiting);
@@ -141,6 +144,18 @@ impl Engine {
         }
     }
 
+    /// The component sends what cannot be read, nor anything after it. Where it was to go is not known, so that it can
+    /// be neither left out nor let through: whatever the policy, the session ends.
+    pub fn component_garbles<T>(&self, run: &mut Run<T>, why: &str, out: Out<'_, T>) {
+        if matches!(run.status, Status::Running | Status::Lost) {
+            let violation = self.violation(run, Kind::Malformed, Side::Process);
+            let (from, to, payload) = (self.role.into(), Party::Stranger, Payload::Positional(&[]));
+            let event = Event { from, to, label: EventLabel::Malformed(why), payload };
+            let explained = self.monitor.explain(&run.session, &violation, &event);
+            self.break_off(run, Kind::Malformed, Rule::ErrorOut, &explained, out);
+        }
+    }
+
     /// The monitor of another role tells of a violation (PAR-ERROR).
     pub fn told<T>(&self, run: &mut Run<T>, notice: &Notice, out: Out<'_, T>) {
         if run.status == Status::Halted {
@@ -171,6 +186,13 @@ impl Engine {
     /// Does everything that can be done without anything further from outside.
     fn pump<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
         while run.status == Status::Running {
+            if self.settings.policy == Policy::Observe
+                && let Some((from, message)) = run.take_wrong()
+            {
+                run.session.taint();
+                self.deliver(run, from, message, out);
+                continue;
+            }
             match self.duty(run.session.state) {
                 Duty::Inform { to, label, edge } => {
                     out(Effect::Inform { to: *to, label: *label });
@@ -192,7 +214,7 @@ impl Engine {
                     Some(Waiting::Held(to, message)) => self.output(run, to, message, lend, out),
                     _ => return,
                 },
-                Duty::End => match run.waiting.pop_front() {
+                Duty::End => match run.take_first() {
                     Some(waiting) => self.input(run, waiting, lend, out),
                     None => return,
                 },
@@ -208,7 +230,7 @@ impl Engine {
     /// MON-OUT or ERROR-OUT.
     fn output<T>(&self, run: &mut Run<T>, to: Party, message: T, lend: &impl Lend<T>, out: Out<'_, T>) {
         let mut handling = Handling::Forward;
-        let mut notice = None;
+        let mut notice: Option<Box<Notice>> = None;
         lend.lend(&message, &mut |event| {
             if run.status == Status::Lost {
                 return;
@@ -222,7 +244,8 @@ impl Engine {
             }
         });
         if let (Handling::Forward, Party::Role(to)) = (handling, to) {
-            out(Effect::Send { to, message });
+            let wrong = notice.as_ref().is_some_and(|notice| notice.breach != Breach::Fault);
+            out(Effect::Send { to, message, wrong });
         }
         if let Some(notice) = notice {
             out(Effect::Report(notice));
@@ -242,13 +265,9 @@ impl Engine {
                     let event = Event { from: Party::Role(from), to: Party::Role(self.role), ..*event };
                     // A dependency is no message, whatever the message is called.
                     let verdict = match self.duty(run.session.state) {
-                        Duty::Learn { .. } => Verdict::Violation(Violation {
-                            kind: Kind::Order,
-                            side: Side::Environment,
-                            field: NO_FIELD,
-                            state: run.session.state,
-                            edge: NO_EDGE,
-                        }),
+                        Duty::Learn { .. } => {
+                            Verdict::Violation(self.violation(run, Kind::Order, Side::Environment))
+                        }
                         _ => self.monitor.step(&mut run.session, &event),
                     };
                     if verdict != Verdict::Forward {
@@ -258,16 +277,21 @@ impl Engine {
                     }
                 });
                 if handling == Handling::Forward {
-                    run.room = run.room.saturating_sub(1);
-                    out(Effect::Deliver { from, message });
+                    self.deliver(run, from, message, out);
                 }
                 if let Some(notice) = notice {
                     out(Effect::Report(notice));
                 }
             }
+            Waiting::Wrong(from, message) => self.deliver(run, from, message, out),
             Waiting::Dependency(from, index) => self.learn(run, from, index, out),
             Waiting::Held(to, message) => self.output(run, to, message, lend, out),
         }
+    }
+
+    fn deliver<T>(&self, run: &mut Run<T>, from: Role, message: T, out: Out<'_, T>) {
+        run.room = run.room.saturating_sub(1);
+        out(Effect::Deliver { from, message });
     }
 
     fn learn<T>(&self, run: &mut Run<T>, from: Role, index: u32, out: Out<'_, T>) {
@@ -293,8 +317,7 @@ impl Engine {
         let verdict = if expects {
             self.monitor.step_interned(&mut run.session, channel, label, Payload::Positional(&[]))
         } else {
-            let (side, state) = (Side::Environment, run.session.state);
-            Verdict::Violation(Violation { kind: Kind::Order, side, field: NO_FIELD, state, edge: NO_EDGE })
+            Verdict::Violation(self.violation(run, Kind::Order, Side::Environment))
         };
         if verdict == Verdict::Forward {
             let delivered = match self.settings.dependencies {
@@ -320,31 +343,35 @@ impl Engine {
 
     /// MON-END or ERROR-END.
     fn end<T>(&self, run: &mut Run<T>, out: Out<'_, T>) {
-        if matches!(self.duty(run.session.state), Duty::End) && run.waiting.is_empty() {
+        if matches!(self.duty(run.session.state), Duty::End) && run.waiting.iter().all(Waiting::is_wrong) {
             run.status = Status::Finished;
             return out(Effect::Finished);
         }
-        let state = run.session.state;
-        let violation = Violation {
-            kind: Kind::PrematureEnd,
-            side: Side::Process,
-            field: NO_FIELD,
-            state,
-            edge: NO_EDGE,
-        };
-        let explanation = self.monitor.explain_end(&run.session, &violation, Party::Process);
+        let violation = self.violation(run, Kind::PrematureEnd, Side::Process);
+        let explained = self.monitor.explain_end(&run.session, &violation, Party::Process);
+        self.break_off(run, Kind::PrematureEnd, Rule::ErrorEnd, &explained, out);
+    }
+
+    /// The component did what ends the session whatever the policy.
+    fn break_off<T>(
+        &self,
+        run: &mut Run<T>,
+        kind: Kind,
+        rule: Rule,
+        explained: &Explanation,
+        out: Out<'_, T>,
+    ) {
         let notice = Notice {
             reporter: self.role,
             blamed: SmallVec::from_slice(&[self.role]),
-            breach: Breach::Kind(Kind::PrematureEnd),
-            rule: Rule::ErrorEnd,
-            expected: explanation.expected.iter().map(|expected| expected.signature.clone()).collect(),
-            got: None,
+            breach: Breach::Kind(kind),
+            rule,
+            expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
+            got: explained.got.clone(),
             assertion: None,
-            sentence: explanation.to_string(),
+            sentence: explained.to_string(),
             event: run.session.events(),
             consequence: run.session.is_tainted(),
-            // Whatever the policy, the component is gone.
             halted: true,
         };
         run.session.violations = run.session.violations.saturating_add(1);
@@ -352,10 +379,20 @@ impl Engine {
         out(Effect::Report(Box::new(notice)));
     }
 
+    /// A violation where `run` stands that is not one of a field.
+    fn violation<T>(&self, run: &Run<T>, kind: Kind, side: Side) -> Violation {
+        Violation { kind, side, field: NO_FIELD, state: run.session.state, edge: NO_EDGE }
+    }
+
     /// What the policy makes of what is wrong, and what everyone is told.
     #[cold]
     fn rule<T>(&self, run: &mut Run<T>, wrong: Wrong<'_>) -> (Handling, Option<Box<Notice>>) {
-        let ruling = self.settings.policy.rule(&mut run.session, wrong.verdict);
+        let policy = match (self.settings.policy, wrong.rule) {
+            // What has arrived cannot be left out any more: its sender's monitor has moved on.
+            (Policy::Drop, Rule::ErrorIn | Rule::ErrorMon) => Policy::Halt,
+            (policy, _) => policy,
+        };
+        let ruling = policy.rule(&mut run.session, wrong.verdict);
         let notice = ruling.report.map(|report| {
             let (breach, consequence, explained) = match report {
                 Report::Violation { violation, consequence } => {
@@ -365,9 +402,7 @@ impl Engine {
                     (breach, consequence, explained)
                 }
                 Report::Fault(_) => {
-                    let (side, state) = (Side::Process, run.session.state);
-                    let kind = Kind::Assertion;
-                    let nothing = Violation { kind, side, field: NO_FIELD, state, edge: NO_EDGE };
+                    let nothing = self.violation(run, Kind::Assertion, Side::Process);
                     (Breach::Fault, false, self.monitor.explain(&run.session, &nothing, &wrong.event))
                 }
             };
