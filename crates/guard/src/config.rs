@@ -8,6 +8,7 @@ mod expand;
 mod files;
 mod listener;
 mod multiparty;
+mod places;
 mod problem;
 mod schema;
 mod units;
@@ -26,6 +27,7 @@ pub use listener::{
 pub use multiparty::{
     DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,
 };
+pub(crate) use places::clashes;
 pub use problem::Problem;
 pub use units::{Size, Time};
 

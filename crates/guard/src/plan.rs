@@ -14,7 +14,7 @@ use rustls_pki_types::ServerName;
 
 use crate::config::{
     Address, AtLimit, Config, Limits, Listener, Network, Pipelining, PolicyName, Problem, ProxyIn, ProxyOut,
-    Scrutiny,
+    Scrutiny, clashes,
 };
 use crate::multiparty::{Findings, MultipartyPlan};
 use crate::property::Properties;
@@ -115,14 +115,6 @@ impl Plans {
                 files: &mut files,
                 refusal: &mut refusal,
             };
-            let here = listener.get_ref().listen.get_ref();
-            let same = |other: &&toml::Spanned<Listener>| other.get_ref().listen.get_ref() == here;
-            let taken = config.listeners.iter().take(index).any(|other| same(&other));
-            if taken && !here.ends_with(":0") {
-                let message =
-                    format!("two listeners listen on {here}: each would get some of the connections");
-                maker.complain("listen", message);
-            }
             let Some(plan) = maker.plan() else { continue };
             if plans.iter().any(|other| other.name == plan.name) {
                 let span = listener.get_ref().name.as_ref().map_or(listener.span(), toml::Spanned::span);
@@ -148,6 +140,7 @@ impl Plans {
                     .with_help("set `token`, or listen on 127.0.0.1"),
             );
         }
+        refusal.problems.append(&mut clashes(&config));
         if let Some(threads) = &config.threads
             && !(1..=1024).contains(threads.get_ref())
         {
