@@ -265,12 +265,10 @@ impl Roster {
                 step(plan, id, seat, out, |engine, run, effects| engine.told(run, &notice, effects));
             }
             Matter::Message(parcel) => {
-                let weight = parcel.weight();
-                self.arrives(id, from, weight, Arrival::Message(parcel), now, out);
+                self.arrives(id, from, parcel.weight(), Arrival::Message(parcel), now, out);
             }
             Matter::Wrong(parcel) => {
-                let weight = parcel.weight();
-                self.arrives(id, from, weight, Arrival::Wrong(parcel), now, out);
+                self.arrives(id, from, parcel.weight(), Arrival::Wrong(parcel), now, out);
             }
             Matter::Dependency(label) => {
                 self.arrives(id, from, label.len(), Arrival::Dependency(&label), now, out);
