@@ -128,6 +128,7 @@ impl Plans {
             let mut findings = Findings::default();
             multiparty = MultipartyPlan::make(table.get_ref(), folder, &mut findings).map(Arc::new);
             refusal.problems.append(&mut findings.problems);
+            refusal.problems.append(&mut table.get_ref().limits.problems(text));
             refusal.protocols.append(&mut findings.protocols);
             files.append(&mut findings.files);
         }

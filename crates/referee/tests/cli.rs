@@ -293,6 +293,16 @@ fn a_component_plays_its_role_or_does_not() {
     assert_eq!((status(&bad), json(&bad)["conforms"].as_bool()), (1, Some(false)));
     assert_eq!(json(&bad)["steps"].as_array().unwrap().len(), 2);
     assert!(json(&bad)["explanation"].as_str().unwrap().contains("it has to send `pwd` to `a`"));
+    // What is wrong with the file is said of this file, which has no other machines.
+    for (what, text) in [("9", client(9)), ("q7", client(2).replace("marking q0", "marking q7"))] {
+        std::fs::write(path("wrong.fsm"), &text).unwrap();
+        let wrong = conform("wrong.fsm");
+        let said = String::from_utf8(wrong.stderr.clone()).unwrap();
+        let line = text.lines().position(|line| line.contains(what)).unwrap() + 1;
+        assert_eq!(status(&wrong), 2, "{said}");
+        assert!(said.contains(what) && said.contains(&format!("wrong.fsm:{line}:")), "{said}");
+        assert!(!said.contains("RF0510") && !said.contains(".outputs .state"), "{said}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

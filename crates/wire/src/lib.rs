@@ -98,4 +98,4 @@ pub use preset::Preset;
 pub use reading::{Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
 pub use step::{After, Fields, Label, Malformed, Message, Scratch, Step};
-pub use table::{Carries, Kind, Leave, MessageTable, Table};
+pub use table::{Carries, Framing, Kind, Leave, MessageTable, Table};

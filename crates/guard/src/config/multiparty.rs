@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Address, PolicyName, Size, Time, TlsIn, TlsOut};
+use super::{Address, PolicyName, Problem, Size, Time, TlsIn, TlsOut};
 
 /// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -88,7 +89,8 @@ pub struct RoleTable {
     /// What the component sees of the labels that monitors tell each other.
     #[serde(default)]
     pub dependencies: DependenciesName,
-    /// With `deliver`: how such a label is written to the component; `{from}` and `{label}` are put in.
+    /// With `deliver`: how such a label is written to the component; `{from}` and `{label}` are put in, and the end of the
+    /// line where messages are lines and it has none.
     #[schemars(with = "Option<String>")]
     pub dependency: Option<Spanned<String>>,
     /// With `state`: whether the component goes on after this process was killed and started again. One that connects
@@ -98,7 +100,8 @@ pub struct RoleTable {
     pub resume: Option<Spanned<bool>>,
     /// What is written to the component before its connection is closed after a violation; `{blame}`, `{kind}`,
     /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
-    pub violation: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub violation: Option<Spanned<String>>,
 }
 
 /// What carries letters between monitors of different processes.
@@ -164,7 +167,7 @@ pub struct MultipartyLimits {
     pub idle: Time,
     /// Time until everyone has joined a session.
     pub handshake: Time,
-    /// Time for which the monitor of another role may be out of reach before its sessions are given up. One whose
+    /// Time, at least 2 s, for which the monitor of another role may be out of reach before its sessions are given up. One whose
     /// process has ended is given up at once.
     pub partition: Time,
 }
@@ -180,5 +183,34 @@ impl Default for MultipartyLimits {
             handshake: Time::seconds(10),
             partition: Time::seconds(30),
         }
+    }
+}
+
+/// Monitors that hear nothing say nothing for about a second.
+const SHORTEST_PARTITION: Duration = Duration::from_secs(2);
+
+impl MultipartyLimits {
+    /// What is wrong with them in the configuration `text`.
+    pub(crate) fn problems(&self, text: &str) -> Vec<Problem> {
+        let complain = |key: &str, message: &str| {
+            let span = referee_wire::locate(text, ["multiparty", "limits", key]).unwrap_or(0..0);
+            Problem::new(message, span)
+        };
+        let given = |time: Time| time.0 != Some(Duration::ZERO);
+        let allowed = [
+            ("sessions", self.sessions > 0),
+            ("message", self.message.0 > 0),
+            ("window", self.window > 0),
+            ("buffer", self.buffer.0 > 0),
+            ("idle", given(self.idle)),
+            ("handshake", given(self.handshake)),
+        ];
+        let none = allowed.into_iter().filter(|(_, allowed)| !allowed);
+        let mut problems: Vec<Problem> =
+            none.map(|(key, _)| complain(key, "a limit of 0 lets nothing through")).collect();
+        if self.partition.0.is_some_and(|time| time < SHORTEST_PARTITION) {
+            problems.push(complain("partition", "monitors that live may say nothing for 2 s"));
+        }
+        problems
     }
 }

@@ -73,6 +73,12 @@ impl Entrance {
             }
         };
         let is_websocket = table.codec.get_ref().kind == Kind::WebSocket;
+        if let (true, Some(resume), Place::Listen(_)) = (is_websocket, &table.resume, place)
+            && *resume.get_ref()
+        {
+            let message = "a component that connects over WebSocket has no line before its messages in which to say that it is back";
+            return Err((resume.span(), message.to_owned()));
+        }
         let path = match &table.path {
             Some(path) if !is_websocket || matches!(place, Place::Listen(_)) => {
                 let message = "`path` is what a WebSocket is asked for that the monitor connects to";

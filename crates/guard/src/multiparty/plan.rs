@@ -1,6 +1,7 @@
 //! What `[multiparty]` becomes: the protocol's monitors, checked together, and one plan for each role that runs here.
 
 mod network;
+mod template;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -171,8 +172,8 @@ impl RolePlan {
     pub(super) fn dependency(&self, from: Role, label: Label) -> Bytes {
         let vocabulary = self.engine.vocabulary();
         let template = self.dependency.as_deref().unwrap_or_default();
-        let text = template.replace("{from}", vocabulary.role_name(from));
-        self.entrance.frame(text.replace("{label}", vocabulary.label_name(label)))
+        let words = [("from", vocabulary.role_name(from)), ("label", vocabulary.label_name(label))];
+        self.entrance.frame(template::fill(template, &words))
     }
 
     /// What is said to the component after a violation.
@@ -181,10 +182,11 @@ impl RolePlan {
         let blame: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
         // One line, whatever was sent.
         let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
-        let text = self.violation.as_ref()?;
-        let text = text.replace("{blame}", &blame.join(", ")).replace("{kind}", notice.breach.name());
-        let text = text.replace("{message}", &line(&notice.sentence));
-        let text = text.replace("{json}", &violation::to_json(notice, vocabulary).to_string());
+        let (blame, message) = (blame.join(", "), line(&notice.sentence));
+        let json = violation::to_json(notice, vocabulary).to_string();
+        let kind = notice.breach.name();
+        let words = [("blame", &*blame), ("kind", kind), ("message", &message), ("json", &json)];
+        let text = template::fill(self.violation.as_ref()?, &words);
         Some(self.entrance.frame(text))
     }
 }
@@ -318,9 +320,6 @@ impl<'a> Maker<'a> {
             let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
             self.complain(table.name.span(), message);
         }
-        if limits.window == 0 || limits.buffer.0 == 0 || limits.message.0 == 0 || limits.sessions == 0 {
-            self.complain(table.name.span(), "a limit of 0 lets nothing through");
-        }
         let dependencies = match table.dependencies {
             DependenciesName::Hide => Dependencies::Hide,
             DependenciesName::Deliver => Dependencies::Deliver,
@@ -329,6 +328,16 @@ impl<'a> Maker<'a> {
         if dependencies != Dependencies::Hide && table.dependency.is_none() {
             let message = "how are dependencies written to the component? Say so with `dependency`";
             self.complain(table.name.span(), message);
+        }
+        let templates = [(&table.dependency, template::DEPENDENCY), (&table.violation, template::VIOLATION)];
+        for (written, known) in templates {
+            if let Some(written) = written
+                && let Some(word) = template::unknown(written.get_ref(), known)
+            {
+                let known: Vec<String> = known.iter().map(|word| format!("`{{{word}}}`")).collect();
+                let message = format!("nothing is put in for `{{{word}}}`; there are {}", known.join(", "));
+                self.complain(written.span(), message);
+            }
         }
         let settings = Settings {
             policy: match table.policy {
@@ -364,8 +373,11 @@ impl<'a> Maker<'a> {
             place,
             entrance,
             codec,
-            dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
-            violation: table.violation.clone(),
+            dependency: table
+                .dependency
+                .as_ref()
+                .map(|text| template::whole(text.get_ref(), table.codec.get_ref())),
+            violation: table.violation.as_ref().map(|text| text.get_ref().clone()),
             window: (limits.window, limits.buffer.0),
             message: limits.message.0,
             sessions: limits.sessions,

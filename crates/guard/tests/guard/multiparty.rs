@@ -411,6 +411,9 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
             format!("{}{peers}", role("s")),
         ),
         ("only with `transport", "listen = \"127.0.0.1:7000\"\nbroker = \"nats://127.0.0.1\"", format!("{}{peers}", role("s"))),
+        ("nothing is put in for `{nonsense}`", "", role("s").replace("codec", "violation = \"{nonsense} {\"\ncodec")),
+        ("nothing is put in for `{json}`", "", role("s").replace("codec", "dependency = \"{json}\"\ncodec")),
+        ("no line before its messages", "", role("s").replace("json", "websocket").replace("codec", "resume = true\ncodec")),
         ("no role `z`", "", format!("{}[multiparty.peer.z]\naddress = \"127.0.0.1:1\"\n", role("s"))),
     ] {
         let said = with(top, &rest);
@@ -419,6 +422,66 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
 }
 
 /// A network that can deadlock is not deployed, and the answer says how.
+/// What is wrong with a limit is said where it is written.
+#[test]
+fn limits_that_make_no_sense_are_refused() {
+    for (limit, problem) in [
+        ("sessions = 0", "lets nothing through"),
+        ("window = 0", "lets nothing through"),
+        ("message = 0", "lets nothing through"),
+        ("buffer = 0", "lets nothing through"),
+        ("idle = \"0s\"", "lets nothing through"),
+        ("handshake = \"0s\"", "lets nothing through"),
+        ("partition = \"1s\"", "may say nothing for 2 s"),
+    ] {
+        let mut text = format!("[multiparty]\nprotocol = '''{PROTOCOL}'''\nlimits = {{ {limit} }}\n");
+        for role in ROLES {
+            text += &format!(
+                "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n"
+            );
+        }
+        let Err(refusal) = Plans::read(&text, std::path::Path::new("."), &|_| None) else {
+            panic!("accepted: {limit}")
+        };
+        let [only] = &refusal.problems[..] else { panic!("{refusal:?}") };
+        assert!(only.message.contains(problem), "{limit}: {only:?}");
+        let (_, value) = limit.split_once(" = ").unwrap();
+        assert_eq!(&text[only.span.clone()], value, "{limit}");
+    }
+}
+
+/// A dependency that was written without the end of its line is a line all the same; where one is missing, it is called
+/// a dependency.
+#[test]
+fn dependencies_are_messages_of_their_own() {
+    let deliver = r#"dependencies = "deliver"
+dependency = '{"type":"told","by":"{from}","what":"{label}"}'"#;
+    let role = BTreeMap::from([("a", deliver.to_owned())]);
+    let network = Setup { role, ..Setup::default() }.start();
+    let mut session = network.session();
+    session[0].send(r#"{"type":"login","n":1}"#);
+    session[1].expect(r#"{"type":"login","n":1}"#);
+    session[2].expect(r#"{"type":"told","by":"s","what":"login"}"#);
+    session[2].expect(r#"{"type":"told","by":"c","what":"login"}"#);
+    session[1].send(r#"{"type":"pwd","m":1}"#);
+    session[2].expect(r#"{"type":"pwd","m":1}"#);
+    session[2].send(r#"{"type":"succ","k":1}"#);
+    session[0].expect(r#"{"type":"succ","k":1}"#);
+    // Next it is to be told by `s`.
+    session[2].send(r#"{"type":"succ","k":2}"#);
+    for component in &mut session {
+        let notice = component.notice();
+        assert_eq!(
+            notice["expected"],
+            serde_json::json!(["dependency login", "dependency quit"]),
+            "{notice}"
+        );
+        let sentence = notice["message"].as_str().unwrap();
+        let expected = "expected `dependency login` from s or `dependency quit` from s";
+        assert!(sentence.ends_with(expected), "{sentence}");
+    }
+}
+
 #[test]
 fn monitors_that_would_deadlock_are_not_deployed() {
     let five =

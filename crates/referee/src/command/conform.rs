@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use referee::check::Options;
 use referee::monitor::multiparty::conform::Step;
 use referee::monitor::multiparty::{Bounds, Component, Conformance, Dependencies, Network, conform};
+use referee::syntax::source::Span;
 use referee::theory::{Role, Vocabulary};
-use referee::{Analysis, Content, Language};
+use referee::{Analysis, Content, Diagnostic, Language};
 use serde_json::{Value, json};
 
 use super::show::subject::Subject;
@@ -119,9 +120,11 @@ fn component(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabula
     let read = if lone {
         const NOBODY: &str = ".outputs .state graph .marking q0 .end ";
         let after = protocol.roles().len().saturating_sub(role.index() + 1);
-        let text = NOBODY.repeat(role.index()) + &input.text + "\n" + &NOBODY.repeat(after);
-        let analysis = Analysis::of(referee::parse(&text, Language::Fsm));
-        input::Read { input: Input { text, ..input }, analysis }
+        let before = NOBODY.repeat(role.index());
+        let text = format!("{before}{}\n{}", input.text, NOBODY.repeat(after));
+        let mut analysis = Analysis::of(referee::parse(&text, Language::Fsm));
+        own_diagnostics(&mut analysis.diagnostics, before.len(), input.text.len());
+        input::Read { input, analysis }
     } else {
         input.analyse(None)?
     };
@@ -137,6 +140,22 @@ fn component(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabula
         Content::Global(_) | Content::Binary(_) | Content::Properties(_) => {
             bail!("`{}` is no component: that is an .fsm or .kmc file", path.display())
         }
+    }
+}
+
+/// Of what was said of a text with others before and after it, what is about the `length` bytes from `start`, as if they
+/// were all; an error that was noticed too late is one at their end.
+fn own_diagnostics(diagnostics: &mut Vec<Diagnostic>, start: usize, length: usize) {
+    let own = |span: Span| {
+        let within = |at: u32| (at as usize).saturating_sub(start).min(length);
+        Span::new(within(span.start), within(span.end))
+    };
+    let is_own = |span: Span| (start..=start + length).contains(&(span.start as usize));
+    diagnostics.retain(|diagnostic| diagnostic.is_error() || is_own(diagnostic.span));
+    for diagnostic in diagnostics {
+        diagnostic.span = own(diagnostic.span);
+        diagnostic.related.retain(|(span, _)| is_own(*span));
+        diagnostic.related.iter_mut().for_each(|(span, _)| *span = own(*span));
     }
 }
 

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::OrderedConfig;
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::context::CreateStreamErrorKind;
+use async_nats::jetstream::{self, ErrorCode, stream};
 use async_nats::{Client, ConnectOptions, Event};
 use futures_util::StreamExt as _;
 use hyper::body::Bytes;
@@ -41,6 +42,9 @@ const RESENDING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(2);
 /// How long to wait before asking the broker again.
 const RETRYING: Duration = Duration::from_millis(200);
+/// … and at most, where it could not be used from the start.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+const NO_JETSTREAM: &str = "it has no JetStream, which keeps letters: start it with `nats-server -js`, or switch it on for this account";
 /// Parts that are under way to the broker at a time, for each pair of roles.
 const BATCH: usize = 128;
 /// Bytes of one part: a broker takes 1 MiB at once unless it is told otherwise.
@@ -162,15 +166,26 @@ impl Nats {
 
     /// Goes on until everything that must be there before the first beat is there.
     async fn run(self: Arc<Self>) {
+        let (mut client, mut said, mut pause) = (None, String::new(), RETRYING * 5);
         let (client, context) = loop {
-            match self.connect().await {
+            match self.connect(&mut client).await {
                 Ok(connected) => break connected,
-                Err(error) => tracing::warn!(%error, "the broker cannot be used yet"),
+                Err(error) => {
+                    let error = error.to_string();
+                    if error != said {
+                        tracing::warn!(
+                            error,
+                            "the broker cannot be used yet: it is tried again until it can"
+                        );
+                        said = error;
+                    }
+                }
             }
             if self.receiver.strong_count() == 0 {
                 return;
             }
-            tokio::time::sleep(RETRYING * 5).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         };
         for line in &self.lines {
             tokio::spawn(Arc::clone(&self).pump(Arc::clone(line), context.clone()));
@@ -178,22 +193,15 @@ impl Nats {
         tokio::spawn(Arc::clone(&self).beat(client));
     }
 
-    /// Connects, and begins to hear letters and beats.
-    async fn connect(self: &Arc<Self>) -> Result<(Client, jetstream::Context), async_nats::Error> {
-        let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
-        let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
-            connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
-            if matches!(event, Event::Connected) {
-                connections.send_modify(|count| *count += 1);
-            }
-            async move {
-                match event {
-                    Event::Connected => tracing::info!("connected to the broker"),
-                    other => tracing::warn!(event = %other, "the connection to the broker"),
-                }
-            }
-        });
-        let client = options.connect(self.plan.broker.clone()).await?;
+    /// Begins to hear letters and beats, over the connection that was `kept` of an earlier attempt.
+    async fn connect(
+        self: &Arc<Self>,
+        kept: &mut Option<Client>,
+    ) -> Result<(Client, jetstream::Context), async_nats::Error> {
+        let client = match kept {
+            Some(client) => client.clone(),
+            None => kept.insert(self.client().await?).clone(),
+        };
         let context = jetstream::new(client.clone());
         let mut letters = Vec::new();
         for role in &self.plan.census.own {
@@ -218,6 +226,23 @@ impl Nats {
         Ok((client, context))
     }
 
+    async fn client(&self) -> Result<Client, async_nats::Error> {
+        let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
+        let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
+            connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
+            if matches!(event, Event::Connected) {
+                connections.send_modify(|count| *count += 1);
+            }
+            async move {
+                match event {
+                    Event::Connected => tracing::info!("connected to the broker"),
+                    other => tracing::warn!(event = %other, "the connection to the broker"),
+                }
+            }
+        });
+        Ok(options.connect(self.plan.broker.clone()).await?)
+    }
+
     /// The stream of letters, which the first monitor makes.
     async fn stream(&self, context: &jetstream::Context) -> Result<stream::Stream, async_nats::Error> {
         let patience = self.plan.census.patience.saturating_mul(2);
@@ -228,7 +253,16 @@ impl Nats {
             max_age: patience.clamp(KEPT[0], KEPT[1]),
             ..stream::Config::default()
         };
-        Ok(context.get_or_create_stream(config).await?)
+        context.get_or_create_stream(config).await.map_err(|error| match error.kind() {
+            CreateStreamErrorKind::JetStreamUnavailable => NO_JETSTREAM.into(),
+            CreateStreamErrorKind::JetStream(error)
+                if [ErrorCode::JETSTREAM_NOT_ENABLED, ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT]
+                    .contains(&error.error_code()) =>
+            {
+                NO_JETSTREAM.into()
+            }
+            _ => error.into(),
+        })
     }
 
     /// Takes the letters to `to`, from number `next` of the stream, for as long as there is an office.

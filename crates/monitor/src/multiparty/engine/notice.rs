@@ -5,6 +5,8 @@ use std::fmt;
 use referee_theory::Role;
 use smallvec::SmallVec;
 
+use super::Engine;
+use crate::explain::Explanation;
 use crate::verdict::Kind;
 
 /// The rule of RV'23, Figure 3, by which a monitor signals an error.
@@ -101,6 +103,19 @@ impl Notice {
             consequence: false,
             halted,
         }
+    }
+}
+
+impl Engine {
+    /// `explained`, with dependencies called so instead of by the messages that carry them.
+    pub(super) fn in_words(&self, mut explained: Explanation) -> Explanation {
+        for expected in &mut explained.expected {
+            let carrier = self.monitor.label(&expected.label);
+            if let Some((label, _)) = self.told_as.iter().find(|(_, known)| *known == carrier) {
+                expected.signature = format!("dependency {}", self.vocabulary().label_name(*label));
+            }
+        }
+        explained
     }
 }
 

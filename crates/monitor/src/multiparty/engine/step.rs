@@ -151,7 +151,7 @@ impl Engine {
             let violation = self.violation(run, Kind::Malformed, Side::Process);
             let (from, to, payload) = (self.role.into(), Party::Stranger, Payload::Positional(&[]));
             let event = Event { from, to, label: EventLabel::Malformed(why), payload };
-            let explained = self.monitor.explain(&run.session, &violation, &event);
+            let explained = self.in_words(self.monitor.explain(&run.session, &violation, &event));
             self.break_off(run, Kind::Malformed, Rule::ErrorOut, &explained, out);
         }
     }
@@ -348,7 +348,7 @@ impl Engine {
             return out(Effect::Finished);
         }
         let violation = self.violation(run, Kind::PrematureEnd, Side::Process);
-        let explained = self.monitor.explain_end(&run.session, &violation, Party::Process);
+        let explained = self.in_words(self.monitor.explain_end(&run.session, &violation, Party::Process));
         self.break_off(run, Kind::PrematureEnd, Rule::ErrorEnd, &explained, out);
     }
 
@@ -396,14 +396,19 @@ impl Engine {
         let notice = ruling.report.map(|report| {
             let (breach, consequence, explained) = match report {
                 Report::Violation { violation, consequence } => {
-                    let explained = self.monitor.explain(&run.session, &violation, &wrong.event);
+                    let explained =
+                        self.in_words(self.monitor.explain(&run.session, &violation, &wrong.event));
                     let breach =
                         if wrong.dependency { Breach::Dependency } else { Breach::Kind(violation.kind) };
                     (breach, consequence, explained)
                 }
                 Report::Fault(_) => {
                     let nothing = self.violation(run, Kind::Assertion, Side::Process);
-                    (Breach::Fault, false, self.monitor.explain(&run.session, &nothing, &wrong.event))
+                    (
+                        Breach::Fault,
+                        false,
+                        self.in_words(self.monitor.explain(&run.session, &nothing, &wrong.event)),
+                    )
                 }
             };
             let blamed = if breach == Breach::Fault { SmallVec::new() } else { wrong.blamed };
