@@ -50,7 +50,7 @@ class Players(Case):
 @need("nats-server")
 class Network(Players):
     @contextlib.contextmanager
-    def network(self, partition="30s", keys=(), resume=False):
+    def network(self, partition="30s", keys=(), resume=False, broker=()):
         with folder() as place:
             self.resume = resume
             self.place, self.port = place, free_port()
@@ -58,7 +58,7 @@ class Network(Players):
             self.children = []
             self.partition, self.keys = partition, dict(keys)
             try:
-                self.broker = self.start_broker()
+                self.broker = self.start_broker(*broker)
                 self.monitors = {role: self.start_monitor(role) for role in ROLES}
                 for role in ROLES:
                     wait_until(lambda: listens(self.components[role]), f"the monitor of {role}")
@@ -68,8 +68,9 @@ class Network(Players):
                     child.kill()
                     child.wait()
 
-    def start_broker(self):
-        broker = self.start("nats-server", "-a", "127.0.0.1", "-p", self.port, "-js", "-sd", self.place / "js", out="broker")
+    def start_broker(self, *options):
+        options = options or ("-js", "-sd", self.place / "js")
+        broker = self.start("nats-server", "-a", "127.0.0.1", "-p", self.port, *options, out="broker")
         wait_until(lambda: listens(self.port), "nats-server")
         return broker
 
@@ -168,6 +169,19 @@ resume = {json.dumps(self.resume)}
                 wait_until(lambda: listens(port), f"the monitor of {name}")
                 players[name] = self.start(*script, name, f"127.0.0.1:{port}", "--sessions", sessions, out=f"first-{name}")
         return players
+
+    def test_a_broker_without_jetstream_is_told_of_once(self):
+        with self.network(broker=["-n", "plain"]):
+            for role in ROLES:
+                wait_until(lambda: "nats-server -js" in self.said(f"monitor-{role}"), f"advice of {role}'s monitor")
+            time.sleep(4)
+            for role in ROLES:
+                said = self.said(f"monitor-{role}")
+                self.assertEqual((1, 1), (said.count("nats-server -js"), said.count("connected to the broker")), said)
+            self.broker.kill()
+            self.broker.wait()
+            self.broker = self.start_broker()
+            self.assert_over(self.play(3))
 
     def test_a_broker_that_is_killed_loses_and_doubles_nothing(self):
         chance = random.Random(5)

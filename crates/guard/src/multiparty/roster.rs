@@ -5,6 +5,7 @@
 //! window towards each other monitor, and a monitor that has not taken what it was sent makes this session wait, and no
 //! other.
 
+mod effects;
 mod lateness;
 mod survival;
 
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Arrival, Effect, Engine, Notice, Run, Status, Turn};
+use referee_monitor::multiparty::{Arrival, Notice, Status, Turn};
 use referee_monitor::{Party, Policy};
 use referee_theory::Role;
 use serde_json::Value;
@@ -24,6 +25,7 @@ use super::parcel::{Parcel, lend};
 use super::plan::{Place, RolePlan};
 use super::seat::{Phase, Seat};
 use super::violation;
+use effects::{post, step, tell_others};
 
 /// Nobody is so impatient that sessions are looked for more often.
 const SOONEST: Duration = Duration::from_millis(50);
@@ -532,71 +534,6 @@ impl Roster {
 
     fn name(&self, role: Role) -> String {
         format!("`{}`", self.role_name(role))
-    }
-}
-
-/// Writes a letter of `seat` to the monitor of `to`.
-fn post(seat: &mut Seat, session: SessionId, to: Role, matter: Matter, out: &mut Vec<Order>) {
-    let state = seat.run.state().0;
-    let Some(peer) = seat.peers.get_mut(to.index()) else { return };
-    let number = peer.sent;
-    peer.sent += 1;
-    out.push(Order::Letter(to, Letter { session, number, state, matter }));
-}
-
-fn tell_others(plan: &RolePlan, id: SessionId, seat: &mut Seat, notice: &Notice, out: &mut Vec<Order>) {
-    let json = Bytes::from(violation::to_json(notice, plan.engine.vocabulary()).to_string());
-    for role in &plan.others {
-        post(seat, id, *role, Matter::Violation(json.clone()), out);
-    }
-}
-
-/// Lets the engine do something, and turns what it asks for into orders.
-fn step(
-    plan: &RolePlan,
-    id: SessionId,
-    seat: &mut Seat,
-    out: &mut Vec<Order>,
-    act: impl FnOnce(&Engine, &mut Run<Parcel>, &mut dyn FnMut(Effect<Parcel>)),
-) {
-    let mut effects = Vec::new();
-    act(&plan.engine, &mut seat.run, &mut |effect| effects.push(effect));
-    for effect in effects {
-        match effect {
-            Effect::Deliver { message, .. } => {
-                seat.give(&message.bytes, plan);
-                out.push(Order::Deliver(id, message.bytes));
-            }
-            Effect::DeliverDependency { from, label } => {
-                let bytes = plan.dependency(from, label);
-                seat.give(&bytes, plan);
-                out.push(Order::Deliver(id, bytes));
-            }
-            Effect::Send { to, message, wrong } => {
-                let weight = message.weight();
-                fly(seat, to, weight);
-                let matter = if wrong { Matter::Wrong(message) } else { Matter::Message(message) };
-                post(seat, id, to, matter, out);
-            }
-            Effect::Inform { to, label } => {
-                let label = plan.engine.vocabulary().label_name(label);
-                fly(seat, to, label.len());
-                post(seat, id, to, Matter::Dependency(label.into()), out);
-            }
-            Effect::Report(notice) => {
-                tell_others(plan, id, seat, &notice, out);
-                out.push(Order::Notice(id, seat.number, notice, true));
-            }
-            Effect::Tell(notice) => out.push(Order::Notice(id, seat.number, notice, false)),
-            Effect::Finished => {}
-        }
-    }
-}
-
-fn fly(seat: &mut Seat, to: Role, weight: usize) {
-    if let Some(peer) = seat.peers.get_mut(to.index()) {
-        peer.flight.0 += 1;
-        peer.flight.1 += weight;
     }
 }
 
