@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use referee_check::Options;
 use referee_monitor::multiparty::{
-    Arrival, Dependencies, Effect, Engine, Network, Rule, Run, Settings, Status,
+    Arrival, Dependencies, Effect, Engine, Network, Rule, Run, Settings, Status, Turn,
 };
 use referee_monitor::{Event, EventLabel, FieldValue, Party, Payload, Policy, Registry};
 use referee_reference::global::{Tree, call, exchange, rec};
@@ -32,6 +32,15 @@ struct World {
     /// Between monitors, by sender and receiver.
     flight: BTreeMap<(usize, usize), VecDeque<Message>>,
     roles: usize,
+    /// How many wrong messages components were given.
+    through: usize,
+}
+
+/// The payload of what is wrong, and known to be.
+const WRONG: &str = "wrong";
+
+fn is_wrong(message: &Message) -> bool {
+    message.payload.as_deref() == Some(WRONG)
 }
 
 /// How a run ended.
@@ -44,12 +53,16 @@ enum Ending {
 
 impl World {
     fn new(g: &Tree, settings: Settings) -> Self {
+        Self::with(g, |_| settings)
+    }
+
+    fn with(g: &Tree, mut settings: impl FnMut(Role) -> Settings) -> Self {
         let names: Vec<&str> = ROLES.iter().copied().filter(|r| g.participants().contains(*r)).collect();
         let global = g.to_theory(&names).unwrap();
         let relative = global.relative_all().unwrap();
         let network = Network::synthesise(&global, &relative, &Options::default(), None, &mut ());
         network.deployable().unwrap();
-        let engine = |role| Engine::new(&network, role, &Registry::new(), settings).unwrap();
+        let engine = |role| Engine::new(&network, role, &Registry::new(), settings(role)).unwrap();
         let engines: Vec<Engine> = global.vocabulary().roles().map(engine).collect();
         let part = |name: &&str| {
             let monitor = of_role(g, name, Lines::CORRECTED);
@@ -61,6 +74,7 @@ impl World {
             parts: names.iter().map(part).collect(),
             flight: BTreeMap::new(),
             roles: names.len(),
+            through: 0,
         }
     }
 
@@ -96,6 +110,7 @@ impl World {
         let mut effects = Vec::new();
         let (engine, run) = (&self.engines[p], &mut self.runs[p]);
         let arrival = match message.payload {
+            Some(_) if is_wrong(&message) => Arrival::Wrong(message.clone()),
             Some(_) => Arrival::Message(message.clone()),
             None => Arrival::Dependency(&message.label),
         };
@@ -128,6 +143,10 @@ impl World {
                     let action = Action::Output(self.name(to.index()), message.clone());
                     self.step(p, "MON-OUT-DEP", |a, _| *a == action);
                     self.travels(p, to.index(), message);
+                }
+                Effect::Deliver { message, .. } if is_wrong(&message) => {
+                    self.through += 1;
+                    continue;
                 }
                 Effect::Deliver { from, message } => self.delivered(p, from, &message),
                 Effect::DeliverDependency { from, label } => {
@@ -195,7 +214,8 @@ impl World {
         let mut part = self.parts[p].clone();
         for (q, queue) in &mut part.buffer {
             let q = self.index(q);
-            let flying = self.flight.get(&(q, p)).map_or(0, VecDeque::len);
+            let flying =
+                self.flight.get(&(q, p)).map_or(0, |queue| queue.iter().filter(|m| !is_wrong(m)).count());
             queue.truncate(queue.len() - flying);
         }
         part.buffer = part.buffer.into_iter().filter(|(_, queue)| !queue.is_empty()).collect::<Buffer>();
@@ -252,6 +272,33 @@ impl World {
         Ending::Unfinished
     }
 
+    /// Somebody sends what its monitor does not allow, and which does not end the session.
+    fn slip(&mut self, choices: &mut impl Choices) -> bool {
+        let p = choices.choose(self.roles);
+        if self.runs[p].status() != Status::Running {
+            return false;
+        }
+        let q = (p + 1 + choices.choose(self.roles - 1)) % self.roles;
+        let (engine, run) = (&self.engines[p], &mut self.runs[p]);
+        let label = match engine.turn(run) {
+            Turn::Component => "never",
+            Turn::Message(_) | Turn::Dependency(_) | Turn::End => ["l1", "l2", "never"][choices.choose(3)],
+        };
+        let (to, message) = (Role(u16::try_from(q).unwrap()), Message::data(label, WRONG));
+        let mut effects = Vec::new();
+        engine.component_sends(run, to.into(), message, &lend, &mut |e| effects.push(e)).unwrap();
+        let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+        assert_eq!((&notice.blamed[..], notice.halted), (&[engine.role()][..], false));
+        match (effects.pop(), engine.settings().policy) {
+            (None, Policy::Drop) => {}
+            (Some(Effect::Send { message, wrong: true, .. }), Policy::Observe) => {
+                self.flight.entry((p, q)).or_default().push_back(message);
+            }
+            other => panic!("{other:?}"),
+        }
+        true
+    }
+
     /// Somebody does something that its monitor does not allow, if it is the moment for it.
     fn misbehave(&mut self, choices: &mut impl Choices) -> Option<Ending> {
         let p = choices.choose(self.roles);
@@ -286,6 +333,50 @@ impl World {
         assert!(self.runs.iter().all(|run| run.status() != Status::Running), "everyone has stopped");
         ending
     }
+}
+
+/// Where monitors drop or observe, each as it likes, and somebody sends wrong things now and then, the session goes on as
+/// if they had not been sent: everybody else's messages arrive as they should, and nobody else is blamed. Where sender
+/// and receiver observe, they are given to the receiver, and none stays behind.
+#[test]
+fn what_is_wrong_changes_nothing_for_the_others() {
+    let (mut finished, mut slips, mut through) = (0, 0, 0);
+    for seed in law_seeds(1_500) {
+        let choices = &mut Random::new(seed);
+        let universe = Universe { roles: 3 + choices.choose(2), labels: 2, payloads: &[""] };
+        let g = global_types::random(universe, 8, choices);
+        if !is_well_formed(&g) || g.participants().len() < 2 {
+            continue;
+        }
+        let mixed = choices.choose(2) == 0;
+        let world = &mut World::with(&g, |_| {
+            let drops = mixed && choices.choose(2) == 0;
+            Settings { policy: if drops { Policy::Drop } else { Policy::Observe }, ..Settings::default() }
+        });
+        let mut sent = 0;
+        let mut ending = Ending::Unfinished;
+        for _ in 0..40 {
+            ending = world.run(choices, 5, None);
+            if ending != Ending::Unfinished {
+                break;
+            }
+            sent += usize::from(world.slip(choices));
+        }
+        match ending {
+            Ending::Finished => finished += 1,
+            Ending::Unfinished => {}
+            Ending::Blamed(rule, who) => panic!("{g}: {rule:?} of {who:?} after {sent} slips of others"),
+        }
+        slips += sent;
+        through += world.through;
+        let flying = world.flight.values().flatten().filter(|m| is_wrong(m)).count();
+        // Behind messages whose turn has not come.
+        let waiting: usize = world.runs.iter().map(Run::waiting).sum();
+        let gone = world.runs.iter().any(|run| run.status() == Status::Finished);
+        assert!(mixed || gone || world.through + flying + waiting >= sent, "{g}: {sent}");
+    }
+    println!("{slips} wrong messages, {through} let through; {finished} sessions finished");
+    assert!(finished > 300 && slips > 1_000 && through > 300, "{finished} {slips} {through}");
 }
 
 #[derive(Debug, Default)]
