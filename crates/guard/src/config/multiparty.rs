@@ -209,7 +209,10 @@ impl MultipartyLimits {
         let mut problems: Vec<Problem> =
             none.map(|(key, _)| complain(key, "a limit of 0 lets nothing through")).collect();
         if self.partition.0.is_some_and(|time| time < SHORTEST_PARTITION) {
-            problems.push(complain("partition", "monitors that live may say nothing for 2 s"));
+            problems.push(complain(
+                "partition",
+                "a monitor that lives may say nothing for almost 2 s: wait at least 2 s",
+            ));
         }
         problems
     }

@@ -15,11 +15,8 @@ pub(crate) fn clashes(config: &Config) -> Vec<Problem> {
         // What is no place is complained of elsewhere.
         let Ok(place) = Place::parse(&written) else { return };
         if let Some((other, _, there, _)) = places.iter().find(|(_, known, ..)| clash(known, &place)) {
-            let message = if *there == written {
-                format!("{other} listens on {written}, too: each would get some of the connections")
-            } else {
-                format!("{other} listens on {there}, which takes connections to {written}, too")
-            };
+            let too = if *there == written { ", too" } else { ", which overlaps" };
+            let message = format!("{other} listens on {there}{too}: each would get some of the connections");
             problems.push(Problem::new(message, span.clone()));
         }
         places.push((who, place, written, span));

@@ -432,7 +432,7 @@ fn limits_that_make_no_sense_are_refused() {
         ("buffer = 0", "lets nothing through"),
         ("idle = \"0s\"", "lets nothing through"),
         ("handshake = \"0s\"", "lets nothing through"),
-        ("partition = \"1s\"", "may say nothing for 2 s"),
+        ("partition = \"1s\"", "at least 2 s"),
     ] {
         let mut text = format!("[multiparty]\nprotocol = '''{PROTOCOL}'''\nlimits = {{ {limit} }}\n");
         for role in ROLES {
