@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -352,6 +352,73 @@ fn http_services_need_not_know_of_monitors() {
     running.component("weather", "client", ports[0], &["--sessions", "5"]);
     let said = running.wait(&["client"]);
     assert!(said["client"].iter().any(|event| event["event"] == "over"), "{said:?}\n{}", running.logs());
+    assert!(!running.logs().contains("WARN"), "{}", running.logs());
+}
+
+/// A service that answers each request on a connection of its own.
+fn closing_service(answer: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut line = String::from("?");
+            while !line.trim().is_empty() {
+                line.clear();
+                if stream.read_line(&mut line).unwrap_or(0) == 0 {
+                    break;
+                }
+            }
+            // Who connects and asks nothing is answered nothing.
+            if !line.is_empty() {
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                    answer.len()
+                );
+                let _ = stream.get_mut().write_all(format!("{head}{answer}").as_bytes());
+            }
+        }
+    });
+    port
+}
+
+/// HTTP servers close connections between exchanges; nobody is to blame, and whoever is asked again is connected to again.
+#[test]
+fn http_services_may_close_their_connections() {
+    let mut running = Running::new("closing");
+    let client = free_ports(1)[0];
+    let services = [r#"{"lat":53.1,"lon":6.5}"#, r#"{"celsius":3}"#].map(closing_service);
+    let text = fs::read_to_string(examples().join("weather.toml")).unwrap();
+    let text = text.replace("\"weather.scr\"", &format!("\"{}\"", examples().join("weather.scr").display()));
+    let text = [("9141", client), ("9142", services[0]), ("9143", services[1])]
+        .iter()
+        .fold(text, |text, (old, new)| text.replace(old, &new.to_string()));
+    running.monitor("all", &text);
+    listens(client);
+    let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", client)).unwrap());
+    stream.get_ref().set_read_timeout(Some(PATIENCE)).unwrap();
+    for round in 0..5 {
+        for (path, expected) in [("/places?name=G", "53.1"), ("/weather?lat=1&lon=2&key=k", "celsius")] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+            stream.get_mut().write_all(request.as_bytes()).unwrap();
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                assert!(stream.read_line(&mut line).unwrap() > 0, "{round} {path}: {}", running.logs());
+                if let Some(said) = line.strip_prefix("Content-Length: ") {
+                    length = said.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            assert!(String::from_utf8_lossy(&body).contains(expected), "{round} {path}: {body:?}");
+            // Closed before the next request, or just then.
+            std::thread::sleep(Duration::from_millis(if round % 2 == 0 { 20 } else { 0 }));
+        }
+    }
     assert!(!running.logs().contains("WARN"), "{}", running.logs());
 }
 

@@ -215,6 +215,18 @@ impl Codec {
         is_http && sender == Sender::Client && connection.unanswered.is_empty()
     }
 
+    /// Whether a server may close the connection whenever it owes no response (RFC 9112, 9.5), and be asked on another.
+    #[must_use]
+    pub fn has_requests(&self) -> bool {
+        matches!(self.reader, Reader::Http(_))
+    }
+
+    /// Whether every request has its response.
+    #[must_use]
+    pub fn is_idle(&self, connection: &Connection) -> bool {
+        connection.unanswered.is_empty()
+    }
+
     /// When `sender` may end its side of the connection although the session is not over.
     #[must_use]
     pub fn leave(&self, sender: Sender) -> Leave {

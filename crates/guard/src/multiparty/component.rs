@@ -1,16 +1,20 @@
 //! One component's connection, for one session: its bytes become messages, and messages for it are written as the bytes
 //! that their sender wrote.
 
+mod errand;
+
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_wire::{Codec, Connection, Fields, Limits, Reading, Scratch, Sender, Step};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
+
+use errand::{Closing, Errand};
 
 use super::letter::SessionId;
 use super::office::Office;
@@ -62,6 +66,18 @@ impl Outlet {
         self.wake.notify_one();
     }
 
+    /// When there is something to be written, or the end. Whether it is something.
+    async fn wants(&self) -> bool {
+        loop {
+            match lock(&self.items).front() {
+                Some(Item::Bytes(_)) => return true,
+                Some(_) => return false,
+                None => {}
+            }
+            self.more.notified().await;
+        }
+    }
+
     fn push(&self, item: Item) {
         lock(&self.items).push_back(item);
         self.more.notify_one();
@@ -95,6 +111,9 @@ struct Attendance<'a> {
     connection: Mutex<Connection>,
     /// Told when something was written to the component: an answer may be readable now.
     answered: Notify,
+    errand: Mutex<Errand>,
+    /// Whether the component was told that nothing more comes.
+    over: AtomicBool,
 }
 
 /// Carries the component of session `id` at `desk` until it ends.
@@ -114,17 +133,23 @@ pub(super) async fn attend(
         outlet: &outlet,
         connection: Mutex::new(plan.codec.endpoint(Limits { message: plan.message })),
         answered: Notify::new(),
+        errand: Mutex::default(),
+        over: AtomicBool::new(false),
     };
     office.attending.fetch_add(1, Ordering::Relaxed);
-    let (mut reader, mut writer) = tokio::io::split(arrived.stream);
-    tokio::select! {
-        () = attendance.read(&mut reader, arrived.unread) => {}
-        () = attendance.write(&mut writer) => {
-            // Who closes while there is something to be read takes the last words back.
-            let mut rest = [0; 4096];
-            let discard = async { while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
-            let _ = tokio::time::timeout(FAREWELL, discard).await;
-        }
+    let mut next = Some(arrived);
+    while let Some(arrived) = next {
+        let (mut reader, mut writer) = tokio::io::split(arrived.stream);
+        next = tokio::select! {
+            () = attendance.read(&mut reader, arrived.unread) => attendance.reconnect().await,
+            () = attendance.write(&mut writer) => {
+                // Who closes while there is something to be read takes the last words back.
+                let mut rest = [0; 4096];
+                let discard = async { while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
+                let _ = tokio::time::timeout(FAREWELL, discard).await;
+                None
+            }
+        };
     }
     office.attending.fetch_sub(1, Ordering::Relaxed);
     office.component_gone(desk, id);
@@ -139,6 +164,63 @@ impl Attendance<'_> {
         }
     }
 
+    /// Whether it is a service that may close its connection between exchanges.
+    fn returns(&self) -> bool {
+        matches!(self.plan.place, Place::Connect(_)) && self.plan.codec.has_requests()
+    }
+
+    /// Another connection to a service that has closed the one there was, as it may; none if it is gone.
+    async fn reconnect(&self) -> Option<Arrived> {
+        let Place::Connect(address) = &self.plan.place else { return None };
+        if !self.returns() || self.over.load(Ordering::Relaxed) {
+            return None;
+        }
+        let closing = lock(&self.errand).closes(self.plan.codec.is_idle(&lock(&self.connection)));
+        match closing {
+            // To see at once whether it is still there. One that lets nobody stay is not asked for nothing.
+            Closing::Idle { used: true } | Closing::Crossed => {}
+            Closing::Idle { used: false } => {
+                if !self.outlet.wants().await {
+                    return None;
+                }
+            }
+            Closing::Unknown => {
+                let name = &self.plan.name;
+                let sentence = format!("`{name}` closed its connection while a request was on its way");
+                self.office.fault(self.desk, self.id, sentence);
+                return None;
+            }
+            Closing::Gone => return None,
+        }
+        let connected = tokio::time::timeout(self.plan.handshake, self.plan.entrance.connect(address)).await;
+        let mut stream = connected.ok()?.ok()?;
+        *lock(&self.connection) = self.plan.codec.endpoint(Limits { message: self.plan.message });
+        let (again, count) = lock(&self.errand).anew();
+        if !again.is_empty() {
+            self.give(&again, count, &mut stream).await.ok()?;
+        }
+        Some(Arrived { stream, unread: Vec::new() })
+    }
+
+    /// Writes `messages` to the component, of which so many are then delivered.
+    async fn give(
+        &self,
+        messages: &[Bytes],
+        count: u32,
+        writer: &mut (impl AsyncWrite + Unpin),
+    ) -> io::Result<()> {
+        messages.iter().for_each(|bytes| self.note(bytes));
+        if self.returns() {
+            lock(&self.errand).asks(messages, count);
+        }
+        writer.write_all(&messages.concat()).await?;
+        let _ = writer.flush().await;
+        lock(&self.errand).counted();
+        self.answered.notify_one();
+        self.office.delivered(self.desk, self.id, count);
+        Ok(())
+    }
+
     /// Judges what the component sends until it ends. Never returns once the session is over: the other direction
     /// has the last word.
     async fn read(&self, reader: &mut ReadHalf<Stream>, mut unread: Vec<u8>) {
@@ -147,10 +229,7 @@ impl Attendance<'_> {
                 Read::Parcel(parcel) => self.offer(parcel, reader, &mut unread).await,
                 Read::Wrong(why) => {
                     self.offer(Parcel::malformed(&why), reader, &mut unread).await;
-                    if self.office.is_over(self.desk, self.id) {
-                        return std::future::pending().await;
-                    }
-                    return;
+                    return std::future::pending().await;
                 }
                 Read::TooLong => {
                     let limit = self.plan.message;
@@ -219,6 +298,7 @@ impl Attendance<'_> {
                             bytes: Bytes::copy_from_slice(unread.get(..message.bytes).unwrap_or_default()),
                         };
                         codec.take(&mut connection, self.side(), message.after, true);
+                        lock(&self.errand).answers(codec.is_idle(&connection));
                         Look::Found(parcel, message.bytes, message.has_body)
                     }
                     Step::Malformed(malformed) if malformed.too_long => Look::TooLong,
@@ -320,28 +400,23 @@ impl Attendance<'_> {
     /// Writes what there is for the component until its last words.
     async fn write(&self, writer: &mut WriteHalf<Stream>) {
         loop {
-            let mut batch = Vec::new();
-            let (mut count, mut last) = (0, None);
+            let (mut batch, mut last) = (Vec::new(), None);
             while let Some(item) = lock(&self.outlet.items).pop_front() {
                 match item {
-                    Item::Bytes(bytes) => {
-                        self.note(&bytes);
-                        batch.extend_from_slice(&bytes);
-                        count += 1;
-                    }
+                    Item::Bytes(bytes) => batch.push(bytes),
                     other => {
                         last = Some(other);
                         break;
                     }
                 }
             }
-            if !batch.is_empty() && writer.write_all(&batch).await.is_err() {
+            let count = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+            if count > 0 && self.give(&batch, count, writer).await.is_err() {
+                if self.returns() {
+                    // It has closed the connection, which is seen where it is read from.
+                    return std::future::pending().await;
+                }
                 return;
-            }
-            if count > 0 {
-                let _ = writer.flush().await;
-                self.answered.notify_one();
-                self.office.delivered(self.desk, self.id, count);
             }
             match last {
                 Some(Item::Close(words)) => {
@@ -355,6 +430,7 @@ impl Attendance<'_> {
                     return;
                 }
                 Some(Item::Over) => {
+                    self.over.store(true, Ordering::Relaxed);
                     let _ = writer.shutdown().await;
                 }
                 _ if count == 0 => self.outlet.more.notified().await,

@@ -271,11 +271,6 @@ impl Office {
         self.with(desk, |roster, now, out| roster.component_gone(id, now, out));
     }
 
-    /// Whether there is no session `id` any more.
-    pub(super) fn is_over(&self, desk: usize, id: SessionId) -> bool {
-        !lock(&self.desks)[desk].outlets.contains_key(&id)
-    }
-
     pub(super) fn fault(&self, desk: usize, id: SessionId, sentence: String) {
         self.with(desk, |roster, now, out| roster.fault(id, sentence, now, out));
     }
