@@ -62,6 +62,11 @@ impl Outbox {
         self.first
     }
 
+    /// The number after the last letter that was given to the present connection.
+    pub(super) fn sent(&self) -> u64 {
+        self.first + self.given as u64
+    }
+
     /// One that begins with number `first`, of which nothing has been given to a connection.
     pub(super) fn from(first: u64, kept: impl IntoIterator<Item = Bytes>) -> Self {
         Self { first, kept: kept.into_iter().collect(), given: 0 }

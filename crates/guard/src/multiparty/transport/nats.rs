@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use super::handshake::random;
-use super::seal::{Beat, Part, Seal, piece, session_of, split};
+use super::seal::{Beat, Part, Seal, Standing, piece, session_of, split};
 use super::{Receiver, Transport};
 use crate::metrics::lock;
 use crate::multiparty::diary::{Change, Diary, Memory};
@@ -40,6 +40,8 @@ const SUCCESSION: Duration = Duration::from_secs(2);
 const RESENDING: Duration = Duration::from_secs(2);
 /// How long the broker may take to store something.
 const STORING: Duration = Duration::from_secs(2);
+/// What another monitor says to have sent does not take longer to come.
+const COMING: Duration = Duration::from_secs(2);
 /// How long to wait before asking the broker again.
 const RETRYING: Duration = Duration::from_millis(200);
 /// … and at most, where it could not be used from the start.
@@ -83,6 +85,8 @@ struct Elsewhere {
     inboxes: Vec<Incoming>,
     /// What was said against it, once.
     complained: bool,
+    /// By role here: since when it has sent more than has come, and the part that was expected then.
+    behind: Vec<Option<(Instant, u64)>>,
 }
 
 /// The transport of one process.
@@ -138,6 +142,7 @@ impl Nats {
                 // Whoever was there is missed from now on.
                 heard: instance.map(|_| Instant::now()),
                 inboxes: roles().map(incoming).collect(),
+                behind: roles().map(|_| None).collect(),
                 ..Elsewhere::default()
             }
         };
@@ -374,14 +379,17 @@ impl Nats {
     }
 
     fn own_beat(&self, role: Role) -> Beat {
-        let expected = self.plan.census.elsewhere.iter().filter_map(|peer| {
+        let standings = self.plan.census.elsewhere.iter().filter_map(|peer| {
+            let line = self.lines.iter().find(|line| line.from == role && line.to == *peer);
+            let sent = line.map_or(0, |line| lock(&line.outbox).sent());
             let known = lock(&self.elsewhere[peer.index()]);
-            Some((peer.0, known.instance?, known.inboxes[role.index()].whole))
+            let expected = known.inboxes[role.index()].whole;
+            Some(Standing { role: peer.0, process: known.instance?, expected, sent })
         });
         Beat {
             instance: self.instance,
             codec: self.plan.census.codecs[role.index()].clone().unwrap_or_default(),
-            expected: expected.collect(),
+            standings: standings.collect(),
         }
     }
 
@@ -395,18 +403,36 @@ impl Nats {
             return;
         }
         for line in self.lines.iter().filter(|line| line.to == role) {
-            for (_, _, expected) in beat
-                .expected
-                .iter()
-                .filter(|(of, process, _)| *of == line.from.0 && *process == self.instance)
-            {
-                let known = lock(&line.outbox).acknowledged(*expected);
+            let here =
+                |standing: &&Standing| standing.role == line.from.0 && standing.process == self.instance;
+            for standing in beat.standings.iter().filter(here) {
+                let known = lock(&line.outbox).acknowledged(standing.expected);
                 if known.is_err() {
-                    self.out_of_date(line, *expected);
+                    self.out_of_date(line, standing.expected);
                 } else if let Some(diary) = &self.diary {
-                    diary.acknowledged((line.from.0, line.to.0), *expected);
+                    diary.acknowledged((line.from.0, line.to.0), standing.expected);
+                }
+                self.compare(role, line.from, standing.sent);
+            }
+        }
+    }
+
+    /// The monitor of `from` has sent everything before part `sent` to `to`. If that does not come, the stream is read anew:
+    /// a reader may be deaf without anybody noticing.
+    fn compare(&self, from: Role, to: Role, sent: u64) {
+        let mut known = lock(&self.elsewhere[from.index()]);
+        let expected = known.inboxes[to.index()].inbox.expected();
+        let behind = &mut known.behind[to.index()];
+        match behind {
+            _ if expected >= sent => *behind = None,
+            Some((since, then)) if *then == expected => {
+                if since.elapsed() >= COMING {
+                    *behind = None;
+                    tracing::debug!(peer = self.plan.census.name(from), "what was sent does not come");
+                    self.connections.send_modify(|count| *count += 1);
                 }
             }
+            _ => *behind = Some((Instant::now(), expected)),
         }
     }
 

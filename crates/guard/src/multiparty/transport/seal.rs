@@ -106,8 +106,20 @@ pub(super) struct Beat {
     pub(super) instance: u128,
     /// What the component of the role speaks.
     pub(super) codec: String,
-    /// Of each role elsewhere: its process, and the part that is expected next from it.
-    pub(super) expected: Vec<(u16, u128, u64)>,
+    /// How it stands with each role elsewhere.
+    pub(super) standings: Vec<Standing>,
+}
+
+/// How one monitor stands with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) role: u16,
+    /// The other's process.
+    pub(super) process: u128,
+    /// The part that is expected next from it.
+    pub(super) expected: u64,
+    /// The part after the last that was sent to it.
+    pub(super) sent: u64,
 }
 
 impl Beat {
@@ -116,10 +128,11 @@ impl Beat {
         out.extend(self.instance.to_le_bytes());
         out.extend(u32::try_from(self.codec.len()).unwrap_or(u32::MAX).to_le_bytes());
         out.extend(self.codec.as_bytes());
-        for (role, instance, expected) in &self.expected {
-            out.extend(role.to_le_bytes());
-            out.extend(instance.to_le_bytes());
-            out.extend(expected.to_le_bytes());
+        for standing in &self.standings {
+            out.extend(standing.role.to_le_bytes());
+            out.extend(standing.process.to_le_bytes());
+            out.extend(standing.expected.to_le_bytes());
+            out.extend(standing.sent.to_le_bytes());
         }
         out
     }
@@ -128,13 +141,16 @@ impl Beat {
         let mut rest = bytes;
         let instance = u128::from_le_bytes(take(&mut rest)?);
         let codec = std::str::from_utf8(take_block(&mut rest)?).ok()?.to_owned();
-        let mut expected = Vec::new();
+        let mut standings = Vec::new();
         while !rest.is_empty() {
-            let role = u16::from_le_bytes(take(&mut rest)?);
-            let process = u128::from_le_bytes(take(&mut rest)?);
-            expected.push((role, process, u64::from_le_bytes(take(&mut rest)?)));
+            standings.push(Standing {
+                role: u16::from_le_bytes(take(&mut rest)?),
+                process: u128::from_le_bytes(take(&mut rest)?),
+                expected: u64::from_le_bytes(take(&mut rest)?),
+                sent: u64::from_le_bytes(take(&mut rest)?),
+            });
         }
-        Some(Self { instance, codec, expected })
+        Some(Self { instance, codec, standings })
     }
 }
 
@@ -146,12 +162,14 @@ mod tests {
     fn what_is_written_is_read() {
         let part = Part { from: 1, to: u128::MAX, number: 7, content: Bytes::from_static(b"\x01abc") };
         assert_eq!(Part::read(&part.write().into()), Some(part));
-        let beat = Beat { instance: 5, codec: "json".to_owned(), expected: vec![(1, 2, 3), (4, 5, 6)] };
+        let standing = |role| Standing { role, process: 2, expected: 3, sent: 4 };
+        let standings = vec![standing(1), standing(5)];
+        let beat = Beat { instance: 5, codec: "json".to_owned(), standings };
         let whole = beat.write();
         assert_eq!(Beat::read(&whole), Some(beat));
         // After the codec, whole entries are whole beats.
         let ends: Vec<usize> = (0..whole.len()).filter(|cut| Beat::read(&whole[..*cut]).is_some()).collect();
-        assert_eq!(ends, [24, 50]);
+        assert_eq!(ends, [24, 58]);
     }
 
     #[test]
