@@ -74,6 +74,7 @@ const BENCHMARKS: &[Benchmark] = &[
         what: "HTTP, Redis and SMTP through a guard, beside HAProxy: rates, latencies and their ratios",
         runner: Runner::Here(guard::run),
     },
+    Benchmark { name: "mail", what: "the part of `guard` about SMTP", runner: Runner::Here(guard::mail) },
     Benchmark {
         name: "idle",
         what: "twenty thousand idle sessions of a guard: memory of each",

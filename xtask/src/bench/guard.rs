@@ -17,6 +17,11 @@ pub(super) use soak::run as soak;
 
 use servers::Bench;
 
+/// What is compared over SMTP, alone.
+pub(super) fn mail() -> Result<()> {
+    mail::run(&Bench::new(&["nginx", "haproxy"])?)
+}
+
 /// Rates and latencies: HTTP, short sessions, SMTP, Redis; and the monitor inside a client.
 pub(super) fn run() -> Result<()> {
     let bench = Bench::new(&["nginx", "haproxy", "wrk"])?;
