@@ -199,11 +199,12 @@ resume = {json.dumps(self.resume)}
             self.assert_over(players)
 
     def test_a_monitor_that_is_killed_is_missed_and_comes_back(self):
-        with self.network(partition="3s"):
+        with self.network():
             self.assert_over(self.play(3))
             # Sessions without end: those who are left are told.
             players = self.play(1_000_000, tag="second")
-            time.sleep(1)
+            # Soon after it has connected, a monitor leaves the others time to come back.
+            time.sleep(6)
             self.monitors["seller"].kill()
             self.monitors["seller"].wait()
             killed = time.monotonic()
@@ -213,7 +214,9 @@ resume = {json.dumps(self.resume)}
                 self.assertEqual(1, len(notices), self.logs())
                 if isinstance(notices[0]["notice"], dict):
                     self.assertEqual(("fault", []), (notices[0]["notice"]["kind"], notices[0]["notice"]["blame"]))
-            self.assertLess(time.monotonic() - killed, 10)
+            # Within about a second, on a machine that is not busy; far sooner than a partition is given up, in any case.
+            self.assertLess(time.monotonic() - killed, 5)
+            print(f"everyone knew after {time.monotonic() - killed:.2f} s", file=sys.stderr)
             players["seller"].kill()
             self.monitors["seller"] = self.start_monitor("seller")
             wait_until(lambda: listens(self.components["seller"]), "the monitor of seller")

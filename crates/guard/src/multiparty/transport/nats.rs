@@ -16,7 +16,7 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::OrderedConfig;
 use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::{self, ErrorCode, stream};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, RequestErrorKind};
 use futures_util::StreamExt as _;
 use hyper::body::Bytes;
 use referee_theory::Role;
@@ -34,6 +34,12 @@ pub(in crate::multiparty) use plan::NatsPlan;
 
 /// How often a monitor says that it is there.
 const BEATING: Duration = Duration::from_millis(500);
+/// Whoever misses a beat by so much may be gone: the broker knows.
+const OVERDUE: Duration = Duration::from_millis(600);
+/// How long the broker may take to say so, and what is left to somebody who is just coming back.
+const ASKING: Duration = Duration::from_millis(200);
+/// When the broker is back, others may be as late as this.
+const RETURNING: Duration = Duration::from_secs(6);
 /// Another process of the same role is believed when the one before has said nothing for this long.
 const SUCCESSION: Duration = Duration::from_secs(2);
 /// What was sent and not taken for this long is sent again.
@@ -81,6 +87,8 @@ struct Elsewhere {
     heard: Option<Instant>,
     /// Whether it was given up.
     lost: bool,
+    /// Whether its sessions survive it.
+    survives: bool,
     /// By role here.
     inboxes: Vec<Incoming>,
     /// What was said against it, once.
@@ -99,6 +107,8 @@ pub(in crate::multiparty) struct Nats {
     elsewhere: Vec<Mutex<Elsewhere>>,
     receiver: Weak<dyn Receiver>,
     connected: Arc<AtomicBool>,
+    /// Since when.
+    since: Arc<Mutex<Instant>>,
     /// How often there was a new connection to the broker.
     connections: watch::Sender<u64>,
     /// Beat now.
@@ -154,6 +164,7 @@ impl Nats {
             diary,
             receiver,
             connected: Arc::default(),
+            since: Arc::new(Mutex::new(Instant::now())),
             connections: watch::Sender::default(),
             news: Notify::new(),
             complained: AtomicBool::new(false),
@@ -217,6 +228,17 @@ impl Nats {
                 .and_then(|diary| diary.recall(|memory| memory.sequence.get(&role.0).copied()));
             letters.push((*role, known.unwrap_or(last + 1)));
         }
+        for (role, _) in &letters {
+            let mut questions = client.subscribe(self.plan.here(*role, self.instance)).await?;
+            let client = client.clone();
+            tokio::spawn(async move {
+                while let Some(question) = questions.next().await {
+                    if let Some(reply) = question.reply {
+                        let _ = client.publish(reply, Bytes::new()).await;
+                    }
+                }
+            });
+        }
         let mut beats = client.subscribe(self.plan.beats("*")).await?;
         client.flush().await?;
         for (role, next) in letters {
@@ -233,9 +255,11 @@ impl Nats {
 
     async fn client(&self) -> Result<Client, async_nats::Error> {
         let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
+        let since = Arc::clone(&self.since);
         let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
             connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
             if matches!(event, Event::Connected) {
+                *lock(&since) = Instant::now();
                 connections.send_modify(|count| *count += 1);
             }
             async move {
@@ -375,7 +399,31 @@ impl Nats {
                     self.with_receiver(|receiver| receiver.lost(*role, "nothing is heard of it"));
                 }
             }
+            let overdue = self.plan.census.elsewhere.iter().map(|role| self.miss(&client, *role));
+            futures_util::future::join_all(overdue).await;
         }
+    }
+
+    /// Gives up the monitor of `role` if it is overdue and the broker says, twice, that it is not connected: then its process
+    /// is gone, and nothing is to be waited for.
+    async fn miss(&self, client: &Client, role: Role) {
+        let missed = || {
+            let known = lock(&self.elsewhere[role.index()]);
+            let overdue = known.heard.is_some_and(|heard| heard.elapsed() > OVERDUE);
+            known.instance.filter(|_| overdue && !known.lost && !known.survives)
+        };
+        for pause in [Duration::ZERO, ASKING] {
+            tokio::time::sleep(pause).await;
+            let returning = lock(&self.since).elapsed() < RETURNING;
+            let Some(instance) = missed().filter(|_| !returning) else { return };
+            let asked = client.request(self.plan.here(role, instance), Bytes::new());
+            match tokio::time::timeout(ASKING, asked).await {
+                Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {}
+                _ => return,
+            }
+        }
+        lock(&self.elsewhere[role.index()]).lost = true;
+        self.with_receiver(|receiver| receiver.lost(role, "its process has ended"));
     }
 
     fn own_beat(&self, role: Role) -> Beat {
@@ -389,6 +437,7 @@ impl Nats {
         Beat {
             instance: self.instance,
             codec: self.plan.census.codecs[role.index()].clone().unwrap_or_default(),
+            survives: self.diary.is_some(),
             standings: standings.collect(),
         }
     }
@@ -457,7 +506,7 @@ impl Nats {
         let census = &self.plan.census;
         let mut known = lock(&self.elsewhere[role.index()]);
         let other = known.instance.is_some_and(|instance| instance != beat.instance);
-        let alive = known.heard.is_some_and(|heard| heard.elapsed() < SUCCESSION);
+        let alive = !known.lost && known.heard.is_some_and(|heard| heard.elapsed() < SUCCESSION);
         let problem = if census.own.contains(&role) || (other && alive) {
             Some(format!("there is another monitor of `{}`", census.name(role)))
         } else {
@@ -471,6 +520,7 @@ impl Nats {
         }
         let before = known.instance.replace(beat.instance);
         known.heard = Some(Instant::now());
+        known.survives = beat.survives;
         let returned = std::mem::replace(&mut known.lost, false);
         if before == Some(beat.instance) {
             drop(known);

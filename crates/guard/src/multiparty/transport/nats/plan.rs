@@ -42,6 +42,11 @@ impl NatsPlan {
         format!("referee-beat.{}.{role}", self.token)
     }
 
+    /// Where a process of `role` can be asked whether it is there.
+    pub(super) fn here(&self, role: Role, instance: u128) -> String {
+        format!("referee-here.{}.{}.{instance:032x}", self.token, self.role(role))
+    }
+
     /// The role elsewhere, or here, that a part of a subject stands for.
     pub(super) fn find(&self, part: &str) -> Option<Role> {
         let all = self.census.elsewhere.iter().chain(&self.census.own);
