@@ -5,6 +5,7 @@
 //! never hands on is sent again (`link`): every half second each monitor says, past the stream, that it is there and
 //! which number it expects (a *beat*).
 
+mod beats;
 mod plan;
 
 use std::io;
@@ -16,7 +17,7 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::OrderedConfig;
 use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::{self, ErrorCode, stream};
-use async_nats::{Client, ConnectOptions, Event, RequestErrorKind};
+use async_nats::{Client, ConnectOptions, Event};
 use futures_util::StreamExt as _;
 use hyper::body::Bytes;
 use referee_theory::Role;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use super::handshake::random;
-use super::seal::{Beat, Part, Seal, Standing, piece, session_of, split};
+use super::seal::{Part, Seal, piece, session_of, split};
 use super::{Receiver, Transport};
 use crate::metrics::lock;
 use crate::multiparty::diary::{Change, Diary, Memory};
@@ -32,22 +33,12 @@ use crate::multiparty::link::{Inbox, Outbox, Taking};
 
 pub(in crate::multiparty) use plan::NatsPlan;
 
-/// How often a monitor says that it is there.
-const BEATING: Duration = Duration::from_millis(500);
-/// Whoever misses a beat by so much may be gone: the broker knows.
-const OVERDUE: Duration = Duration::from_millis(600);
-/// How long the broker may take to say so, and what is left to somebody who is just coming back.
-const ASKING: Duration = Duration::from_millis(200);
-/// When the broker is back, others may be as late as this.
-const RETURNING: Duration = Duration::from_secs(6);
 /// Another process of the same role is believed when the one before has said nothing for this long.
 const SUCCESSION: Duration = Duration::from_secs(2);
 /// What was sent and not taken for this long is sent again.
 const RESENDING: Duration = Duration::from_secs(2);
 /// How long the broker may take to store something.
 const STORING: Duration = Duration::from_secs(2);
-/// What another monitor says to have sent does not take longer to come.
-const COMING: Duration = Duration::from_secs(2);
 /// How long to wait before asking the broker again.
 const RETRYING: Duration = Duration::from_millis(200);
 /// … and at most, where it could not be used from the start.
@@ -378,184 +369,6 @@ impl Nats {
         if !self.complained.swap(true, Ordering::Relaxed) {
             tracing::warn!(subject, "somebody who does not know the key writes as a monitor");
         }
-    }
-
-    /// Says that everyone here is there, and looks who else is.
-    async fn beat(self: Arc<Self>, client: Client) {
-        while self.receiver.strong_count() > 0 {
-            for role in &self.plan.census.own {
-                let subject = self.plan.beats(&self.plan.role(*role));
-                let payload = self.seal.seal(&subject, &self.own_beat(*role).write());
-                // What cannot be sent now is out of date when it can.
-                let _ = tokio::time::timeout(BEATING, client.publish(subject, payload)).await;
-            }
-            let _ = tokio::time::timeout(BEATING, self.news.notified()).await;
-            for role in &self.plan.census.elsewhere {
-                let mut known = lock(&self.elsewhere[role.index()]);
-                let silent = known.heard.is_some_and(|heard| heard.elapsed() > self.plan.census.patience);
-                if silent && !known.lost {
-                    known.lost = true;
-                    drop(known);
-                    self.with_receiver(|receiver| receiver.lost(*role, "nothing is heard of it"));
-                }
-            }
-            let overdue = self.plan.census.elsewhere.iter().map(|role| self.miss(&client, *role));
-            futures_util::future::join_all(overdue).await;
-        }
-    }
-
-    /// Gives up the monitor of `role` if it is overdue and the broker says, twice, that it is not connected: then its process
-    /// is gone, and nothing is to be waited for.
-    async fn miss(&self, client: &Client, role: Role) {
-        let missed = || {
-            let known = lock(&self.elsewhere[role.index()]);
-            let overdue = known.heard.is_some_and(|heard| heard.elapsed() > OVERDUE);
-            known.instance.filter(|_| overdue && !known.lost && !known.survives)
-        };
-        for pause in [Duration::ZERO, ASKING] {
-            tokio::time::sleep(pause).await;
-            let returning = lock(&self.since).elapsed() < RETURNING;
-            let Some(instance) = missed().filter(|_| !returning) else { return };
-            let asked = client.request(self.plan.here(role, instance), Bytes::new());
-            match tokio::time::timeout(ASKING, asked).await {
-                Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {}
-                _ => return,
-            }
-        }
-        lock(&self.elsewhere[role.index()]).lost = true;
-        self.with_receiver(|receiver| receiver.lost(role, "its process has ended"));
-    }
-
-    fn own_beat(&self, role: Role) -> Beat {
-        let standings = self.plan.census.elsewhere.iter().filter_map(|peer| {
-            let line = self.lines.iter().find(|line| line.from == role && line.to == *peer);
-            let sent = line.map_or(0, |line| lock(&line.outbox).sent());
-            let known = lock(&self.elsewhere[peer.index()]);
-            let expected = known.inboxes[role.index()].whole;
-            Some(Standing { role: peer.0, process: known.instance?, expected, sent })
-        });
-        Beat {
-            instance: self.instance,
-            codec: self.plan.census.codecs[role.index()].clone().unwrap_or_default(),
-            survives: self.diary.is_some(),
-            standings: standings.collect(),
-        }
-    }
-
-    fn hear_beat(&self, subject: &str, sealed: &Bytes) {
-        let role = subject.rsplit('.').next().and_then(|part| self.plan.find(part));
-        let beat = self.seal.open(subject, sealed).and_then(|body| Beat::read(&body));
-        let (Some(role), Some(beat)) = (role, beat) else {
-            return self.stranger(subject);
-        };
-        if beat.instance == self.instance || !self.meet(role, &beat) {
-            return;
-        }
-        for line in self.lines.iter().filter(|line| line.to == role) {
-            let here =
-                |standing: &&Standing| standing.role == line.from.0 && standing.process == self.instance;
-            for standing in beat.standings.iter().filter(here) {
-                let known = lock(&line.outbox).acknowledged(standing.expected);
-                if known.is_err() {
-                    self.out_of_date(line, standing.expected);
-                } else if let Some(diary) = &self.diary {
-                    diary.acknowledged((line.from.0, line.to.0), standing.expected);
-                }
-                self.compare(role, line.from, standing.sent);
-            }
-        }
-    }
-
-    /// The monitor of `from` has sent everything before part `sent` to `to`. If that does not come, the stream is read anew:
-    /// a reader may be deaf without anybody noticing.
-    fn compare(&self, from: Role, to: Role, sent: u64) {
-        let mut known = lock(&self.elsewhere[from.index()]);
-        let expected = known.inboxes[to.index()].inbox.expected();
-        let behind = &mut known.behind[to.index()];
-        match behind {
-            _ if expected >= sent => *behind = None,
-            Some((since, then)) if *then == expected => {
-                if since.elapsed() >= COMING {
-                    *behind = None;
-                    tracing::debug!(peer = self.plan.census.name(from), "what was sent does not come");
-                    self.connections.send_modify(|count| *count += 1);
-                }
-            }
-            _ => *behind = Some((Instant::now(), expected)),
-        }
-    }
-
-    /// The other end of `line` has taken what was never sent, as far as is known here: what is remembered here is older
-    /// than what happened, so no session that both are part of can go on.
-    fn out_of_date(&self, line: &Line, expected: u64) {
-        lock(&line.outbox).skip_to(expected);
-        if let Some(diary) = &self.diary {
-            diary.note(Change::First { link: (line.from.0, line.to.0), number: expected });
-        }
-        let peer = self.plan.census.name(line.to);
-        tracing::error!(peer, "another monitor has letters from here that are not remembered here");
-        self.with_receiver(|receiver| {
-            receiver.lost(line.to, "it has letters that are not remembered here");
-            receiver.found(line.to);
-        });
-    }
-
-    /// Whether the monitor of `role` is who says `beat`. If it was another process before, everything that was known of
-    /// that one is forgotten.
-    fn meet(&self, role: Role, beat: &Beat) -> bool {
-        let census = &self.plan.census;
-        let mut known = lock(&self.elsewhere[role.index()]);
-        let other = known.instance.is_some_and(|instance| instance != beat.instance);
-        let alive = !known.lost && known.heard.is_some_and(|heard| heard.elapsed() < SUCCESSION);
-        let problem = if census.own.contains(&role) || (other && alive) {
-            Some(format!("there is another monitor of `{}`", census.name(role)))
-        } else {
-            census.own.iter().find_map(|own| census.understand(role, &beat.codec, *own).err())
-        };
-        if let Some(problem) = problem {
-            if !std::mem::replace(&mut known.complained, true) {
-                tracing::warn!(peer = census.name(role), "a monitor is not heard: {problem}");
-            }
-            return false;
-        }
-        let before = known.instance.replace(beat.instance);
-        known.heard = Some(Instant::now());
-        known.survives = beat.survives;
-        let returned = std::mem::replace(&mut known.lost, false);
-        if before == Some(beat.instance) {
-            drop(known);
-            if returned {
-                self.with_receiver(|receiver| receiver.found(role));
-            }
-            return true;
-        }
-        known.inboxes.fill(Incoming::default());
-        known.complained = false;
-        if let Some(diary) = &self.diary {
-            diary.note(Change::Met { peer: role.0, instance: beat.instance });
-        }
-        if before.is_some() {
-            // Under the lock: nothing that was meant for the old process is given to the new one.
-            for line in self.lines.iter().filter(|line| line.to == role) {
-                lock(&line.outbox).forget();
-            }
-        }
-        drop(known);
-        if before.is_some() {
-            tracing::warn!(peer = census.name(role), "another monitor was started anew");
-            self.with_receiver(|receiver| receiver.lost(role, "it was started anew"));
-        } else {
-            tracing::info!(peer = census.name(role), "the other monitor is there");
-        }
-        self.with_receiver(|receiver| receiver.found(role));
-        if let Some(diary) = &self.diary {
-            diary.commit();
-        }
-        for line in self.lines.iter().filter(|line| line.to == role) {
-            line.more.notify_one();
-        }
-        self.news.notify_one();
-        true
     }
 
     /// Sends what there is to send on `line`.
