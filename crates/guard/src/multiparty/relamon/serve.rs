@@ -29,6 +29,8 @@ use crate::metrics::lock;
 const ASKING: Duration = Duration::from_millis(50);
 /// How often is looked whether somebody is still there.
 const LOOKING: Duration = Duration::from_millis(250);
+/// RelaMon's monitors say that they are there before they have seen everyone else, and lose what they are sent until then.
+const FOREIGN: Duration = Duration::from_millis(500);
 /// A session that is over is kept for this long, in case somebody does not know that it is.
 const LINGERING: Duration = Duration::from_secs(2);
 /// How long to try to tell somebody of a violation. On a busy machine an answer can take more than a second, and whoever
@@ -185,8 +187,14 @@ async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mps
     let silent = || tracing::warn!(role = shared.name, "the component does not answer");
     await_alive(&mut courier).await;
     shared.alive.store(true, Ordering::Relaxed);
+    let mut foreign = false;
     for line in shared.monitors.iter().flatten() {
-        await_alive(&mut shared.courier(&line.place)).await;
+        let mut courier = shared.courier(&line.place);
+        await_alive(&mut courier).await;
+        foreign |= courier.process.is_none();
+    }
+    if foreign {
+        tokio::time::sleep(FOREIGN).await;
     }
     lock(&shared.station).summon();
     let go = courier.call(Method::POST, "/api/alive", Bytes::new(), silent).await;
