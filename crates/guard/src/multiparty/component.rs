@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_wire::{Codec, Connection, Fields, Limits, Reading, Scratch, Sender, Step};
-use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 
 use errand::{Closing, Errand};
@@ -143,16 +143,19 @@ pub(super) async fn attend(
         next = tokio::select! {
             () = attendance.read(&mut reader, arrived.unread) => attendance.reconnect().await,
             () = attendance.write(&mut writer) => {
-                // Who closes while there is something to be read takes the last words back.
-                let mut rest = [0; 4096];
-                let discard = async { while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
-                let _ = tokio::time::timeout(FAREWELL, discard).await;
+                let _ = tokio::time::timeout(FAREWELL, hear_out(&mut reader)).await;
                 None
             }
         };
     }
     office.attending.fetch_sub(1, Ordering::Relaxed);
     office.component_gone(desk, id);
+}
+
+/// Reads until the other side ends: who closes while there is something to be read takes the last words back.
+pub(super) async fn hear_out(reader: &mut (impl AsyncRead + Unpin)) {
+    let mut rest = [0; 4096];
+    while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {}
 }
 
 impl Attendance<'_> {

@@ -79,7 +79,6 @@ pub(crate) struct Office {
     /// What survives a kill.
     diary: Option<Arc<Diary>>,
     scribe: Scribe,
-    draining: AtomicBool,
     connections: AtomicUsize,
     /// Components that are in a session.
     pub(super) attending: AtomicUsize,
@@ -143,7 +142,6 @@ impl Office {
             transport: OnceLock::new(),
             diary,
             scribe,
-            draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             attending: AtomicUsize::new(0),
             stop: watch::Sender::new(false),
@@ -419,7 +417,6 @@ impl Office {
 
     /// Begins no more sessions.
     pub(crate) fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
         for desk in lock(&self.desks).iter_mut() {
             desk.roster.draining = true;
         }

@@ -13,6 +13,7 @@ use referee_theory::Role;
 use serde_json::Value;
 
 pub(super) use census::Census;
+pub(super) use handshake::random;
 pub(super) use nats::{Nats, NatsPlan};
 pub(super) use tcp::{Tcp, TcpPlan};
 

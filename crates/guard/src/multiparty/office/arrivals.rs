@@ -12,10 +12,11 @@ use tokio::sync::oneshot;
 use super::Office;
 use crate::listen::Acceptor;
 use crate::metrics::lock;
-use crate::multiparty::component::{AHEAD, Arrived, FAREWELL, Outlet, attend};
+use crate::multiparty::component::{AHEAD, Arrived, FAREWELL, Outlet, attend, hear_out};
 use crate::multiparty::letter::SessionId;
 use crate::multiparty::plan::{Place, RolePlan};
 use crate::multiparty::reunion::{self, Greeting};
+use crate::multiparty::transport::random;
 use crate::stream::Socket;
 
 /// How long to wait when no connection can be taken.
@@ -37,7 +38,8 @@ impl Office {
             };
             let Ok((socket, _)) = accepted.open() else { continue };
             let most = plan.sessions.saturating_add(WAITING);
-            if self.draining.load(Ordering::Relaxed) || self.connections.load(Ordering::Relaxed) >= most {
+            let draining = lock(&self.desks)[desk].roster.draining;
+            if draining || self.connections.load(Ordering::Relaxed) >= most {
                 continue;
             }
             let office = Arc::clone(&self);
@@ -123,8 +125,8 @@ impl Office {
             }
         }
         let comes_back = key.is_some();
-        let Ok(number) = ring::rand::generate::<[u8; 16]>(&ring::rand::SystemRandom::new()) else { return };
-        let id = SessionId(u128::from_le_bytes(number.expose()));
+        let Ok(number) = random() else { return };
+        let id = SessionId(u128::from_le_bytes(number));
         let outlet = Arc::new(Outlet::default());
         if let Some(desk) = lock(&self.desks).get_mut(desk) {
             desk.outlets.insert(id, Arc::clone(&outlet));
@@ -260,9 +262,7 @@ async fn dismiss(mut arrived: Arrived, plan: &RolePlan, why: String) {
     let farewell = async {
         let _ = arrived.stream.write_all(&words).await;
         let _ = arrived.stream.shutdown().await;
-        // Who closes while there is something to be read takes the last words back.
-        let mut rest = [0; 4096];
-        while arrived.stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+        hear_out(&mut arrived.stream).await;
     };
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }

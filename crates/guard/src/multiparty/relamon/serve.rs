@@ -24,6 +24,7 @@ use super::member::Member;
 use super::station::{Order, Station};
 use super::violation;
 use crate::metrics::lock;
+use crate::multiparty::transport::random;
 
 /// How long to wait before asking again whether somebody is there; it becomes longer, up to [`LOOKING`].
 const ASKING: Duration = Duration::from_millis(50);
@@ -129,8 +130,7 @@ pub fn run(members: Vec<Member>, started: &dyn Fn(&[String])) -> io::Result<Endi
 
 /// What tells one process from another.
 fn process() -> HeaderValue {
-    let random = ring::rand::generate::<[u8; 8]>(&ring::rand::SystemRandom::new());
-    random.map_or(0, |random| u64::from_le_bytes(random.expose())).into()
+    random().map_or(0, u64::from_le_bytes).into()
 }
 
 async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {

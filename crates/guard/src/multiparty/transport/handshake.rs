@@ -29,7 +29,7 @@ pub(super) struct Hello {
 }
 
 /// A random number.
-pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
+pub(in crate::multiparty) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there are no random numbers"))?;
     Ok(bytes)
