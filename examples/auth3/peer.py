@@ -5,26 +5,22 @@
 """
 
 import argparse
+import asyncio
 import http.client
 import json
 import os
 import queue
-import socketserver
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler
+
+import wire
 
 PATIENCE = 30
 
 
 class Violated(Exception):
     """The monitor says that somebody broke the protocol."""
-
-
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
 
 
 class Peer:
@@ -42,41 +38,26 @@ class Peer:
         self.inbox = {}
         self.lock = threading.Lock()
         self.silent = self.failing = False
-        peer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def reply(self, status):
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def do_GET(self):
-                self.reply(200 if self.path == "/api/alive" else 404)
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                if self.path == "/":
-                    while peer.silent:
-                        time.sleep(0.1)
-                    if peer.failing:
-                        return self.reply(500)
-                    message = json.loads(body)
-                    peer.of(message["sender"]).put(message["payload"])
-                elif self.path == "/api/alive":
-                    peer.begin.set()
-                elif self.path == "/api/violation":
-                    peer.violation(json.loads(body or b"{}"))
-                self.reply(200)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = Server(("127.0.0.1", self.options.port), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=asyncio.run, args=(self.listen(),), daemon=True).start()
         self.connection = http.client.HTTPConnection("127.0.0.1", self.options.monitor, timeout=PATIENCE)
+
+    async def listen(self):
+        async with await wire.serve(self.options.port, self.answer) as server:
+            await server.serve_forever()
+
+    async def answer(self, method, path, body):
+        if path == "/api/violation":
+            self.violation(json.loads(body or b"{}"))
+        elif path == "/api/alive" and method == "POST":
+            self.begin.set()
+        elif path == "/":
+            while self.silent:
+                await asyncio.sleep(0.1)
+            if self.failing:
+                return 500
+            message = json.loads(body)
+            self.of(message["sender"]).put(message["payload"])
+        return 200
 
     def of(self, sender):
         with self.lock:
@@ -148,5 +129,7 @@ class Peer:
         try:
             loops(self)
             self.say(event="over", seconds=time.time() - began)
+            # What was delivered last is being answered.
+            time.sleep(0.1)
         except Violated:
             sys.exit(1)

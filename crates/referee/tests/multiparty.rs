@@ -1,5 +1,6 @@
 //! Multiparty guards from end to end: three monitors, and the three components of `examples/auth3`, each a process
-//! of its own, on RelaMon's wire.
+//! of its own, on RelaMon's wire. Where `RELAMON` names a folder with RelaMon and its `node_modules`, the foreign monitors
+//! are RelaMon's own; otherwise `multiparty/plain.py` does as they do.
 
 #![expect(
     clippy::unwrap_used,
@@ -61,6 +62,8 @@ struct Setup<'a> {
     again: bool,
     /// All monitors in one process.
     gateway: bool,
+    /// The roles whose monitors are foreign.
+    foreign: &'a str,
     options: &'a [&'a str],
 }
 
@@ -96,9 +99,6 @@ impl Setup<'_> {
             }
             command.stderr(Stdio::piped()).spawn().unwrap()
         };
-        for (group, (role, _)) in groups.into_iter().zip(ROLES) {
-            processes.0.push((format!("monitor {role}"), monitor(group)));
-        }
         for (index, (role, name)) in ROLES.iter().enumerate() {
             let mut command = Command::new("python3");
             command.arg(examples.join(name).with_extension("py"));
@@ -110,6 +110,18 @@ impl Setup<'_> {
             processes.0.push((format!("component {role}"), command.stdout(Stdio::piped()).spawn().unwrap()));
         }
         let deadline = Instant::now() + PATIENCE;
+        for (index, (group, (role, _))) in groups.into_iter().zip(ROLES).enumerate() {
+            let started = if self.foreign.contains(role) {
+                // One of RelaMon's gives up if its component is not there.
+                while std::net::TcpStream::connect(("127.0.0.1", ports[index + 3])).is_err() {
+                    assert!(Instant::now() < deadline, "the component does not begin");
+                }
+                foreign(&files[index], &examples)
+            } else {
+                monitor(group)
+            };
+            processes.0.insert(index, (format!("monitor {role}"), started));
+        }
         if let Some(killed) = self.killed {
             let index = ROLES.iter().position(|(role, _)| *role == killed).unwrap();
             let loops = |port: u16| {
@@ -161,6 +173,25 @@ impl Setup<'_> {
     }
 }
 
+/// A monitor that is not one of Referee's, for what `file` says.
+fn foreign(file: &Path, examples: &Path) -> Child {
+    let relamon = std::env::var_os("RELAMON").map(PathBuf::from).filter(|at| at.join("monitor.js").is_file());
+    let mut command = match relamon {
+        Some(folder) => {
+            let mut command = Command::new("node");
+            command.arg("monitor.js").current_dir(folder).env("PROTOCOL_PATH", file);
+            command
+        }
+        None => {
+            let mut command = Command::new("python3");
+            command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/multiparty/plain.py")).arg(file);
+            command.env("PYTHONPATH", examples).env("PYTHONDONTWRITEBYTECODE", "1");
+            command
+        }
+    };
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 struct Folder(PathBuf);
 
 impl Folder {
@@ -181,7 +212,7 @@ impl Drop for Folder {
 }
 
 const NO_FAULT: Setup<'static> =
-    Setup { loops: 300, killed: None, again: false, fault: None, gateway: false, options: &[] };
+    Setup { loops: 300, killed: None, again: false, fault: None, gateway: false, foreign: "", options: &[] };
 
 #[test]
 fn correct_components_raise_no_alarm() {
@@ -193,6 +224,49 @@ fn correct_components_raise_no_alarm() {
         for (role, _) in ROLES {
             assert!(ended.event(role, "over").is_some(), "{role}: {:?} {:?}", ended.events, ended.logs);
             assert!(ended.event(role, "violation").is_none());
+        }
+    }
+}
+
+/// Foreign monitors take what comes before its turn for a violation. Where there is one, nothing does. Two of them may get
+/// into each other's way, as those of RelaMon do among themselves, but not every time.
+#[test]
+fn foreign_monitors_take_part() {
+    for (foreign, attempts) in [("s", 1), ("c", 1), ("a", 1), ("sc", 3), ("sa", 3), ("ca", 3)] {
+        let well = (0..attempts).any(|_| {
+            let Some(ended) = (Setup { loops: 20, foreign, ..NO_FAULT }).run() else { return true };
+            let over = |role: &str| ended.monitors[role] == 0 && ended.event(role, "over").is_some();
+            let well = ROLES.iter().all(|(role, _)| over(role));
+            if !well {
+                eprintln!("{foreign}: {:?} {:?} {:?}", ended.monitors, ended.events, ended.logs);
+            }
+            well
+        });
+        assert!(well, "{foreign}");
+    }
+}
+
+/// On RelaMon's wire one can say that there is a violation, and not which. Whoever finds it, everyone is told of it, and by
+/// Referee's monitors also whose it is if one of them found it.
+#[test]
+fn everyone_learns_of_a_violation_through_foreign_monitors() {
+    for (culprit, foreign) in
+        [("s", "a"), ("c", "a"), ("c", "s"), ("a", "c"), ("s", "s"), ("c", "c"), ("a", "a")]
+    {
+        let setup = Setup { fault: Some((culprit, "wrong-label:2")), foreign, loops: 40, ..NO_FAULT };
+        let Some(ended) = setup.run() else { return };
+        let began = ended.event(culprit, "fault").expect("the fault happened")["time"].as_f64().unwrap();
+        for (role, _) in ROLES {
+            assert_ne!(ended.monitors[role], 0, "{culprit} {foreign}, {role}: {}", ended.logs[role]);
+            let said = ended.event(role, "violation");
+            let said =
+                said.unwrap_or_else(|| panic!("{culprit} {foreign}: {role} was not told; {:?}", ended.logs));
+            assert!(said["time"].as_f64().unwrap() - began < SOON, "{culprit} {foreign}: {said}");
+            if foreign != culprit && role != foreign {
+                assert_eq!(said["notice"]["blame"], serde_json::json!([culprit]), "{foreign}: {said}");
+            } else if role != foreign {
+                assert_eq!(said["notice"]["blame"], serde_json::json!([]), "{foreign}: {said}");
+            }
         }
     }
 }

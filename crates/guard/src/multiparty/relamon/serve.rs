@@ -18,8 +18,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::counter;
-use super::courier::{Courier, Failure, connect};
+use super::courier::{Courier, Failure};
 use super::envelope::Envelope;
+use super::line::{Errand, Line};
 use super::member::Member;
 use super::station::{Order, Station};
 use super::violation;
@@ -69,29 +70,6 @@ pub(super) struct Shared {
     telling: Mutex<JoinSet<()>>,
 }
 
-/// Where bodies for one place wait.
-struct Line {
-    place: String,
-    bodies: mpsc::UnboundedSender<Bytes>,
-    connections: watch::Receiver<usize>,
-}
-
-impl Line {
-    fn is_connected(&self) -> bool {
-        *self.connections.borrow() > 0
-    }
-
-    /// When the last connection has ended.
-    async fn parted(&self) {
-        let _ = self.connections.clone().wait_for(|count| *count == 0).await;
-    }
-
-    /// Whether nobody listens there any more.
-    async fn is_gone(&self) -> bool {
-        !self.is_connected() && matches!(connect(&self.place).await, Err(Failure::Refused))
-    }
-}
-
 /// Runs the monitors of `members` until their sessions end; `started` hears where they listen. The worst ending is
 /// the answer.
 ///
@@ -138,11 +116,10 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let own = HeaderValue::from_str(&member.name).unwrap_or(HeaderValue::from_static(""));
     let process = process();
     let mut line = |place: &str| {
-        let (bodies, receiver) = mpsc::unbounded_channel();
         let courier = Courier::new(place);
-        let connections = courier.connections();
-        couriers.push((courier, receiver));
-        Line { place: place.to_owned(), bodies, connections }
+        let (line, errands) = Line::new(&courier, place);
+        couriers.push((courier, errands));
+        line
     };
     let component = line(&member.component);
     let monitors: Vec<_> = member.monitors.iter().map(|place| place.as_deref().map(&mut line)).collect();
@@ -163,13 +140,13 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
     let mut tasks = JoinSet::new();
     tasks.spawn(counter::serve(listener, Arc::clone(&shared)));
     let mut couriers = couriers.into_iter();
-    if let Some((courier, bodies)) = couriers.next() {
-        tasks.spawn(to_component(Arc::clone(&shared), courier, bodies));
+    if let Some((courier, errands)) = couriers.next() {
+        tasks.spawn(to_component(Arc::clone(&shared), courier, errands));
     }
     let roles: Vec<Role> = lock(&shared.station).vocabulary().roles().collect();
     let peers = roles.into_iter().filter(|role| shared.monitors[role.index()].is_some());
-    for (role, (courier, bodies)) in peers.zip(couriers) {
-        tasks.spawn(to_monitor(Arc::clone(&shared), role, courier, bodies));
+    for (role, (courier, errands)) in peers.zip(couriers) {
+        tasks.spawn(to_monitor(Arc::clone(&shared), role, courier, errands));
         tasks.spawn(Arc::clone(&shared).mind(role));
     }
     let mut ending = shared.ending.subscribe();
@@ -183,7 +160,11 @@ async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
 }
 
 /// Waits for everyone, tells the component to begin, and then gives it its messages.
-async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mpsc::UnboundedReceiver<Bytes>) {
+async fn to_component(
+    shared: Arc<Shared>,
+    mut courier: Courier,
+    mut errands: mpsc::UnboundedReceiver<Errand>,
+) {
     let silent = || tracing::warn!(role = shared.name, "the component does not answer");
     await_alive(&mut courier).await;
     shared.alive.store(true, Ordering::Relaxed);
@@ -191,7 +172,10 @@ async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mps
     for line in shared.monitors.iter().flatten() {
         let mut courier = shared.courier(&line.place);
         await_alive(&mut courier).await;
-        foreign |= courier.process.is_none();
+        if courier.process.is_none() {
+            line.is_foreign();
+            foreign = true;
+        }
     }
     if foreign {
         tokio::time::sleep(FOREIGN).await;
@@ -203,8 +187,8 @@ async fn to_component(shared: Arc<Shared>, mut courier: Courier, mut bodies: mps
     }
     tracing::info!(role = shared.name, "everyone is there: the component was told to begin");
     shared.with_station(Station::start);
-    while let Some(body) = bodies.recv().await {
-        let answer = courier.call(Method::POST, "/", body, silent).await;
+    while let Some(errand) = errands.recv().await {
+        let answer = courier.call(Method::POST, "/", errand.turn().await, silent).await;
         if !shared.judge_delivery(answer) {
             return;
         }
@@ -216,12 +200,12 @@ async fn to_monitor(
     shared: Arc<Shared>,
     peer: Role,
     mut courier: Courier,
-    mut bodies: mpsc::UnboundedReceiver<Bytes>,
+    mut errands: mpsc::UnboundedReceiver<Errand>,
 ) {
     let name = lock(&shared.station).vocabulary().role_name(peer).to_owned();
     let silent = || tracing::warn!(role = shared.name, peer = name, "the other monitor does not answer");
-    while let Some(body) = bodies.recv().await {
-        match courier.call(Method::POST, "/", body, silent).await {
+    while let Some(errand) = errands.recv().await {
+        match courier.call(Method::POST, "/", errand.turn().await, silent).await {
             Ok(status) if status.is_success() => {}
             Ok(status) => {
                 tracing::warn!(role = shared.name, peer = name, %status, "the other monitor refused a message");
@@ -231,6 +215,9 @@ async fn to_monitor(
                 shared.with_station(|station| station.monitor_gone(peer));
                 return;
             }
+        }
+        if let Some(Some(line)) = shared.monitors.get(peer.index()) {
+            line.answered();
         }
         lock(&shared.station).sent();
         shared.room.notify_waiters();
@@ -390,14 +377,9 @@ impl Shared {
         let mut station = lock(&self.station);
         for order in step(&mut station) {
             match order {
-                Order::Component(body) => {
-                    let _ = self.component.bodies.send(body);
-                }
-                Order::Monitor(to, body) => {
-                    if let Some(Some(line)) = self.monitors.get(to.index()) {
-                        let _ = line.bodies.send(body);
-                    }
-                }
+                Order::Component(body) => self.component.give(body, false, std::iter::empty()),
+                Order::Inform(to, body) => self.post(to, body, true),
+                Order::Monitor(to, body) => self.post(to, body, false),
                 Order::Violated(notice) => self.violated(&notice, station.vocabulary(), true),
                 Order::Told(notice) => self.violated(&notice, station.vocabulary(), false),
                 Order::Finished => tracing::info!(role = self.name, "the component has ended, as it may"),
@@ -405,6 +387,12 @@ impl Shared {
         }
         drop(station);
         self.room.notify_waiters();
+    }
+
+    fn post(&self, to: Role, body: Bytes, is_dependency: bool) {
+        if let Some(Some(line)) = self.monitors.get(to.index()) {
+            line.give(body, is_dependency, self.monitors.iter().flatten());
+        }
     }
 
     /// Tells the component, and everyone else if it was `found_here`. Not through the lines: somebody who does not

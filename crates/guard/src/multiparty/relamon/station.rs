@@ -23,6 +23,8 @@ const UNDER_WAY: usize = 64;
 pub(super) enum Order {
     /// Post to the component.
     Component(Bytes),
+    /// Post a dependency to the monitor of a role: before what it is about goes to anybody.
+    Inform(Role, Bytes),
     /// Post to the monitor of a role.
     Monitor(Role, Bytes),
     /// A violation was found here: tell the component and all other monitors.
@@ -421,16 +423,17 @@ impl Station {
             Effect::Inform { to, label } => {
                 let name = vocabulary.role_name(to);
                 let body = Envelope::dependency(own, name, vocabulary.label_name(label));
-                orders.push(Order::Monitor(to, body));
+                orders.push(Order::Inform(to, body));
             }
             Effect::Report(notice) => orders.push(Order::Violated(notice)),
             Effect::Tell(notice) => orders.push(Order::Told(notice)),
             Effect::Finished => orders.push(Order::Finished),
         });
+        orders.sort_by_key(|order| !matches!(order, Order::Inform(..)));
         for order in &orders {
             match order {
                 Order::Component(_) => self.undelivered += 1,
-                Order::Monitor(..) => self.unsent += 1,
+                Order::Inform(..) | Order::Monitor(..) => self.unsent += 1,
                 _ => {}
             }
         }

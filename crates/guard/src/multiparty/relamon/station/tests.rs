@@ -58,7 +58,7 @@ impl Wired {
                     self.given[at].push_back(body);
                     (at, self.stations[at].1.delivered())
                 }
-                Order::Monitor(to, body) => {
+                Order::Inform(to, body) | Order::Monitor(to, body) => {
                     let to = self.at(&name(to));
                     self.stations[at].1.sent();
                     (to, self.stations[to].1.take(Envelope::read(body).unwrap()))
