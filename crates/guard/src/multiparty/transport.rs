@@ -8,6 +8,8 @@ mod nats;
 mod seal;
 mod tcp;
 
+use std::time::Duration;
+
 use hyper::body::Bytes;
 use referee_theory::Role;
 use serde_json::Value;
@@ -16,6 +18,9 @@ pub(super) use census::Census;
 pub(super) use handshake::random;
 pub(super) use nats::{Nats, NatsPlan};
 pub(super) use tcp::{Tcp, TcpPlan};
+
+/// When nothing was heard of another monitor for this long, operators are told.
+const UNHEARD: Duration = Duration::from_millis(900);
 
 /// Carries letters: from one role to another in order, each exactly once while both processes live.
 pub(super) trait Transport: Send + Sync {

@@ -2,7 +2,7 @@
 //!
 //! Letters are stored in a stream of the protocol, one subject for each session, sender and receiver. The stream keeps
 //! them over restarts of the broker and hands them on in order; what it hands on twice is not taken twice, and what it
-//! never hands on is sent again (`link`): every half second each monitor says, past the stream, that it is there and
+//! never hands on is sent again (`link`): every quarter of a second each monitor says, past the stream, that it is there and
 //! which number it expects (a *beat*).
 
 mod beats;
@@ -26,7 +26,7 @@ use tokio::sync::{Notify, watch};
 
 use super::handshake::random;
 use super::seal::{Part, Seal, piece, session_of, split};
-use super::{Receiver, Transport};
+use super::{Receiver, Transport, UNHEARD};
 use crate::metrics::lock;
 use crate::multiparty::diary::{Change, Diary, Memory};
 use crate::multiparty::link::{Inbox, Outbox, Taking};
@@ -41,6 +41,8 @@ const RESENDING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(2);
 /// How long to wait before asking the broker again.
 const RETRYING: Duration = Duration::from_millis(200);
+/// How long to wait at most before connecting to it again.
+const RECONNECTING: Duration = Duration::from_millis(250);
 /// … and at most, where it could not be used from the start.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 const NO_JETSTREAM: &str = "it has no JetStream, which keeps letters: start it with `nats-server -js`, or switch it on for this account";
@@ -78,6 +80,8 @@ struct Elsewhere {
     heard: Option<Instant>,
     /// Whether it was given up.
     lost: bool,
+    /// Whether it was said that nothing is heard of it.
+    quiet: bool,
     /// Whether its sessions survive it.
     survives: bool,
     /// By role here.
@@ -247,7 +251,9 @@ impl Nats {
     async fn client(&self) -> Result<Client, async_nats::Error> {
         let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
         let since = Arc::clone(&self.since);
-        let options = ConnectOptions::new().name("referee guard").event_callback(move |event| {
+        let again = |attempts: usize| Duration::from_millis(1 << attempts.min(8)).min(RECONNECTING);
+        let options = ConnectOptions::new().name("referee guard").reconnect_delay_callback(again);
+        let options = options.event_callback(move |event| {
             connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
             if matches!(event, Event::Connected) {
                 *lock(&since) = Instant::now();
@@ -449,7 +455,7 @@ impl Transport for Nats {
             json!({
                 "from": self.plan.census.name(line.from),
                 "to": self.plan.census.name(line.to),
-                "connected": broker && heard.is_some_and(|heard| heard.elapsed() < SUCCESSION),
+                "connected": broker && heard.is_some_and(|heard| heard.elapsed() < UNHEARD),
                 "unacknowledged": lock(&line.outbox).len(),
             })
         };

@@ -19,7 +19,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use super::census::Census;
 use super::frame::Kind;
 use super::handshake::{self, Hello};
-use super::{Receiver, Transport};
+use super::{Receiver, Transport, UNHEARD};
 use crate::config::{Address, TlsIn, TlsOut};
 use crate::listen::{Acceptor, Listener};
 use crate::metrics::lock;
@@ -30,7 +30,7 @@ use crate::tls::{self, ClientSide};
 /// How long connecting and getting to know each other may take.
 const GREETING: Duration = Duration::from_secs(5);
 /// How often somebody who says nothing else says that it is there.
-const PINGING: Duration = Duration::from_secs(1);
+const PINGING: Duration = Duration::from_millis(400);
 /// A connection on which nothing was heard for this long is broken.
 const SILENCE: Duration = Duration::from_secs(5);
 /// How long to wait before trying again.
@@ -286,11 +286,18 @@ impl Tcp {
         // Whoever is impatient must notice sooner.
         let silence = SILENCE.min(self.plan.census.patience).max(PINGING * 2);
         let reading = {
-            let line = Arc::clone(line);
+            let (line, peer) = (Arc::clone(line), self.name(line.to));
             async move {
                 let mut reader = BufReader::new(reader);
                 loop {
-                    let frame = tokio::time::timeout(silence, back.receive(&mut reader, 64)).await;
+                    let mut frame = std::pin::pin!(back.receive(&mut reader, 64));
+                    let frame = match tokio::time::timeout(UNHEARD, frame.as_mut()).await {
+                        Ok(frame) => Ok(frame),
+                        Err(_) => {
+                            tracing::warn!(peer, "nothing is heard of another monitor: sessions wait for it");
+                            tokio::time::timeout(silence.saturating_sub(UNHEARD), frame).await
+                        }
+                    };
                     let (kind, body) = frame.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
                     *lock(&line.heard) = Instant::now();
                     if kind != Kind::Expected {

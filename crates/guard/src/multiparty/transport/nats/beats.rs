@@ -2,6 +2,7 @@
 //! not.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use async_nats::{Client, RequestErrorKind};
@@ -11,16 +12,19 @@ use referee_theory::Role;
 use super::{Incoming, Line, Nats, SUCCESSION};
 use crate::metrics::lock;
 use crate::multiparty::diary::Change;
+use crate::multiparty::transport::UNHEARD;
 use crate::multiparty::transport::seal::{Beat, Standing};
 
 /// How often a monitor says that it is there.
-const BEATING: Duration = Duration::from_millis(500);
+const BEATING: Duration = Duration::from_millis(250);
+/// How often in between it looks who else is.
+const LOOKS: u32 = 2;
 /// Whoever misses a beat by so much may be gone: the broker knows.
-const OVERDUE: Duration = Duration::from_millis(600);
+const OVERDUE: Duration = Duration::from_millis(350);
 /// How long the broker may take to say so, and what is left to somebody who is just coming back.
 const ASKING: Duration = Duration::from_millis(200);
 /// When the broker is back, others may be as late as this.
-const RETURNING: Duration = Duration::from_secs(6);
+const RETURNING: Duration = Duration::from_secs(2);
 /// What another monitor says to have sent does not take longer to come.
 const COMING: Duration = Duration::from_secs(2);
 
@@ -34,41 +38,74 @@ impl Nats {
                 // What cannot be sent now is out of date when it can.
                 let _ = tokio::time::timeout(BEATING, client.publish(subject, payload)).await;
             }
-            let _ = tokio::time::timeout(BEATING, self.news.notified()).await;
-            for role in &self.plan.census.elsewhere {
-                let mut known = lock(&self.elsewhere[role.index()]);
-                let silent = known.heard.is_some_and(|heard| heard.elapsed() > self.plan.census.patience);
-                if silent && !known.lost {
-                    known.lost = true;
-                    drop(known);
-                    self.with_receiver(|receiver| receiver.lost(*role, "nothing is heard of it"));
+            for _ in 0..LOOKS {
+                let news = tokio::time::timeout(BEATING / LOOKS, self.news.notified()).await.is_ok();
+                let looks = self.plan.census.elsewhere.iter().map(|role| self.look_for(&client, *role));
+                futures_util::future::join_all(looks).await;
+                if news {
+                    break;
                 }
             }
-            let overdue = self.plan.census.elsewhere.iter().map(|role| self.miss(&client, *role));
-            futures_util::future::join_all(overdue).await;
         }
     }
 
-    /// Gives up the monitor of `role` if it is overdue and the broker says, twice, that it is not connected: then its process
-    /// is gone, and nothing is to be waited for.
-    async fn miss(&self, client: &Client, role: Role) {
-        let missed = || {
-            let known = lock(&self.elsewhere[role.index()]);
-            let overdue = known.heard.is_some_and(|heard| heard.elapsed() > OVERDUE);
-            known.instance.filter(|_| overdue && !known.lost && !known.survives)
-        };
-        for pause in [Duration::ZERO, ASKING] {
-            tokio::time::sleep(pause).await;
-            let returning = lock(&self.since).elapsed() < RETURNING;
-            let Some(instance) = missed().filter(|_| !returning) else { return };
-            let asked = client.request(self.plan.here(role, instance), Bytes::new());
-            match tokio::time::timeout(ASKING, asked).await {
-                Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {}
-                _ => return,
+    /// Looks whether the monitor of `role` is there.
+    async fn look_for(&self, client: &Client, role: Role) {
+        if self.is_overdue(role) && self.has_ended(client, role).await {
+            let mut known = lock(&self.elsewhere[role.index()]);
+            if !known.survives {
+                known.lost = true;
+                drop(known);
+                self.with_receiver(|receiver| receiver.lost(role, "its process has ended"));
+            } else if !std::mem::replace(&mut known.quiet, true) {
+                let peer = self.plan.census.name(role);
+                tracing::warn!(peer, "the process of another monitor has ended: sessions wait for it");
             }
         }
-        lock(&self.elsewhere[role.index()]).lost = true;
-        self.with_receiver(|receiver| receiver.lost(role, "its process has ended"));
+    }
+
+    /// Whether the broker is to be asked for the monitor of `role`. One that is silent for too long is given up.
+    fn is_overdue(&self, role: Role) -> bool {
+        let mut known = lock(&self.elsewhere[role.index()]);
+        let Some(silence) = known.heard.map(|heard| heard.elapsed()).filter(|_| !known.lost) else {
+            return false;
+        };
+        if silence > self.plan.census.patience {
+            known.lost = true;
+            drop(known);
+            let reachable = self.connected.load(Ordering::Relaxed);
+            let why = if reachable { "nothing is heard of it" } else { "the broker is out of reach" };
+            self.with_receiver(|receiver| receiver.lost(role, why));
+            return false;
+        }
+        if silence > UNHEARD && !std::mem::replace(&mut known.quiet, true) {
+            let peer = self.plan.census.name(role);
+            tracing::warn!(peer, "nothing is heard of another monitor: sessions wait for it");
+        }
+        silence > OVERDUE
+    }
+
+    /// Whether the broker says, twice, that the monitor of `role` is not connected. Then its process is gone, and nothing more is
+    /// to be waited for than its start.
+    async fn has_ended(&self, client: &Client, role: Role) -> bool {
+        for pause in [Duration::ZERO, ASKING] {
+            tokio::time::sleep(pause).await;
+            let since = *lock(&self.since);
+            let asked = {
+                let known = lock(&self.elsewhere[role.index()]);
+                let Some((instance, heard)) = known.instance.zip(known.heard) else { return false };
+                let returning = heard < since && since.elapsed() < RETURNING;
+                if heard.elapsed() <= OVERDUE || returning || known.lost || (known.survives && known.quiet) {
+                    return false;
+                }
+                client.request(self.plan.here(role, instance), Bytes::new())
+            };
+            match tokio::time::timeout(ASKING, asked).await {
+                Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {}
+                _ => return false,
+            }
+        }
+        true
     }
 
     fn own_beat(&self, role: Role) -> Beat {
@@ -167,6 +204,9 @@ impl Nats {
         known.heard = Some(Instant::now());
         known.survives = beat.survives;
         let returned = std::mem::replace(&mut known.lost, false);
+        if std::mem::replace(&mut known.quiet, false) {
+            tracing::info!(peer = census.name(role), "another monitor is heard again");
+        }
         if before == Some(beat.instance) {
             drop(known);
             if returned {
