@@ -2,6 +2,7 @@
 //!
 //! The session must be as the step left it, which is as it found it: a violation moves nothing.
 
+mod brief;
 mod locate;
 
 use std::fmt;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 use referee_theory::expr::{Place, Value};
 use referee_theory::{Action, Origin, Transition};
+
+use brief::Brief;
 
 use crate::event::{Event, EventLabel, Party, Payload};
 use crate::monitor::Monitor;
@@ -206,15 +209,15 @@ impl Monitor {
                 position: Some(position),
                 name: declared.name.clone(),
                 expected: declared.ty.to_string(),
-                found: format!("{} {value}", value.kind()),
+                found: format!("{} {}", value.kind(), Brief(value)),
             };
         }
         let found = match payload {
-            Payload::Malformed(reason) => (*reason).to_owned(),
+            Payload::Malformed(reason) => Brief(reason).to_string(),
             Payload::Positional(values) => count(values.len()),
             Payload::Named(values) => {
                 let names: Vec<_> = values.iter().map(|(name, _)| format!("`{name}`")).collect();
-                if names.is_empty() { count(0) } else { names.join(", ") }
+                if names.is_empty() { count(0) } else { Brief(names.join(", ")).to_string() }
             }
         };
         let expected = self.vocabulary.display(transition.message).to_string();
@@ -242,7 +245,7 @@ impl fmt::Display for FaultExplanation {
 
 fn write_values(f: &mut fmt::Formatter<'_>, values: &[(Arc<str>, Value)], first: &str) -> fmt::Result {
     for (i, (name, value)) in values.iter().enumerate() {
-        write!(f, "{}`{name}` is {value}", if i == 0 { first } else { ", " })?;
+        write!(f, "{}`{name}` is {}", if i == 0 { first } else { ", " }, Brief(value))?;
     }
     Ok(())
 }

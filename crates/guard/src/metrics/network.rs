@@ -25,6 +25,17 @@ pub(super) fn encode(encoder: &mut DescriptorEncoder<'_>, protocol: &str, tallie
         let labels = [("protocol", protocol), ("role", tally.role.as_str())];
         family.encode_family(&labels)?.encode_gauge(&tally.open)?;
     }
+    let (name, help) = (
+        "referee_multiparty_link_connected",
+        "Whether the monitor of another role is reached from that of a role",
+    );
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for tally in tallies {
+        for (peer, connected) in &tally.links {
+            let labels = [("protocol", protocol), ("role", &*tally.role), ("peer", peer)];
+            family.encode_family(&labels)?.encode_gauge(&u64::from(*connected))?;
+        }
+    }
     for (name, help, value) in COUNTERS {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for tally in tallies {

@@ -314,6 +314,9 @@ impl Attendance<'_> {
             match look {
                 Look::Found(parcel, bytes, has_body) => {
                     unread.drain(..bytes);
+                    if parcel.is_unwieldy(self.plan.message) {
+                        return Read::TooLong;
+                    }
                     return if has_body {
                         self.body(parcel, reader, unread).await
                     } else {

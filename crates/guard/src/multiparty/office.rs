@@ -64,6 +64,8 @@ pub(crate) struct Counts {
 pub(crate) struct Tally {
     pub(crate) role: String,
     pub(crate) open: u64,
+    /// The monitors of other roles in other processes, and whether they are reached.
+    pub(crate) links: Vec<(String, bool)>,
     pub(crate) begun: u64,
     pub(crate) strays: u64,
     pub(crate) counts: Counts,
@@ -452,8 +454,15 @@ impl Office {
     }
 
     pub(crate) fn tallies(&self) -> Vec<Tally> {
+        let links = self.transport.get().map_or(Value::Null, |transport| transport.describe());
+        let links = links.as_array().map_or(&[][..], Vec::as_slice);
         let tally = |desk: &Desk| Tally {
             role: desk.plan.name.clone(),
+            links: links
+                .iter()
+                .filter(|link| link["from"] == desk.plan.name)
+                .filter_map(|link| Some((link["to"].as_str()?.to_owned(), link["connected"].as_bool()?)))
+                .collect(),
             open: desk.roster.len() as u64,
             begun: desk.roster.begun(),
             strays: desk.roster.strays,

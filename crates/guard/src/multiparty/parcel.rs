@@ -26,6 +26,12 @@ impl Parcel {
         self.fields.len() + self.bytes.len()
     }
 
+    /// Whether its values take far more room than its bytes, of which there are at most `longest`: they would not fit into a
+    /// letter.
+    pub(super) fn is_unwieldy(&self, longest: usize) -> bool {
+        self.fields.len() > longest.saturating_mul(4).saturating_add(1 << 16)
+    }
+
     /// Something that is no message, and why.
     pub(super) fn malformed(why: &str) -> Self {
         Self { label: Err(why.into()), fields: Bytes::new(), bytes: Bytes::new() }
@@ -65,7 +71,7 @@ fn write(value: &FieldValue<'_>, out: &mut Vec<u8>, depth: usize) {
         FieldValue::Bool(value) => out.extend([1, u8::from(*value)]),
         FieldValue::Int(value) => {
             out.push(2);
-            out.extend(value.to_le_bytes());
+            write_int(*value, out);
         }
         FieldValue::Float(value) => {
             out.push(3);
@@ -88,6 +94,28 @@ fn write(value: &FieldValue<'_>, out: &mut Vec<u8>, depth: usize) {
         }
         FieldValue::Malformed(why) => block(8, why.as_bytes(), out),
     }
+}
+
+/// Seven bits a byte, small ones first, so that numbers take no more room than they do in digits.
+fn write_int(value: i64, out: &mut Vec<u8>) {
+    let mut left = (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned();
+    while left >= 0x80 {
+        out.push(left.to_le_bytes()[0] | 0x80);
+        left >>= 7;
+    }
+    out.push(left.to_le_bytes()[0]);
+}
+
+fn read_int(rest: &mut &[u8]) -> Option<i64> {
+    let mut value: u64 = 0;
+    for shift in (0..64).step_by(7) {
+        let [byte] = take(rest)?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+        }
+    }
+    None
 }
 
 fn count(length: usize, out: &mut Vec<u8>) {
@@ -114,7 +142,7 @@ fn read<'a>(rest: &mut &'a [u8], arena: &'a Bump, depth: usize) -> Option<FieldV
     Some(match tag {
         0 => FieldValue::Unit,
         1 => FieldValue::Bool(take::<1>(rest)? == [1]),
-        2 => FieldValue::Int(i64::from_le_bytes(take(rest)?)),
+        2 => FieldValue::Int(read_int(rest)?),
         3 => FieldValue::Float(f64::from_le_bytes(take(rest)?)),
         4 => FieldValue::Str(std::str::from_utf8(take_block(rest)?).ok()?),
         5 => FieldValue::Bytes(take_block(rest)?),
@@ -184,6 +212,21 @@ mod tests {
             seen += 1;
         });
         assert_eq!(seen, 1);
+    }
+
+    #[test]
+    fn numbers_take_no_more_room_than_their_digits() {
+        let around = |value: i64| [value.saturating_sub(1), value, value.saturating_add(1)];
+        let values = (0..63).flat_map(|shift| around(1 << shift).into_iter().chain(around(-(1 << shift))));
+        for value in values.chain([i64::MIN, i64::MAX]) {
+            let mut out = Vec::new();
+            write_int(value, &mut out);
+            assert!(out.len() <= value.to_string().len(), "{value}");
+            let mut rest: &[u8] = &out;
+            assert_eq!((read_int(&mut rest), rest.len()), (Some(value), 0));
+            assert_eq!(read_int(&mut &out[..out.len() - 1]), None);
+        }
+        assert_eq!(read_int(&mut &[255; 20][..]), None);
     }
 
     /// Whatever another monitor writes, reading it ends, and takes no more memory than there are bytes.

@@ -83,7 +83,7 @@ pub(super) struct Roster {
     seats: AHashMap<SessionId, Seat>,
     begun: u64,
     /// By role: whose monitor cannot be reached.
-    down: Vec<bool>,
+    down: Vec<Option<Box<str>>>,
     /// Letters that fit no session.
     pub(super) strays: u64,
     /// Sessions that others gave up before this role was asked to join them, the last of these.
@@ -98,7 +98,7 @@ pub(super) struct Roster {
 
 impl Roster {
     pub(super) fn new(plan: Arc<RolePlan>) -> Self {
-        let down = vec![false; plan.engine.vocabulary().roles().len()];
+        let down = vec![None; plan.engine.vocabulary().roles().len()];
         let keys = AHashMap::new();
         Self {
             plan,
@@ -146,9 +146,9 @@ impl Roster {
         if self.seats.len() >= self.plan.sessions {
             return Err(format!("there are {} sessions already", self.plan.sessions));
         }
-        if let Some(role) = self.plan.others.iter().find(|role| self.down[role.index()]) {
-            let name = self.plan.engine.vocabulary().role_name(*role);
-            return Err(format!("the monitor of `{name}` cannot be reached"));
+        let down = |role: &Role| self.down[role.index()].as_ref().map(|why| (*role, why));
+        if let Some((role, why)) = self.plan.others.iter().find_map(down) {
+            return Err(format!("the monitor of {} cannot be reached: {why}", self.name(role)));
         }
         let mut seat = self.seat(Phase::Inviting, now);
         for role in &self.plan.others {
@@ -418,7 +418,7 @@ impl Roster {
 
     /// The monitor of `peer` is gone for good: whoever still needs it cannot go on.
     pub(super) fn lost(&mut self, peer: Role, why: &str, now: Instant, out: &mut Vec<Order>) {
-        self.down[peer.index()] = true;
+        self.down[peer.index()] = Some(why.into());
         let needs = |seat: &Seat| seat.peers.get(peer.index()).is_some_and(|peer| !peer.ended);
         let stuck: Vec<SessionId> =
             self.seats.iter().filter(|(_, seat)| needs(seat)).map(|(id, _)| *id).collect();
@@ -442,7 +442,7 @@ impl Roster {
 
     /// The monitor of `peer` is there.
     pub(super) fn found(&mut self, peer: Role) {
-        self.down[peer.index()] = false;
+        self.down[peer.index()] = None;
     }
 
     /// The session cannot go on, and nobody is to blame for it.

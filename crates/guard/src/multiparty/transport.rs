@@ -14,7 +14,7 @@ use hyper::body::Bytes;
 use referee_theory::Role;
 use serde_json::Value;
 
-pub(super) use census::Census;
+pub(super) use census::{Census, Limits};
 pub(super) use handshake::random;
 pub(super) use nats::{Nats, NatsPlan};
 pub(super) use tcp::{Tcp, TcpPlan};
@@ -27,7 +27,7 @@ pub(super) trait Transport: Send + Sync {
     /// `letter` goes from `from`, which runs here, to `to`, after everything that went there before.
     fn send(&self, from: Role, to: Role, letter: Bytes);
 
-    /// Letters that nobody has acknowledged.
+    /// Letters to monitors that are there, which these have not acknowledged.
     fn unsent(&self) -> usize;
 
     /// How it stands, for operators.

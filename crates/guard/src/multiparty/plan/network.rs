@@ -7,7 +7,7 @@ use referee_theory::Role;
 use super::{FOREVER, Maker};
 use crate::config::{Address, Problem, TlsIn, TlsOut, TransportName};
 use crate::multiparty::protocol::Checked;
-use crate::multiparty::transport::{Census, NatsPlan, TcpPlan};
+use crate::multiparty::transport::{Census, Limits, NatsPlan, TcpPlan};
 
 /// Shorter secrets can be guessed.
 const SHORTEST_KEY: usize = 16;
@@ -57,7 +57,13 @@ impl Maker<'_> {
                 .collect(),
             talks: checked.talks(),
             patience: self.config.limits.partition.0.unwrap_or(FOREVER),
-            longest: self.config.limits.message.0.saturating_mul(3).saturating_add(1 << 16),
+            longest: self.config.limits.message.0.saturating_mul(6).saturating_add(1 << 20),
+            handshake: self.config.limits.handshake.0.unwrap_or(FOREVER),
+            limits: Limits {
+                message: self.config.limits.message.0 as u64,
+                window: self.config.limits.window as u64,
+                buffer: self.config.limits.buffer.0 as u64,
+            },
             names: vocabulary.roles().map(|role| vocabulary.role_name(role).to_owned()).collect(),
             elsewhere: vocabulary
                 .roles()

@@ -10,9 +10,10 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::census::Limits;
 use super::frame::{Direction, Kind};
 
-const MAGIC: &[u8; 8] = b"REFEREE1";
+const MAGIC: &[u8; 8] = b"REFEREE2";
 /// Nothing that is said before both know each other is longer.
 const LONGEST: usize = 4096;
 
@@ -26,6 +27,7 @@ pub(super) struct Hello {
     pub(super) to: String,
     /// What its component speaks.
     pub(super) codec: String,
+    pub(super) limits: Limits,
 }
 
 /// A random number.
@@ -45,6 +47,7 @@ impl Hello {
         out.extend(nonce);
         out.extend(self.fingerprint.to_le_bytes());
         out.extend(self.instance.to_le_bytes());
+        self.limits.write(&mut out);
         for text in [&self.from, &self.to, &self.codec] {
             out.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_le_bytes());
             out.extend(text.as_bytes());
@@ -56,6 +59,7 @@ impl Hello {
         let rest = bytes.strip_prefix(MAGIC)?.get(16..)?;
         let (fingerprint, rest) = rest.split_first_chunk()?;
         let (instance, mut rest) = rest.split_first_chunk()?;
+        let limits = Limits::read(&mut rest)?;
         let mut text = || -> Option<String> {
             let (length, after) = rest.split_first_chunk()?;
             let (text, left) = after.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
@@ -64,7 +68,7 @@ impl Hello {
         };
         let (from, to, codec) = (text()?, text()?, text()?);
         let (fingerprint, instance) = (u64::from_le_bytes(*fingerprint), u128::from_le_bytes(*instance));
-        rest.is_empty().then_some(Self { fingerprint, instance, from, to, codec })
+        rest.is_empty().then_some(Self { fingerprint, instance, from, to, codec, limits })
     }
 }
 
@@ -122,7 +126,8 @@ pub(super) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     said.extend(challenge.iter().take(32));
     let transcript = Transcript { key, said };
     if !transcript.verify(b"accepts", proof) {
-        return Err(wrong("the other monitor does not know the key"));
+        let _ = refuse(stream, out, "the key is another").await;
+        return Err(wrong("the other monitor has another key, or none"));
     }
     out.send(stream, Kind::Proof, &[&transcript.prove(b"connects")]).await?;
     transcript.protect(b"forth", &mut out);
@@ -207,7 +212,8 @@ mod tests {
 
     fn hello() -> Hello {
         let [from, to, codec] = ["a", "b", "json"].map(str::to_owned);
-        Hello { fingerprint: 7, instance: 9, from, to, codec }
+        let limits = Limits { message: 1, window: 2, buffer: 3 };
+        Hello { fingerprint: 7, instance: 9, from, to, codec, limits }
     }
 
     async fn meet(keys: [Option<&str>; 2], welcome: Result<(), String>) -> [io::Result<()>; 2] {

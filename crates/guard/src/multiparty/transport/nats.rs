@@ -108,6 +108,7 @@ pub(in crate::multiparty) struct Nats {
     connections: watch::Sender<u64>,
     /// Beat now.
     news: Notify,
+    started: Instant,
     /// What survives a kill.
     diary: Option<Arc<Diary>>,
     /// Whether it was said that a stranger writes here.
@@ -163,6 +164,7 @@ impl Nats {
             connections: watch::Sender::default(),
             news: Notify::new(),
             complained: AtomicBool::new(false),
+            started: Instant::now(),
             plan: Arc::clone(plan),
         });
         tokio::spawn(Arc::clone(&transport).run());
@@ -445,7 +447,11 @@ impl Transport for Nats {
     }
 
     fn unsent(&self) -> usize {
-        self.lines.iter().map(|line| lock(&line.outbox).len()).sum()
+        let there = |line: &&Arc<Line>| {
+            let known = lock(&self.elsewhere[line.to.index()]);
+            known.instance.is_some() && !known.lost
+        };
+        self.lines.iter().filter(there).map(|line| lock(&line.outbox).len()).sum()
     }
 
     fn describe(&self) -> Value {

@@ -4,6 +4,7 @@
 use hyper::body::Bytes;
 use ring::hmac;
 
+use super::census::Limits;
 use crate::multiparty::letter::SessionId;
 use crate::multiparty::parcel::{take, take_block};
 
@@ -106,6 +107,7 @@ pub(super) struct Beat {
     pub(super) instance: u128,
     /// What the component of the role speaks.
     pub(super) codec: String,
+    pub(super) limits: Limits,
     /// Whether its sessions survive it.
     pub(super) survives: bool,
     /// How it stands with each role elsewhere.
@@ -130,6 +132,7 @@ impl Beat {
         out.extend(self.instance.to_le_bytes());
         out.extend(u32::try_from(self.codec.len()).unwrap_or(u32::MAX).to_le_bytes());
         out.extend(self.codec.as_bytes());
+        self.limits.write(&mut out);
         out.push(u8::from(self.survives));
         for standing in &self.standings {
             out.extend(standing.role.to_le_bytes());
@@ -144,6 +147,7 @@ impl Beat {
         let mut rest = bytes;
         let instance = u128::from_le_bytes(take(&mut rest)?);
         let codec = std::str::from_utf8(take_block(&mut rest)?).ok()?.to_owned();
+        let limits = Limits::read(&mut rest)?;
         let [survives] = take(&mut rest)?;
         let mut standings = Vec::new();
         while !rest.is_empty() {
@@ -154,7 +158,7 @@ impl Beat {
                 sent: u64::from_le_bytes(take(&mut rest)?),
             });
         }
-        Some(Self { instance, codec, survives: survives == 1, standings })
+        Some(Self { instance, codec, limits, survives: survives == 1, standings })
     }
 }
 
@@ -168,12 +172,13 @@ mod tests {
         assert_eq!(Part::read(&part.write().into()), Some(part));
         let standing = |role| Standing { role, process: 2, expected: 3, sent: 4 };
         let standings = vec![standing(1), standing(5)];
-        let beat = Beat { instance: 5, codec: "json".to_owned(), survives: true, standings };
+        let limits = Limits { message: 1, window: 2, buffer: 3 };
+        let beat = Beat { instance: 5, codec: "json".to_owned(), limits, survives: true, standings };
         let whole = beat.write();
         assert_eq!(Beat::read(&whole), Some(beat));
         // After the codec, whole entries are whole beats.
         let ends: Vec<usize> = (0..whole.len()).filter(|cut| Beat::read(&whole[..*cut]).is_some()).collect();
-        assert_eq!(ends, [25, 59]);
+        assert_eq!(ends, [49, 83]);
     }
 
     #[test]

@@ -67,7 +67,25 @@ impl Nats {
     /// Whether the broker is to be asked for the monitor of `role`. One that is silent for too long is given up.
     fn is_overdue(&self, role: Role) -> bool {
         let mut known = lock(&self.elsewhere[role.index()]);
-        let Some(silence) = known.heard.map(|heard| heard.elapsed()).filter(|_| !known.lost) else {
+        if known.lost {
+            return false;
+        }
+        let Some(silence) = known.heard.map(|heard| heard.elapsed()) else {
+            let waited = self.started.elapsed();
+            let peer = self.plan.census.name(role);
+            if waited > UNHEARD && !std::mem::replace(&mut known.quiet, true) {
+                tracing::warn!(peer, "nothing has been heard yet of another monitor");
+            }
+            if waited > self.plan.census.handshake {
+                known.lost = true;
+                drop(known);
+                if self.diary.is_none() {
+                    // Who was never there need not hear of sessions that never began.
+                    let lines = self.lines.iter().filter(|line| line.to == role);
+                    lines.for_each(|line| lock(&line.outbox).forget());
+                }
+                self.with_receiver(|receiver| receiver.lost(role, "nothing has been heard of it yet"));
+            }
             return false;
         };
         if silence > self.plan.census.patience {
@@ -119,6 +137,7 @@ impl Nats {
         Beat {
             instance: self.instance,
             codec: self.plan.census.codecs[role.index()].clone().unwrap_or_default(),
+            limits: self.plan.census.limits,
             survives: self.diary.is_some(),
             standings: standings.collect(),
         }
@@ -192,7 +211,7 @@ impl Nats {
         let problem = if census.own.contains(&role) || (other && alive) {
             Some(format!("there is another monitor of `{}`", census.name(role)))
         } else {
-            census.own.iter().find_map(|own| census.understand(role, &beat.codec, *own).err())
+            census.own.iter().find_map(|own| census.understand(role, &beat.codec, beat.limits, *own).err())
         };
         if let Some(problem) = problem {
             if !std::mem::replace(&mut known.complained, true) {

@@ -1,0 +1,125 @@
+//! Links between monitors: letters of any length, limits that differ, one direction that is blocked, monitors that never come.
+
+use std::time::{Duration, Instant};
+
+use super::network::{ROLES, Setup, quit, start, turn};
+use crate::support::PATIENCE;
+
+/// Not even a letter that is far longer than what it tells of holds up others.
+#[test]
+fn a_long_value_of_another_type_is_a_violation_like_any_other() {
+    let network = Setup::default().start();
+    for filler in ["\x7f", "x", "ä"] {
+        let mut session = network.session();
+        turn(&mut session, 1);
+        session[0].send(&format!(r#"{{"type":"login","n":"{}"}}"#, filler.repeat(500_000)));
+        for component in &mut session {
+            let notice = component.notice();
+            assert_eq!((&notice["kind"], &notice["blame"][0]), (&"type".into(), &"s".into()));
+            assert!(notice.to_string().len() < 4000, "{notice}");
+        }
+        let mut next = network.session();
+        turn(&mut next, 2);
+        quit(next);
+    }
+    network.wait_idle();
+}
+
+#[test]
+fn long_messages_get_through_connections_that_break() {
+    let network = Setup { chaos: true, ..Setup::default() }.start();
+    let mut session = network.session();
+    for n in 0..10 {
+        turn(&mut session, n);
+        let long = format!(r#"{{"type":"login",{}"n":{n}}}"#, " ".repeat(600_000));
+        session[0].send(&long);
+        for _ in 0..n {
+            std::thread::sleep(Duration::from_millis(3));
+            network.proxies.iter().for_each(super::network::Proxy::cut);
+        }
+        session[1].expect(&long);
+        session[1].send(&format!(r#"{{"type":"pwd","m":{n}}}"#));
+        session[2].expect(&format!(r#"{{"type":"pwd","m":{n}}}"#));
+        session[2].send(&format!(r#"{{"type":"succ","k":{n}}}"#));
+        session[0].expect(&format!(r#"{{"type":"succ","k":{n}}}"#));
+    }
+    quit(session);
+}
+
+#[test]
+fn monitors_with_other_limits_are_refused_and_it_is_said_why() {
+    for limit in ["window = 8", "buffer = \"1KiB\"", "message = \"2MiB\""] {
+        let only = [("c", format!("limits.{limit}"))].into_iter().collect();
+        let network = Setup { only, ..Setup::default() }.start();
+        let name = format!("`limits.{}`", limit.split(' ').next().unwrap());
+        network.wait(&name, |network| {
+            let mut s = network.connect("s");
+            s.send(r#"{"type":"login","n":1}"#);
+            let said = s.line().unwrap_or_default();
+            said.contains("\"fault\"") && said.contains(&name)
+        });
+    }
+}
+
+/// Each side notices for itself what it does not hear.
+#[test]
+fn everyone_is_told_when_letters_get_through_in_one_direction_only() {
+    let top = "limits.partition = \"2s\"".to_owned();
+    let network = Setup { chaos: true, top, ..Setup::default() }.start();
+    for one_way in 0..network.proxies.len() {
+        let mut session = network.session();
+        turn(&mut session, 1);
+        network.proxies[one_way].hold(true);
+        let began = Instant::now();
+        for (role, component) in ROLES.into_iter().zip(&mut session) {
+            let notice = component.notice();
+            assert_eq!(notice["kind"], "fault", "{one_way} {role}: {notice}");
+        }
+        assert!(began.elapsed() > Duration::from_secs(1) && began.elapsed() < PATIENCE);
+        network.proxies[one_way].hold(false);
+        network.wait("a new session", |network| {
+            let mut session = network.session();
+            session[0].send(r#"{"type":"login","n":5}"#);
+            session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
+        });
+    }
+}
+
+/// … and whoever was not told of when it was there is not asked for sessions that never began.
+#[test]
+fn a_monitor_that_never_comes_is_told_of() {
+    let top = "limits.handshake = \"1s\"".to_owned();
+    let mut network = Setup { top, ..Setup::default() }.start();
+    for guard in std::mem::take(&mut network.guards).into_values() {
+        guard.halt();
+    }
+    for role in ["s", "c"] {
+        network.guards.insert(role, start(&network.folder, &network.configs[role]));
+    }
+    for _ in 0..3 {
+        let mut s = network.connect("s");
+        s.send(r#"{"type":"login","n":1}"#);
+        let notice = s.notice();
+        assert!(notice["kind"] == "fault" && notice["message"].as_str().unwrap().contains('a'), "{notice}");
+    }
+    network.wait("an answer at once", |network| {
+        let mut s = network.connect("s");
+        s.send(r#"{"type":"login","n":1}"#);
+        s.notice()["message"].as_str().unwrap().contains("monitor of `a` cannot be reached")
+    });
+    assert_eq!(
+        network.metric("s", "referee_multiparty_link_connected{protocol=\"Auth\",role=\"s\",peer=\"a\"}"),
+        0.0
+    );
+    assert_eq!(
+        network.metric("s", "referee_multiparty_link_connected{protocol=\"Auth\",role=\"s\",peer=\"c\"}"),
+        1.0
+    );
+    network.guards.insert("a", start(&network.folder, &network.configs["a"]));
+    network.wait("a new session", |network| {
+        let mut session = network.session();
+        session[0].send(r#"{"type":"login","n":5}"#);
+        session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
+    });
+    assert!(network.metric("a", "referee_multiparty_sessions_begun_total") < 100.0);
+}
