@@ -9,7 +9,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 use crate::config::{Address, TlsIn, TlsOut};
 
@@ -55,6 +55,22 @@ pub(crate) fn bears_name(shown: Option<&[CertificateDer<'_>]>, name: &str) -> bo
     let Ok(name) = ServerName::try_from(name) else { return false };
     rustls::server::ParsedCertificate::try_from(certificate)
         .is_ok_and(|parsed| rustls::client::verify_server_name(&parsed, &name).is_ok())
+}
+
+/// Whether who trusts `ca` accepts `certificate` today, whatever name it bears.
+pub(crate) fn is_accepted(certificate: &Path, ca: &Path) -> Result<(), String> {
+    let chain = certificates(certificate)?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(authorities(ca)?, provider())
+        .build()
+        .map_err(|error| format!("`{}`: {error}", ca.display()))?;
+    let Some((end, between)) = chain.split_first() else { return Ok(()) };
+    match verifier.verify_client_cert(end, between, UnixTime::now()) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let (certificate, ca) = (certificate.display(), ca.display());
+            Err(format!("who trusts `{ca}` does not accept `{certificate}`: {error}"))
+        }
+    }
 }
 
 /// What clients are shown and asked for.

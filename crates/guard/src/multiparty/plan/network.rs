@@ -8,6 +8,7 @@ use super::{FOREVER, Maker};
 use crate::config::{Address, Problem, TlsIn, TlsOut, TransportName};
 use crate::multiparty::protocol::Checked;
 use crate::multiparty::transport::{Census, Limits, NatsPlan, TcpPlan};
+use crate::tls;
 
 /// Shorter secrets can be guessed.
 const SHORTEST_KEY: usize = 16;
@@ -143,12 +144,14 @@ impl Maker<'_> {
         let tls = self.config.tls.as_ref().and_then(|tls| {
             let (span, tls) = (tls.span(), tls.get_ref());
             let [certificate, key, ca] = [&tls.certificate, &tls.key, &tls.ca].map(|path| self.file(path));
+            // The other monitors trust the same.
+            let accepted = tls::is_accepted(&certificate, &ca);
             let made = TcpPlan::tls(
                 &TlsIn { certificate: certificate.clone(), key: key.clone(), client_ca: Some(ca.clone()) },
                 &TlsOut { server_name: None, ca: Some(ca), certificate: Some(certificate), key: Some(key) },
                 &peers,
             );
-            made.map_err(|message| self.complain(span, message)).ok()
+            made.and_then(|made| accepted.map(|()| made)).map_err(|message| self.complain(span, message)).ok()
         });
         Some(TcpPlan { listen: listen.get_ref().clone(), peers, tls, census })
     }

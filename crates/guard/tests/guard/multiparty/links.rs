@@ -1,9 +1,12 @@
-//! Links between monitors: letters of any length, limits that differ, one direction that is blocked, monitors that never come.
+//! Links between monitors: letters of any length, limits that differ, one direction that is blocked, monitors that never
+//! come, certificates that nobody accepts.
 
 use std::time::{Duration, Instant};
 
-use super::network::{ROLES, Setup, quit, start, turn};
-use crate::support::PATIENCE;
+use referee_guard::Plans;
+
+use super::network::{PROTOCOL, ROLES, Setup, quit, start, turn};
+use crate::support::{Folder, PATIENCE};
 
 /// Not even a letter that is far longer than what it tells of holds up others.
 #[test]
@@ -85,7 +88,7 @@ fn everyone_is_told_when_letters_get_through_in_one_direction_only() {
     }
 }
 
-/// … and whoever was not told of when it was there is not asked for sessions that never began.
+/// … and when it comes in the end, it is not asked for sessions that never began.
 #[test]
 fn a_monitor_that_never_comes_is_told_of() {
     let top = "limits.handshake = \"1s\"".to_owned();
@@ -122,4 +125,20 @@ fn a_monitor_that_never_comes_is_told_of() {
         session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
     });
     assert!(network.metric("a", "referee_multiparty_sessions_begun_total") < 100.0);
+}
+
+/// All monitors trust the same authorities, so one whose own certificate is none of theirs would be refused by everyone.
+#[test]
+fn a_certificate_that_no_other_monitor_would_accept_is_refused() {
+    let [mine, other] = [Folder::new(), Folder::new()];
+    [&mine, &other].into_iter().for_each(|folder| super::certificates(&folder.0, &["s"]));
+    std::fs::write(mine.0.join("auth.scr"), PROTOCOL).unwrap();
+    let text = "[multiparty]\nprotocol = \"auth.scr\"\nlisten = \"127.0.0.1:0\"\n\
+                tls = { certificate = \"s.pem\", key = \"s.key\", ca = \"ca.pem\" }\n\
+                peer.c.address = \"127.0.0.1:1\"\npeer.a.address = \"127.0.0.1:2\"\n\
+                [[multiparty.role]]\nname = \"s\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n";
+    assert!(Plans::read(text, &mine.0, &|_| None).is_ok());
+    std::fs::copy(other.0.join("ca.pem"), mine.0.join("ca.pem")).unwrap();
+    let refusal = Plans::read(text, &mine.0, &|_| None).err().unwrap();
+    assert!(refusal.problems[0].message.contains("does not accept"), "{:?}", refusal.problems);
 }
