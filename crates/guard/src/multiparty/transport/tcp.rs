@@ -43,7 +43,7 @@ const RETRYING: Duration = Duration::from_millis(50);
 /// When nobody listens for this long where there was a monitor, its process has ended.
 const GONE: Duration = Duration::from_millis(300);
 /// … and at most, after connections that broke at once.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// Bytes that are written at once.
 const BATCH: usize = 64 << 10;
 
@@ -186,19 +186,20 @@ impl Tcp {
                     (was_up, told) = (true, false);
                     said.clear();
                     line.connected.store(true, Ordering::Relaxed);
-                    let up_since = Instant::now();
+                    let (up_since, first) = (Instant::now(), lock(&line.outbox).first());
                     *lock(&line.heard) = up_since;
                     self.with_receiver(|receiver| receiver.found(line.to));
                     let ended = self.pump(&line, stream, known).await;
                     line.connected.store(false, Ordering::Relaxed);
                     down_since = Instant::now();
                     tracing::warn!(role = from, peer, error = %ended, "the connection to the other monitor broke");
-                    // What broke at once is likely to break again.
-                    pause = if up_since.elapsed() > LONGEST_PAUSE { RETRYING } else { pause };
-                    if pause > RETRYING {
+                    // What broke at once and got nothing through is likely to do so again.
+                    if up_since.elapsed() > LONGEST_PAUSE || lock(&line.outbox).first() > first {
+                        pause = RETRYING;
+                    } else {
                         tokio::time::sleep(pause).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
                     }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
                     continue;
                 }
                 Err(failure) => failure,
