@@ -1,10 +1,10 @@
 //! Two monitors over NATS: messages of one session, one after the other, beside a publisher and a reader that do nothing
-//! else, with acknowledgements and messages of the same size.
+//! else, with acknowledgements and messages of the same size: one in Rust, and `flow.go`, which does as `nats bench` does.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,19 +33,20 @@ pub(super) fn run(folder: &Path) -> Result<()> {
     let Some(server) = tools::find("nats-server", "it is a package of Debian") else { return Ok(()) };
     let plain = ["build", "--release", "--package", "referee-jetstream", "--example", "plain"];
     workspace::run(&mut cargo(&plain))?;
-    let (mut alone, mut monitored) = (Vec::new(), Vec::new());
+    let bench = nats_bench(folder);
+    let (mut alone, mut monitored, mut benched) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let place = folder.join(format!("broker-{round}"));
         fs::create_dir_all(&place)?;
         let (_server, url) = property::start(&server, &place)?;
         let (size, rate) = through_monitors(&url, &place)?;
         monitored.push(rate);
-        let output = Command::new(property::program("examples/plain"))
-            .args(["flow", &url, "FLOW", &MESSAGES.to_string(), &(size + ADDED).to_string()])
-            .stderr(Stdio::inherit())
-            .output()?;
-        ensure!(output.status.success(), "the plain publisher failed");
-        alone.push(String::from_utf8_lossy(&output.stdout).trim().parse().context("no rate")?);
+        let [messages, size] = [MESSAGES, size + ADDED].map(|number| number.to_string());
+        let mut plain = Command::new(property::program("examples/plain"));
+        alone.push(rate_of(plain.args(["flow", &url, "FLOW", &messages, &size]))?);
+        if let Some(bench) = &bench {
+            benched.push(rate_of(Command::new(bench).args([&url, &messages, &size]))?);
+        }
     }
     let (alone, monitored) = (median(alone), median(monitored));
     println!("over NATS, {MESSAGES} messages, each acknowledged, medians of {ROUNDS}:");
@@ -54,7 +55,32 @@ pub(super) fn run(folder: &Path) -> Result<()> {
         "  component to component    {monitored:>8.0} messages/s: {:.2} times the rate",
         monitored / alone
     );
+    if !benched.is_empty() {
+        let benched = median(benched);
+        println!(
+            "  as `nats bench` does      {benched:>8.0} messages/s: of these {:.2} times the rate",
+            monitored / benched
+        );
+    }
     Ok(())
+}
+
+/// What a program that prints nothing but a rate printed.
+fn rate_of(command: &mut Command) -> Result<f64> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the plain publisher failed");
+    String::from_utf8_lossy(&output.stdout).trim().parse().context("no rate")
+}
+
+/// `flow.go`, compiled with what Debian has for it.
+fn nats_bench(folder: &Path) -> Option<PathBuf> {
+    let go = tools::find("go", "Debian's packages golang-go and golang-github-nats-io-go-nats-dev have it")?;
+    let program = folder.join("flow");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/multiparty/flow.go");
+    let mut command = Command::new(go);
+    command.arg("build").arg("-o").arg(&program).arg(source);
+    let built = command.env("GO111MODULE", "off").env("GOPATH", "/usr/share/gocode").status();
+    built.is_ok_and(|status| status.success()).then_some(program)
 }
 
 /// The size of a message, and how many arrive in a second.
