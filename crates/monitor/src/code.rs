@@ -54,6 +54,27 @@ pub(crate) enum Code {
     External(u32, Box<[Code]>),
 }
 
+impl Code {
+    /// Whether it reads what earlier messages left.
+    pub(crate) fn looks_back(&self) -> bool {
+        let int = |leaf: &IntLeaf| matches!(leaf, IntLeaf::Slot(_));
+        let text = |leaf: &TextLeaf| matches!(leaf, TextLeaf::Slot(_));
+        match self {
+            Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Octets(_) => false,
+            Self::Load(load) => matches!(load, Load::Slot(..)),
+            Self::CompareInts(_, left, right) => int(left) || int(right),
+            Self::EqualTexts { left, right, .. } => text(left) || text(right),
+            Self::Not(of) | Self::Negate(of) | Self::Member(of, _) | Self::Matches(of, _) => of.looks_back(),
+            Self::Binary(_, of) | Self::Index(of) => of.iter().any(Self::looks_back),
+            Self::If(of) => of.iter().any(Self::looks_back),
+            Self::OneOf(element, of) => element.looks_back() || of.iter().any(Self::looks_back),
+            Self::List(of) | Self::All(of) | Self::Any(of) | Self::Call(_, of) | Self::External(_, of) => {
+                of.iter().any(Self::looks_back)
+            }
+        }
+    }
+}
+
 /// The orderings for which a comparison holds, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Orderings(u8);

@@ -18,7 +18,7 @@ mod text;
 
 pub use conform::{Bounds, Component, Conformance, conform};
 pub use engine::{
-    Arrival, Breach, Dependencies, Effect, Engine, Full, Notice, Rule, Run, Settings, Status, Turn,
+    Arrival, Breach, Dependencies, Effect, Engine, Finding, Full, Notice, Rule, Run, Settings, Status, Turn,
 };
 pub use network::{Network, Undeployable, draft};
 pub use term::{Branches, Followed, RoleMonitor, Term, TermId};

@@ -45,7 +45,9 @@ pub(super) enum Matter {
     Start,
     /// A message for the component.
     Message(Parcel),
-    /// One that is wrong and was let through.
+    /// One that is wrong and was let through, as the step that it should have been.
+    Misstep(Parcel),
+    /// One that is wrong, no step, and was let through.
     Wrong(Parcel),
     /// What was chosen.
     Dependency(Box<str>),
@@ -71,6 +73,7 @@ impl Letter {
             Matter::Credit(..) => 7,
             Matter::Ended => 8,
             Matter::Wrong(_) => 9,
+            Matter::Misstep(_) => 10,
         };
         out.push(tag);
         out.extend(self.session.0.to_le_bytes());
@@ -84,7 +87,9 @@ impl Letter {
                 out.extend(messages.to_le_bytes());
                 out.extend(bytes.to_le_bytes());
             }
-            Matter::Message(parcel) | Matter::Wrong(parcel) => write_parcel(parcel, &mut out),
+            Matter::Message(parcel) | Matter::Misstep(parcel) | Matter::Wrong(parcel) => {
+                write_parcel(parcel, &mut out);
+            }
         }
         out.into()
     }
@@ -111,6 +116,7 @@ impl Letter {
             }
             8 if rest.is_empty() => Matter::Ended,
             9 => Matter::Wrong(read_parcel(bytes.slice_ref(rest))?),
+            10 => Matter::Misstep(read_parcel(bytes.slice_ref(rest))?),
             _ => return None,
         };
         Some(Self { session, number, state, matter })
@@ -159,6 +165,7 @@ mod tests {
             Matter::Refused("no component".into()),
             Matter::Start,
             Matter::Message(parcel.clone()),
+            Matter::Misstep(parcel.clone()),
             Matter::Wrong(parcel),
             Matter::Dependency("quit".into()),
             Matter::Violation("{}".into()),

@@ -269,6 +269,9 @@ impl Roster {
             Matter::Message(parcel) => {
                 self.arrives(id, from, parcel.weight(), Arrival::Message(parcel), now, out);
             }
+            Matter::Misstep(parcel) => {
+                self.arrives(id, from, parcel.weight(), Arrival::Misstep(parcel), now, out);
+            }
             Matter::Wrong(parcel) => {
                 self.arrives(id, from, parcel.weight(), Arrival::Wrong(parcel), now, out);
             }

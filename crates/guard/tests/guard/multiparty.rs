@@ -1,5 +1,6 @@
 //! Monitors of three roles, each in a guard of its own, over the framed transport.
 
+mod components;
 mod links;
 mod network;
 mod sockets;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{Check, Edge, Monitor, NO_CODE};
-use crate::code::{Failure, Frame};
+use crate::code::{Code, Failure, Frame};
 use crate::event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 use crate::labels::LabelId;
 use crate::outlook::Outlook;
@@ -186,6 +186,34 @@ impl Monitor {
             session.forget();
         }
         session.state = edge.target;
+    }
+
+    /// Moves `session` over the transition at `index` although `payload` is wrong for it. Whether all that later
+    /// assertions read of it is known.
+    pub(crate) fn follow_wrong(&self, session: &mut Session, index: u32, payload: &Payload<'_>) -> bool {
+        let Some(edge) = self.edges.get(index as usize) else { return true };
+        let first = edge.first_check as usize;
+        let names = self.names.get(first..first.wrapping_add(usize::from(edge.fields))).unwrap_or_default();
+        let bound = edge.binds.0 as usize..edge.binds.0 as usize + usize::from(edge.binds.1);
+        let known = self.binds.get(bound).unwrap_or_default().iter().all(|bind| {
+            let index = usize::from(bind.field);
+            let name = names.get(index).and_then(Option::as_ref);
+            !matches!(payload, Payload::Malformed(_))
+                && payload.field(index, name).is_some_and(|value| value.has_type(&bind.ty))
+        });
+        // What is not of its type is not kept: a text may be as long as its sender likes.
+        self.keep(session, edge, if known { payload } else { &Payload::Positional(&[]) }, names);
+        if edge.ends {
+            session.forget();
+        }
+        session.state = edge.target;
+        known
+    }
+
+    /// Whether the assertion of the transition at `index` reads what earlier messages carried.
+    pub(crate) fn looks_back(&self, index: u32) -> bool {
+        let code = self.edges.get(index as usize).and_then(|edge| self.codes.get(edge.assertion as usize));
+        code.is_some_and(Code::looks_back)
     }
 
     /// A value whose kind alone does not decide.

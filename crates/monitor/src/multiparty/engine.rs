@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use notice::{Breach, Notice, Rule};
-pub use run::{Arrival, Effect, Full, Run, Status, Turn};
+pub use run::{Arrival, Effect, Finding, Full, Run, Status, Turn};
 
 use super::network::Network;
 use crate::event::Channel;

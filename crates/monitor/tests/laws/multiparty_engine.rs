@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use referee_check::Options;
 use referee_monitor::multiparty::{
-    Arrival, Dependencies, Effect, Engine, Network, Rule, Run, Settings, Status, Turn,
+    Arrival, Dependencies, Effect, Engine, Finding, Network, Notice, Rule, Run, Settings, Status, Turn,
 };
 use referee_monitor::{Event, EventLabel, FieldValue, Party, Payload, Policy, Registry};
 use referee_reference::global::{Tree, call, exchange, rec};
@@ -21,7 +21,9 @@ use referee_theory::Role;
 
 fn lend(message: &Message, look: &mut dyn FnMut(&Event<'_>)) {
     let label = EventLabel::Text(&message.label);
-    look(&Event { from: Party::Stranger, to: Party::Stranger, label, payload: Payload::Positional(&[]) });
+    let payload =
+        if is_misstep(message) { Payload::Malformed("a misstep") } else { Payload::Positional(&[]) };
+    look(&Event { from: Party::Stranger, to: Party::Stranger, label, payload });
 }
 
 /// Engines and their reference side by side.
@@ -34,6 +36,13 @@ struct World {
     roles: usize,
     /// How many wrong messages components were given.
     through: usize,
+    /// By role: what its component was given before its turn, by sender.
+    missteps: usize,
+    early: Vec<BTreeMap<usize, VecDeque<Message>>>,
+    /// By role: whether it knows of something that is no step, and what arrived there and is not given to its
+    /// component, of messages and of dependencies.
+    adrift: Vec<bool>,
+    withheld: Vec<(usize, usize)>,
 }
 
 /// The payload of what is wrong, and known to be.
@@ -41,6 +50,18 @@ const WRONG: &str = "wrong";
 
 fn is_wrong(message: &Message) -> bool {
     message.payload.as_deref() == Some(WRONG)
+}
+
+/// The payload of what is wrong for its label.
+const MISSTEP: &str = "misstep";
+
+fn is_misstep(message: &Message) -> bool {
+    message.payload.as_deref() == Some(MISSTEP)
+}
+
+/// The message that it should have been.
+fn as_it_should_be(message: Message) -> Message {
+    if is_misstep(&message) { Message::data(&message.label, "") } else { message }
 }
 
 /// How a run ended.
@@ -75,6 +96,10 @@ impl World {
             flight: BTreeMap::new(),
             roles: names.len(),
             through: 0,
+            missteps: 0,
+            early: vec![BTreeMap::new(); names.len()],
+            adrift: vec![false; names.len()],
+            withheld: vec![(0, 0); names.len()],
         }
     }
 
@@ -110,10 +135,18 @@ impl World {
         let mut effects = Vec::new();
         let (engine, run) = (&self.engines[p], &mut self.runs[p]);
         let arrival = match message.payload {
-            Some(_) if is_wrong(&message) => Arrival::Wrong(message.clone()),
+            Some(_) if is_wrong(&message) => {
+                self.adrift[p] = true;
+                Arrival::Wrong(message.clone())
+            }
+            Some(_) if is_misstep(&message) => Arrival::Misstep(message.clone()),
             Some(_) => Arrival::Message(message.clone()),
             None => Arrival::Dependency(&message.label),
         };
+        match message.payload {
+            Some(_) => self.withheld[p].0 += 1,
+            None => self.withheld[p].1 += 1,
+        }
         let from = Role(u16::try_from(q).unwrap());
         assert!(engine.arrives(run, from, arrival, &lend, &mut |e| effects.push(e)).is_ok());
         let found = self.follow(p, effects, None);
@@ -129,13 +162,18 @@ impl World {
         acted: Option<(&Action, usize)>,
     ) -> Option<Ending> {
         for effect in effects {
+            self.catch_up(p);
             match effect {
-                Effect::Send { to, message, wrong } => {
-                    assert!(!wrong, "nobody observes");
+                Effect::Send { to, message, finding } => {
+                    assert_eq!(finding == Finding::Misstep, is_misstep(&message), "{finding:?}");
+                    let (message, sent) = (as_it_should_be(message.clone()), message);
                     let action = Action::Output(self.name(to.index()), message.clone());
                     let state = acted.unwrap().1;
                     self.step(p, "MON-OUT", |a, next| *a == action && next.component.state == state);
                     self.travels(p, to.index(), message);
+                    if let Some(last) = self.flight.get_mut(&(p, to.index())).and_then(VecDeque::back_mut) {
+                        *last = sent;
+                    }
                 }
                 Effect::Inform { to, label } => {
                     let label = self.engines[p].vocabulary().label_name(label).to_owned();
@@ -146,10 +184,15 @@ impl World {
                 }
                 Effect::Deliver { message, .. } if is_wrong(&message) => {
                     self.through += 1;
+                    self.withheld[p].0 -= 1;
                     continue;
                 }
-                Effect::Deliver { from, message } => self.delivered(p, from, &message),
+                Effect::Deliver { from, message } => {
+                    self.withheld[p].0 -= 1;
+                    self.delivered(p, from, &as_it_should_be(message));
+                }
                 Effect::DeliverDependency { from, label } => {
+                    self.withheld[p].1 -= 1;
                     let label = self.engines[p].vocabulary().label_name(label).to_owned();
                     self.delivered(p, from, &Message::dependency(&label));
                 }
@@ -185,6 +228,7 @@ impl World {
                 self.step(p, "MON-OUT-DEP-EMPTY", |_, _| true);
             }
         }
+        self.catch_up(p);
         None
     }
 
@@ -203,10 +247,49 @@ impl World {
     }
 
     fn delivered(&mut self, p: usize, from: Role, message: &Message) {
-        let from = self.name(from.index());
-        assert_eq!(self.parts[p].buffer[&from].first(), Some(message));
+        let early = self.early[p].entry(from.index()).or_default();
+        let from_name = self.parts[from.index()].component.role.clone();
+        assert_eq!(self.parts[p].buffer[&from_name].get(early.len()), Some(message));
+        if self.adrift[p] {
+            early.push_back(message.clone());
+            return self.catch_up(p);
+        }
+        assert!(early.is_empty());
+        self.takes(p, &from_name, message);
+    }
+
+    /// The reference takes what the component was given before its turn as soon as it is its turn.
+    fn catch_up(&mut self, p: usize) {
+        loop {
+            let may = |from: &str| {
+                self.seen(p).steps().iter().any(|(rule, _, outcome)| {
+                    let took = |next: &Monitored| {
+                        next.component.buffer.get(from).map(Vec::len)
+                            > self.parts[p].component.buffer.get(from).map(Vec::len)
+                    };
+                    matches!(outcome, Outcome::On(next) if *rule == "MON-IN" && took(next))
+                })
+            };
+            let early = self.early[p].iter().find_map(|(from, queue)| {
+                let from = self.parts[*from].component.role.clone();
+                may(&from).then_some(())?;
+                queue.front().map(|message| (from, message.clone()))
+            });
+            let Some((from, message)) = early else { return };
+            let sender = self.index(&from);
+            self.early[p].get_mut(&sender).unwrap().pop_front();
+            self.takes(p, &from, &message);
+            while matches!(&self.parts[p].monitor, Monitor::DependencyOutput(_, d, ..) if d.is_empty()) {
+                self.step(p, "MON-OUT-DEP-EMPTY", |_, _| true);
+            }
+        }
+    }
+
+    fn takes(&mut self, p: usize, from: &str, message: &Message) {
         let expected = message.clone();
-        self.step(p, "MON-IN", |_, next| next.component.buffer[&from].last() == Some(&expected));
+        self.step(p, "MON-IN", |_, next| {
+            next.component.buffer.get(from).and_then(|queue| queue.last()) == Some(&expected)
+        });
     }
 
     /// The reference of `p` with what has arrived, and not with what is in flight.
@@ -273,10 +356,13 @@ impl World {
     }
 
     /// Somebody sends what its monitor does not allow, and which does not end the session.
-    fn slip(&mut self, choices: &mut impl Choices) -> bool {
+    fn slip(&mut self, choices: &mut impl Choices, missteps: bool) -> bool {
         let p = choices.choose(self.roles);
         if self.runs[p].status() != Status::Running {
             return false;
+        }
+        if missteps && choices.choose(2) == 0 {
+            return self.misstep(p, choices);
         }
         let q = (p + 1 + choices.choose(self.roles - 1)) % self.roles;
         let (engine, run) = (&self.engines[p], &mut self.runs[p]);
@@ -287,14 +373,59 @@ impl World {
         let (to, message) = (Role(u16::try_from(q).unwrap()), Message::data(label, WRONG));
         let mut effects = Vec::new();
         engine.component_sends(run, to.into(), message, &lend, &mut |e| effects.push(e)).unwrap();
+        let at = effects.iter().position(|e| matches!(e, Effect::Report(_))).unwrap();
+        // What waited there is given to the component as well.
+        let rest = effects.split_off(at + 1);
         let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
         assert_eq!((&notice.blamed[..], notice.halted), (&[engine.role()][..], false));
         match (effects.pop(), engine.settings().policy) {
             (None, Policy::Drop) => {}
-            (Some(Effect::Send { message, wrong: true, .. }), Policy::Observe) => {
+            (Some(Effect::Send { message, finding: Finding::Wrong, .. }), Policy::Observe) => {
+                self.adrift[p] = true;
                 self.flight.entry((p, q)).or_default().push_back(message);
             }
             other => panic!("{other:?}"),
+        }
+        assert!(self.follow(p, rest, None).is_none());
+        if choices.choose(2) == 0 {
+            self.tell(p, &notice);
+        }
+        true
+    }
+
+    /// Everyone else is told of what was let through.
+    fn tell(&mut self, p: usize, notice: &Notice) {
+        for q in (0..self.roles).filter(|q| *q != p) {
+            let mut effects = Vec::new();
+            self.engines[q].told(&mut self.runs[q], notice, &mut |e| effects.push(e));
+            assert!(matches!(effects.remove(0), Effect::Tell(_)));
+            self.adrift[q] |= notice.breach.name() != "malformed";
+            assert!(self.follow(q, effects, None).is_none());
+            self.assert_quiet(q);
+        }
+    }
+
+    /// The component of `p` sends something whose label is right and whose payload is not, if it is to send.
+    fn misstep(&mut self, p: usize, choices: &mut impl Choices) -> bool {
+        let mut steps = self.parts[p].component.steps();
+        steps.retain(|(action, _)| matches!(action, Action::Output(_, message) if message.payload.is_some()));
+        if steps.is_empty() || self.engines[p].turn(&self.runs[p]) != Turn::Component {
+            return false;
+        }
+        let (action, next) = steps.swap_remove(choices.choose(steps.len()));
+        let Action::Output(to, message) = &action else { return false };
+        let (engine, run) = (&self.engines[p], &mut self.runs[p]);
+        let to = engine.vocabulary().find_role(to).unwrap();
+        let mut effects = Vec::new();
+        let wrong = Message::data(&message.label, MISSTEP);
+        engine.component_sends(run, to.into(), wrong, &lend, &mut |e| effects.push(e)).unwrap();
+        self.missteps += 1;
+        let Effect::Report(notice) = effects.remove(1) else { panic!("{effects:?}") };
+        assert_eq!((&notice.blamed[..], notice.halted), (&[engine.role()][..], false));
+        assert!(self.follow(p, effects, Some((&action, next.state))).is_none());
+        self.assert_quiet(p);
+        if choices.choose(2) == 0 {
+            self.tell(p, &notice);
         }
         true
     }
@@ -337,10 +468,12 @@ impl World {
 
 /// Where monitors drop or observe, each as it likes, and somebody sends wrong things now and then, the session goes on as
 /// if they had not been sent: everybody else's messages arrive as they should, and nobody else is blamed. Where sender
-/// and receiver observe, they are given to the receiver, and none stays behind.
+/// and receiver observe, they are given to the receiver, and none stays behind. Where everyone observes, a message whose
+/// label fits is the step that it should have been, whatever it carries: everyone reacts to it as to a right one. And
+/// where something that is no step was let through, nothing that arrives is withheld because its turn has not come.
 #[test]
 fn what_is_wrong_changes_nothing_for_the_others() {
-    let (mut finished, mut slips, mut through) = (0, 0, 0);
+    let (mut finished, mut slips, mut through, mut missteps, mut ahead) = (0, 0, 0, 0, 0);
     for seed in law_seeds(1_500) {
         let choices = &mut Random::new(seed);
         let universe = Universe { roles: 3 + choices.choose(2), labels: 2, payloads: &[""] };
@@ -360,23 +493,38 @@ fn what_is_wrong_changes_nothing_for_the_others() {
             if ending != Ending::Unfinished {
                 break;
             }
-            sent += usize::from(world.slip(choices));
+            sent += usize::from(world.slip(choices, !mixed));
         }
         match ending {
             Ending::Finished => finished += 1,
             Ending::Unfinished => {}
             Ending::Blamed(rule, who) => panic!("{g}: {rule:?} of {who:?} after {sent} slips of others"),
         }
+        for p in 0..world.roles {
+            let (messages, dependencies) = world.withheld[p];
+            let observes = world.engines[p].settings().policy == Policy::Observe;
+            let running = world.runs[p].status() == Status::Running;
+            if observes && running && world.adrift[p] && dependencies == 0 {
+                assert_eq!(messages, 0, "{g}: withheld from {p}");
+                ahead += world.early[p].values().map(VecDeque::len).sum::<usize>();
+            }
+        }
         slips += sent;
+        missteps += world.missteps;
         through += world.through;
         let flying = world.flight.values().flatten().filter(|m| is_wrong(m)).count();
         // Behind messages whose turn has not come.
         let waiting: usize = world.runs.iter().map(Run::waiting).sum();
         let gone = world.runs.iter().any(|run| run.status() == Status::Finished);
-        assert!(mixed || gone || world.through + flying + waiting >= sent, "{g}: {sent}");
+        let wrong = sent - world.missteps;
+        assert!(mixed || gone || world.through + flying + waiting >= wrong, "{g}: {wrong}");
     }
-    println!("{slips} wrong messages, {through} let through; {finished} sessions finished");
+    println!(
+        "{slips} wrong messages, {missteps} of them missteps, {through} let through, {ahead} right ones given early; \
+         {finished} sessions finished"
+    );
     assert!(finished > 300 && slips > 1_000 && through > 300, "{finished} {slips} {through}");
+    assert!(missteps > 300 && ahead > 20, "{missteps} {ahead}");
 }
 
 #[derive(Debug, Default)]
@@ -550,13 +698,16 @@ fn lend_order(order: &Order, look: &mut dyn FnMut(&Event<'_>)) {
 }
 
 fn orders(policy: Policy) -> Vec<Engine> {
+    orders_with(Settings { policy, ..Settings::default() })
+}
+
+fn orders_with(settings: Settings) -> Vec<Engine> {
     let document = referee_syntax::parse(ORDERS, referee_syntax::Language::Scr);
     let referee_syntax::Content::Global(protocols) = &document.content else { panic!("global") };
     let global = protocols[0].global.as_ref().unwrap();
     let relative = global.relative_all().unwrap();
     let network = Network::synthesise(global, &relative, &Options::default(), None, &mut ());
     network.deployable().unwrap();
-    let settings = Settings { policy, ..Settings::default() };
     let engine = |role| Engine::new(&network, role, &Registry::new(), settings).unwrap();
     global.vocabulary().roles().map(engine).collect()
 }
@@ -603,7 +754,7 @@ fn assertions_blame_the_sender() {
 /// Dropped: the session goes on as if nothing had been sent. Observed: it goes through, and is reported.
 #[test]
 fn policies() {
-    for (policy, forwarded) in [(Policy::Drop, 0), (Policy::Observe, 1)] {
+    for (policy, forwarded, wrong) in [(Policy::Drop, 0, 1), (Policy::Observe, 1, 2)] {
         let engine = &orders(policy)[0];
         let mut run = engine.run(9);
         let mut effects: Vec<Effect<Order>> = Vec::new();
@@ -615,7 +766,114 @@ fn policies() {
         let sent = effects.iter().filter(|e| matches!(e, Effect::Send { .. })).count();
         let reports: Vec<_> =
             effects.iter().filter(|e| matches!(e, Effect::Report(n) if !n.halted)).collect();
-        assert_eq!((sent, reports.len(), run.status()), (1 + forwarded, 1, Status::Running), "{policy:?}");
+        assert_eq!(
+            (sent, reports.len(), run.status()),
+            (1 + forwarded, wrong, Status::Running),
+            "{policy:?}"
+        );
+    }
+}
+
+/// Where sender and receiver observe, a message whose label is possible is that step whatever it carries: its sender is
+/// blamed once, and everything after it is judged from there. What reads a value that was not of its type cannot be
+/// judged, and nobody is blamed for it. A receiver that does not observe judges it for itself.
+#[test]
+fn a_wrong_value_is_the_step_all_the_same() {
+    let (buyer, shop, bank) = (Role(0), Role(1), Role(2));
+    let sends = |engine: &Engine, run: &mut Run<Order>, to: Role, order: Order| {
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        engine.component_sends(run, to.into(), order, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+        effects
+    };
+    // Of the wrong type, the amount is not known; too small, it is.
+    for (order, bill, billed) in [
+        (("Order", Some(-1)), 7, Finding::Misstep),
+        (("Order", Some(-1)), -1, Finding::Right),
+        (("Order", None), 7, Finding::Right),
+    ] {
+        let engines = orders(Policy::Observe);
+        let (mut buyers, mut shops) = (engines[0].run(9), engines[1].run(9));
+        let sent = sends(&engines[0], &mut buyers, shop, order);
+        assert!(
+            matches!(
+                &sent[..],
+                [
+                    Effect::Send { finding: Finding::Misstep, .. },
+                    Effect::Report(_),
+                    Effect::Inform { to, .. }
+                ] if *to == bank
+            ),
+            "{sent:?}"
+        );
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        let mut out = |e| effects.push(e);
+        engines[1].arrives(&mut shops, buyer, Arrival::Misstep(order), &lend_order, &mut out).ok().unwrap();
+        assert!(
+            matches!(&effects[..], [Effect::Deliver { .. }, Effect::Inform { to, .. }] if *to == bank),
+            "{effects:?}"
+        );
+        // Also after a journal.
+        let bytes = engines[1].save(&shops, |_, _| ());
+        for run in [&mut shops, &mut engines[1].restore(&bytes, |_| None).unwrap()] {
+            let sent = sends(&engines[1], run, bank, ("Bill", Some(bill)));
+            let found = sent
+                .first()
+                .map(|e| if let Effect::Send { finding, .. } = e { Some(*finding) } else { None });
+            assert_eq!(found, Some(Some(billed)), "{order:?} {sent:?}");
+            assert_eq!(sent.iter().any(|e| matches!(e, Effect::Report(_))), billed != Finding::Right);
+        }
+        // The buyer waits for its answer.
+        assert_eq!(engines[0].turn(&buyers), Turn::Message(bank));
+    }
+    for policy in [Policy::Drop, Policy::Halt] {
+        let engine = &orders(policy)[1];
+        let mut run = engine.run(9);
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        let wrong = Arrival::Misstep(("Order", Some(0)));
+        engine.arrives(&mut run, buyer, wrong, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+        let [Effect::Report(notice)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!((&notice.blamed[..], notice.halted), (&[buyer][..], true));
+    }
+}
+
+/// Who is told that something was let through may be wrong because of it; and is given what waits for a turn that may
+/// never come, which is judged all the same when it comes.
+#[test]
+fn who_was_told_is_given_everything_and_not_blamed_first() {
+    let (buyer, shop, bank) = (Role(0), Role(1), Role(2));
+    let engines = orders_with(Settings {
+        policy: Policy::Observe,
+        dependencies: Dependencies::Hide,
+        ..Settings::default()
+    });
+    let (mut shops, mut banks) = (engines[1].run(9), engines[2].run(9));
+    let mut effects: Vec<Effect<Order>> = Vec::new();
+    engines[1]
+        .component_sends(&mut shops, bank.into(), ("Bill", Some(1)), &lend_order, &mut |e| effects.push(e))
+        .ok()
+        .unwrap();
+    let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+    assert!(!notice.consequence);
+    // The shop's bill waits until the buyer's monitor, too, has told of the order.
+    let mut effects: Vec<Effect<Order>> = Vec::new();
+    for arrival in [Arrival::Dependency("Order"), Arrival::Message(("Bill", Some(3)))] {
+        engines[2].arrives(&mut banks, shop, arrival, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+    }
+    assert_eq!((effects.len(), banks.waiting()), (0, 2));
+    engines[2].told(&mut banks, &notice, &mut |e| effects.push(e));
+    assert!(matches!(&effects[..], [Effect::Tell(_), Effect::Deliver { .. }]), "{effects:?}");
+    assert_eq!(banks.waiting(), 2);
+    let bytes = engines[2].save(&banks, |_, _| ());
+    let mut restored = engines[2].restore(&bytes, |_| Some(("Bill", Some(3)))).unwrap();
+    for run in [&mut banks, &mut restored] {
+        let mut effects: Vec<Effect<Order>> = Vec::new();
+        let told = Arrival::Dependency("Order");
+        engines[2].arrives(run, buyer, told, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
+        assert!(!effects.iter().any(|e| matches!(e, Effect::Deliver { .. })), "twice: {effects:?}");
+        assert_eq!((run.waiting(), engines[2].turn(run)), (0, Turn::Component));
+        engines[2].component_ends(run, &lend_order, &mut |e| effects.push(e));
+        let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
+        assert_eq!((notice.breach.name(), notice.consequence), ("premature-end", true));
     }
 }
 
@@ -658,9 +916,9 @@ fn what_was_let_through_is_judged_once() {
         matches!(
             &sent[..],
             [
-                Effect::Send { wrong: false, .. },
+                Effect::Send { finding: Finding::Right, .. },
                 Effect::Inform { .. },
-                Effect::Send { wrong: true, .. },
+                Effect::Send { finding: Finding::Wrong, .. },
                 Effect::Report(_)
             ]
         ),
@@ -690,7 +948,7 @@ fn what_was_let_through_is_judged_once() {
             .component_sends(&mut run, bank.into(), bill, &lend_order, &mut |e| effects.push(e))
             .ok()
             .unwrap();
-        assert!(matches!(effects.first(), Some(Effect::Send { wrong: false, .. })), "{effects:?}");
+        assert!(matches!(effects.first(), Some(Effect::Send { finding: Finding::Right, .. })), "{effects:?}");
     }
     // In the sender's order, and not without room; also after a journal.
     let engine = &orders(Policy::Observe)[0];

@@ -1,7 +1,7 @@
 //! What a session's engine asks for, as orders: letters to other monitors, bytes for the component, notices.
 
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Effect, Engine, Notice, Run};
+use referee_monitor::multiparty::{Effect, Engine, Finding, Notice, Run};
 use referee_theory::Role;
 
 use super::Order;
@@ -54,10 +54,14 @@ pub(super) fn step(
                 seat.give(&bytes, plan);
                 out.push(Order::Deliver(id, bytes));
             }
-            Effect::Send { to, message, wrong } => {
+            Effect::Send { to, message, finding } => {
                 let weight = message.weight();
                 fly(seat, to, weight);
-                let matter = if wrong { Matter::Wrong(message) } else { Matter::Message(message) };
+                let matter = match finding {
+                    Finding::Right => Matter::Message(message),
+                    Finding::Misstep => Matter::Misstep(message),
+                    Finding::Wrong => Matter::Wrong(message),
+                };
                 post(seat, id, to, matter, out);
             }
             Effect::Inform { to, label } => {

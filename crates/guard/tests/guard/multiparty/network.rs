@@ -42,6 +42,8 @@ pub(crate) struct Setup {
     pub(crate) role: BTreeMap<&'static str, String>,
     /// Into `[multiparty]` of one role's process only.
     pub(crate) only: BTreeMap<&'static str, String>,
+    /// What is spoken, if not [`PROTOCOL`]; the roles are the same.
+    pub(crate) protocol: Option<&'static str>,
     /// Whether monitors reach each other through a proxy.
     pub(crate) chaos: bool,
     /// The seed of what the proxy does.
@@ -64,7 +66,7 @@ impl Setup {
     }
 
     pub(crate) fn start_in(&self, folder: Folder) -> Network {
-        std::fs::write(folder.0.join("auth.scr"), PROTOCOL).unwrap();
+        std::fs::write(folder.0.join("auth.scr"), self.protocol.unwrap_or(PROTOCOL)).unwrap();
         let ports = free_ports(6);
         let mut proxies = Vec::new();
         let (mut guards, mut configs, mut places) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

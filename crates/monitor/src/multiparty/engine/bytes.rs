@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use referee_theory::Role;
 
 use super::Engine;
-use super::run::{Run, Status, Waiting};
+use super::run::{Known, Run, Status, Waiting};
 use crate::event::Party;
 use crate::session::BadSession;
 
@@ -27,7 +27,7 @@ impl Engine {
             Status::Halted => 2,
             Status::Lost => 3,
         });
-        bytes.push(u8::from(run.gone));
+        bytes.push(u8::from(run.gone) | u8::from(run.unsure) << 1 | u8::from(run.adrift) << 2);
         bytes.extend(run.room.to_le_bytes());
         block(&mut bytes, &session);
         bytes.extend(narrow(run.waiting.len()).to_le_bytes());
@@ -35,9 +35,9 @@ impl Engine {
         for waiting in &run.waiting {
             body.clear();
             let (tag, role) = match waiting {
-                Waiting::Message(from, message) => {
+                Waiting::Message(from, message, known) => {
                     write(message, &mut body);
-                    (0, from.0)
+                    (u8::from(known.misstep) << 2 | u8::from(known.given) << 3, from.0)
                 }
                 Waiting::Wrong(from, message) => {
                     write(message, &mut body);
@@ -70,7 +70,7 @@ impl Engine {
     ) -> Result<Run<T>, BadSession> {
         let mut rest = bytes;
         let damaged = BadSession::Malformed;
-        let [status, gone] = array(&mut rest).ok_or(damaged)?;
+        let [status, flags] = array(&mut rest).ok_or(damaged)?;
         let status = match status {
             0 => Status::Running,
             1 => Status::Finished,
@@ -81,7 +81,7 @@ impl Engine {
         let room = u32::from_le_bytes(array(&mut rest).ok_or(damaged)?);
         let session = self.monitor.restore(take_block(&mut rest).ok_or(damaged)?)?;
         let count = u32::from_le_bytes(array(&mut rest).ok_or(damaged)?) as usize;
-        if count > MOST_WAITING || gone > 1 {
+        if count > MOST_WAITING || flags > 7 {
             return Err(damaged);
         }
         let mut waiting = VecDeque::new();
@@ -91,7 +91,8 @@ impl Engine {
         if !rest.is_empty() {
             return Err(damaged);
         }
-        Ok(Run { session, waiting, room, status, gone: gone == 1 })
+        let [gone, unsure, adrift] = [1, 2, 4].map(|bit| flags & bit != 0);
+        Ok(Run { session, waiting, room, status, gone, unsure, adrift })
     }
 
     fn waiting<T>(&self, rest: &mut &[u8], read: &mut impl FnMut(&[u8]) -> Option<T>) -> Option<Waiting<T>> {
@@ -100,7 +101,10 @@ impl Engine {
         let body = take_block(rest)?;
         let known = usize::from(role) < self.vocabulary().roles().len();
         Some(match tag {
-            0 if known => Waiting::Message(Role(role), read(body)?),
+            0 | 4 | 8 | 12 if known => {
+                let known = Known { misstep: tag & 4 != 0, given: tag & 8 != 0 };
+                Waiting::Message(Role(role), read(body)?, known)
+            }
             1 if known => Waiting::Dependency(Role(role), u32::from_le_bytes(body.try_into().ok()?)),
             2 if known => Waiting::Held(Party::Role(Role(role)), read(body)?),
             3 if known => Waiting::Wrong(Role(role), read(body)?),

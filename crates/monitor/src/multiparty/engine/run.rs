@@ -21,12 +21,17 @@ pub struct Run<T> {
     pub(super) status: Status,
     /// Whether the component has ended while its monitor was still to be told something.
     pub(super) gone: bool,
+    /// Whether a value that later assertions read was not of its type.
+    pub(super) unsure: bool,
+    /// Whether something that is no step was let through, here or elsewhere: nobody knows where the components are, and
+    /// what they wait for.
+    pub(super) adrift: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Waiting<T> {
     /// From the monitor of another role.
-    Message(Role, T),
+    Message(Role, T, Known),
     /// The same, but wrong as its sender's monitor knows: it is not judged, and goes on as soon as there is room.
     Wrong(Role, T),
     /// A dependency from the monitor of another role: which of the engine's labels, or none of them.
@@ -35,11 +40,20 @@ pub(super) enum Waiting<T> {
     Held(Party, T),
 }
 
+/// What is known of a message that waits to be judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// Its sender's monitor has found it wrong, and counted it as the step that it should have been.
+    pub(super) misstep: bool,
+    /// The component has it already.
+    pub(super) given: bool,
+}
+
 impl<T> Waiting<T> {
     /// Whose it is; `None` for the component's own.
     pub(super) fn sender(&self) -> Option<Role> {
         match self {
-            Self::Message(from, _) | Self::Wrong(from, _) | Self::Dependency(from, _) => Some(*from),
+            Self::Message(from, ..) | Self::Wrong(from, _) | Self::Dependency(from, _) => Some(*from),
             Self::Held(..) => None,
         }
     }
@@ -66,7 +80,15 @@ pub enum Status {
 impl<T> Run<T> {
     /// A session at its start; the component's side can take `room` messages before it says more.
     pub(super) fn new(room: u32) -> Self {
-        Self { session: Session::new(), waiting: VecDeque::new(), room, status: Status::Running, gone: false }
+        Self {
+            session: Session::new(),
+            waiting: VecDeque::new(),
+            room,
+            status: Status::Running,
+            gone: false,
+            unsure: false,
+            adrift: false,
+        }
     }
 
     /// How it stands.
@@ -112,22 +134,47 @@ impl<T> Run<T> {
         self.remove(self.waiting.iter().position(is_it)?)
     }
 
+    /// Whether the component has the first message of `sender` that is to be judged already.
+    pub(super) fn has_given(&self, sender: Role) -> bool {
+        let first = self.waiting.iter().find(|other| other.sender() == Some(sender) && !other.is_wrong());
+        matches!(first, Some(Waiting::Message(.., known)) if known.given)
+    }
+
     /// Takes out the first of all that are to be judged.
     pub(super) fn take_first(&mut self) -> Option<Waiting<T>> {
         self.remove(self.waiting.iter().position(|waiting| !waiting.is_wrong())?)
     }
 
-    /// Takes out a wrong message that the component can take: none of its sender's was before it.
-    pub(super) fn take_wrong(&mut self) -> Option<(Role, T)> {
-        if self.room == 0 {
+    /// A message that the component can take although its turn has not come, and of whose sender it has everything
+    /// before: a wrong one, which never has a turn; and where nobody knows what the component waits for, any. This one
+    /// stays, to be judged in its turn.
+    pub(super) fn take_ahead(&mut self, sees_dependencies: bool) -> Option<(Role, T)>
+    where
+        T: Clone,
+    {
+        if self.room == 0 || self.waiting.is_empty() {
             return None;
         }
-        let mut ahead: SmallVec<[Option<Role>; 8]> = SmallVec::new();
+        let mut behind: SmallVec<[Role; 8]> = SmallVec::new();
+        let adrift = self.adrift;
         let at = self.waiting.iter().position(|waiting| {
-            let first = !ahead.contains(&waiting.sender());
-            ahead.push(waiting.sender());
-            first && waiting.is_wrong()
+            let Some(from) = waiting.sender() else { return false };
+            match waiting {
+                Waiting::Message(.., known) if known.given => false,
+                Waiting::Dependency(..) if !sees_dependencies => false,
+                _ if behind.contains(&from) => false,
+                Waiting::Wrong(..) => true,
+                Waiting::Message(..) if adrift => true,
+                _ => {
+                    behind.push(from);
+                    false
+                }
+            }
         })?;
+        if let Some(Waiting::Message(from, message, known)) = self.waiting.get_mut(at) {
+            known.given = true;
+            return Some((*from, message.clone()));
+        }
         match self.remove(at)? {
             Waiting::Wrong(from, message) => Some((from, message)),
             _ => None,
@@ -162,11 +209,26 @@ pub enum Turn {
 pub enum Arrival<'a, T> {
     /// A message for the component.
     Message(T),
-    /// One that its sender's monitor found wrong and let through ([`Effect::Send`]). The protocol knows nothing of it:
+    /// One that its sender's monitor found wrong, let through, and counted as the step that it should have been
+    /// ([`Finding::Misstep`]): a monitor that observes counts it as well, and any other judges it.
+    Misstep(T),
+    /// One that its sender's monitor found wrong and let through ([`Finding::Wrong`]). The protocol knows nothing of it:
     /// a monitor that observes lets it through as well, one that drops leaves it out, and one that halts judges it.
     Wrong(T),
     /// The label that was chosen somewhere.
     Dependency(&'a str),
+}
+
+/// What a monitor found of a message that it sends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Finding {
+    /// Nothing wrong.
+    #[default]
+    Right,
+    /// Its label is one that is possible now, but what it carries is wrong. The session goes on as if it were right.
+    Misstep,
+    /// It is no step of the protocol now. The session stays where it is.
+    Wrong,
 }
 
 /// What the owner of a session is asked to do.
@@ -192,8 +254,8 @@ pub enum Effect<T> {
         to: Role,
         /// The message.
         message: T,
-        /// Whether it is wrong, and let through.
-        wrong: bool,
+        /// What its monitor found.
+        finding: Finding,
     },
     /// Tell the monitor of `to` what was chosen.
     Inform {

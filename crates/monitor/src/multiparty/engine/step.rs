@@ -4,7 +4,7 @@ use referee_theory::Role;
 use smallvec::SmallVec;
 
 use super::notice::{Breach, Notice, Rule};
-use super::run::{Arrival, Effect, Full, Run, Status, Waiting};
+use super::run::{Arrival, Effect, Finding, Full, Known, Run, Status, Waiting};
 use super::{Confirms, Dependencies, Duty, Engine};
 use crate::early::Lend;
 use crate::event::{Event, EventLabel, Party, Payload};
@@ -44,7 +44,7 @@ impl Engine {
     ///
     /// # Errors
     /// Where what the component sends has to wait, and there is no more room: offer it again later.
-    pub fn component_sends<T>(
+    pub fn component_sends<T: Clone>(
         &self,
         run: &mut Run<T>,
         to: Party,
@@ -87,7 +87,7 @@ impl Engine {
     ///
     /// # Errors
     /// Where it has to wait and `from` has as many waiting as it may: offer it again later.
-    pub fn arrives<'a, T>(
+    pub fn arrives<'a, T: Clone>(
         &self,
         run: &mut Run<T>,
         from: Role,
@@ -103,8 +103,17 @@ impl Engine {
         }
         let waiting = match (arrival, self.settings.policy) {
             (Arrival::Wrong(_), Policy::Drop) => return Ok(()),
-            (Arrival::Wrong(message), Policy::Observe) => Waiting::Wrong(from, message),
-            (Arrival::Message(message) | Arrival::Wrong(message), _) => Waiting::Message(from, message),
+            (Arrival::Wrong(message), Policy::Observe) => {
+                run.session.taint();
+                run.adrift = true;
+                Waiting::Wrong(from, message)
+            }
+            (Arrival::Misstep(message), Policy::Observe) => {
+                Waiting::Message(from, message, Known { misstep: true, given: false })
+            }
+            (Arrival::Message(message) | Arrival::Misstep(message) | Arrival::Wrong(message), _) => {
+                Waiting::Message(from, message, Known::default())
+            }
             (Arrival::Dependency(label), _) => Waiting::Dependency(from, self.told.find(label).0),
         };
         if run.waiting.is_empty() && self.is_ready(run, from) && !waiting.is_wrong() {
@@ -117,7 +126,13 @@ impl Engine {
     }
 
     /// The component's side can take `more` messages more.
-    pub fn component_takes<T>(&self, run: &mut Run<T>, more: u32, lend: &impl Lend<T>, out: Out<'_, T>) {
+    pub fn component_takes<T: Clone>(
+        &self,
+        run: &mut Run<T>,
+        more: u32,
+        lend: &impl Lend<T>,
+        out: Out<'_, T>,
+    ) {
         run.room = run.room.saturating_add(more);
         if run.status == Status::Running && !run.waiting.is_empty() {
             self.pump(run, lend, out);
@@ -125,7 +140,7 @@ impl Engine {
     }
 
     /// The component ends, or is gone: its connection closed, its process exited. Nobody else is to blame for it.
-    pub fn component_ends<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
+    pub fn component_ends<T: Clone>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
         match run.status {
             Status::Running => {}
             Status::Lost => {
@@ -157,13 +172,21 @@ impl Engine {
     }
 
     /// The monitor of another role tells of a violation (PAR-ERROR).
-    pub fn told<T>(&self, run: &mut Run<T>, notice: &Notice, out: Out<'_, T>) {
+    pub fn told<T: Clone>(&self, run: &mut Run<T>, notice: &Notice, out: Out<'_, T>) {
         if run.status == Status::Halted {
             return;
         }
         out(Effect::Tell(Box::new(notice.clone())));
-        if notice.halted && run.status == Status::Running {
-            self.halt(run);
+        if run.status != Status::Running {
+            return;
+        }
+        if notice.halted {
+            return self.halt(run);
+        }
+        run.session.taint();
+        if !matches!(notice.breach, Breach::Kind(Kind::Type | Kind::Assertion | Kind::Malformed)) {
+            run.adrift = true;
+            self.hand_out(run, out);
         }
     }
 
@@ -173,7 +196,7 @@ impl Engine {
             return true;
         }
         match self.duty(run.session.state) {
-            Duty::Receive { from: expected } => *expected == from && run.room > 0,
+            Duty::Receive { from: expected } => *expected == from && (run.room > 0 || run.has_given(from)),
             Duty::Learn { from: expected, .. } => *expected == from && (run.room > 0 || !self.delivers()),
             Duty::Send | Duty::Inform { .. } | Duty::End => false,
         }
@@ -184,15 +207,9 @@ impl Engine {
     }
 
     /// Does everything that can be done without anything further from outside.
-    fn pump<T>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
+    fn pump<T: Clone>(&self, run: &mut Run<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
         while run.status == Status::Running {
-            if self.settings.policy == Policy::Observe
-                && let Some((from, message)) = run.take_wrong()
-            {
-                run.session.taint();
-                self.deliver(run, from, message, out);
-                continue;
-            }
+            self.hand_out(run, out);
             match self.duty(run.session.state) {
                 Duty::Inform { to, label, edge } => {
                     out(Effect::Inform { to: *to, label: *label });
@@ -227,25 +244,36 @@ impl Engine {
         }
     }
 
+    /// Where everything is let through, nothing of that waits for a turn that may never come.
+    fn hand_out<T: Clone>(&self, run: &mut Run<T>, out: Out<'_, T>) {
+        while self.settings.policy == Policy::Observe
+            && let Some((from, message)) = run.take_ahead(self.delivers())
+        {
+            self.deliver(run, from, message, out);
+        }
+    }
+
     /// MON-OUT or ERROR-OUT.
     fn output<T>(&self, run: &mut Run<T>, to: Party, message: T, lend: &impl Lend<T>, out: Out<'_, T>) {
-        let mut handling = Handling::Forward;
+        let (mut handling, mut finding) = (Handling::Forward, Finding::Right);
         let mut notice: Option<Box<Notice>> = None;
         lend.lend(&message, &mut |event| {
             if run.status == Status::Lost {
                 return;
             }
             let event = Event { from: Party::Role(self.role), to, ..*event };
-            let verdict = self.monitor.step(&mut run.session, &event);
+            let verdict = self.step(run, &event);
             if verdict != Verdict::Forward {
                 let blamed = SmallVec::from_slice(&[self.role]);
                 let wrong = Wrong { verdict, rule: Rule::ErrorOut, blamed, dependency: false, event };
                 (handling, notice) = self.rule(run, wrong);
+                if handling == Handling::Forward {
+                    finding = self.let_through(run, &event, verdict);
+                }
             }
         });
         if let (Handling::Forward, Party::Role(to)) = (handling, to) {
-            let wrong = notice.as_ref().is_some_and(|notice| notice.breach != Breach::Fault);
-            out(Effect::Send { to, message, wrong });
+            out(Effect::Send { to, message, finding });
         }
         if let Some(notice) = notice {
             out(Effect::Report(notice));
@@ -255,7 +283,7 @@ impl Engine {
     /// MON-IN, ERROR-IN or ERROR-MON.
     fn input<T>(&self, run: &mut Run<T>, waiting: Waiting<T>, lend: &impl Lend<T>, out: Out<'_, T>) {
         match waiting {
-            Waiting::Message(from, message) => {
+            Waiting::Message(from, message, known) => {
                 let mut handling = Handling::Forward;
                 let mut notice = None;
                 lend.lend(&message, &mut |event| {
@@ -268,15 +296,21 @@ impl Engine {
                         Duty::Learn { .. } => {
                             Verdict::Violation(self.violation(run, Kind::Order, Side::Environment))
                         }
-                        _ => self.monitor.step(&mut run.session, &event),
+                        _ => self.step(run, &event),
                     };
-                    if verdict != Verdict::Forward {
+                    if known.misstep && matches!(verdict, Verdict::Forward | Verdict::Violation(_)) {
+                        run.session.taint();
+                        self.let_through(run, &event, verdict);
+                    } else if verdict != Verdict::Forward {
                         let blamed = SmallVec::from_slice(&[from]);
                         let wrong = Wrong { verdict, rule: Rule::ErrorIn, blamed, dependency: false, event };
                         (handling, notice) = self.rule(run, wrong);
+                        if handling == Handling::Forward {
+                            self.let_through(run, &event, verdict);
+                        }
                     }
                 });
-                if handling == Handling::Forward {
+                if handling == Handling::Forward && !known.given {
                     self.deliver(run, from, message, out);
                 }
                 if let Some(notice) = notice {
@@ -286,6 +320,40 @@ impl Engine {
             Waiting::Wrong(from, message) => self.deliver(run, from, message, out),
             Waiting::Dependency(from, index) => self.learn(run, from, index, out),
             Waiting::Held(to, message) => self.output(run, to, message, lend, out),
+        }
+    }
+
+    /// Steps over `event`. What reads a value that nobody knows is taken to hold.
+    fn step<T>(&self, run: &mut Run<T>, event: &Event<'_>) -> Verdict {
+        let verdict = self.monitor.step(&mut run.session, event);
+        if run.unsure
+            && let Verdict::Violation(violation) = verdict
+            && violation.kind == Kind::Assertion
+            && self.monitor.looks_back(violation.edge)
+        {
+            self.monitor.follow_wrong(&mut run.session, violation.edge, &event.payload);
+            return Verdict::Forward;
+        }
+        verdict
+    }
+
+    /// What is wrong with `event` was let through. Where its label is one that is possible, that was the step, and
+    /// everyone who sees it goes on from there; else nobody knows where the components go on from.
+    fn let_through<T>(&self, run: &mut Run<T>, event: &Event<'_>, verdict: Verdict) -> Finding {
+        match verdict {
+            Verdict::Violation(Violation {
+                kind: Kind::Type | Kind::Assertion | Kind::Malformed,
+                edge,
+                ..
+            }) if edge != NO_EDGE => {
+                run.unsure |= !self.monitor.follow_wrong(&mut run.session, edge, &event.payload);
+                Finding::Misstep
+            }
+            Verdict::Violation(_) => {
+                run.adrift = true;
+                Finding::Wrong
+            }
+            Verdict::Forward | Verdict::Early | Verdict::Fault(_) => Finding::Right,
         }
     }
 
@@ -336,6 +404,7 @@ impl Engine {
         let (from, to, payload) = (Party::Role(from), Party::Role(self.role), Payload::Positional(&[]));
         let event = Event { from, to, label, payload };
         let (_, notice) = self.rule(run, Wrong { verdict, rule, blamed, dependency: true, event });
+        run.adrift = true;
         if let Some(notice) = notice {
             out(Effect::Report(notice));
         }
