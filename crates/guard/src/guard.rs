@@ -123,6 +123,8 @@ pub struct Guard {
     threads: Mutex<Vec<JoinHandle<io::Result<()>>>>,
     /// The roles of a protocol of several parties.
     office: Option<Arc<Office>>,
+    /// Of the configuration that they follow.
+    digest: u64,
     scribe: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -169,8 +171,13 @@ impl Guard {
             receivers.push(receiver);
         }
         let _ = shared.workers.set(workers.clone());
-        let mut guard =
-            Self { shared, threads: Mutex::default(), office: None, scribe: Mutex::new(Some(scribe_thread)) };
+        let mut guard = Self {
+            shared,
+            threads: Mutex::default(),
+            office: None,
+            digest: plans.digest,
+            scribe: Mutex::new(Some(scribe_thread)),
+        };
         for (number, (worker, orders)) in workers.into_iter().zip(receivers).enumerate() {
             let seat = Seat { shared: Arc::clone(&guard.shared), number, worker };
             let thread = std::thread::Builder::new().name(format!("worker-{number}"));
@@ -233,6 +240,9 @@ impl Guard {
     /// # Errors
     /// A new listener's address is not to be had; nothing has changed then.
     pub fn reload(&self, plans: &Plans) -> io::Result<()> {
+        if self.digest != plans.digest {
+            tracing::warn!("`[multiparty]` has changed: that is not taken up until the guard is restarted");
+        }
         let result = self.listen(plans, Vec::new());
         self.note_reload(result.is_ok());
         result

@@ -1,6 +1,7 @@
 //! A plan: a listener of the configuration, checked and compiled. Sessions keep the plan they began with.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub struct Plans {
     pub(crate) config: Config,
     pub(crate) plans: Vec<Arc<Plan>>,
     pub(crate) multiparty: Option<Arc<MultipartyPlan>>,
+    /// A number that is another when `[multiparty]`, or a file that it names, is.
+    pub(crate) digest: u64,
     /// Every file it was made from.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -123,13 +126,14 @@ impl Plans {
             }
             plans.push(Arc::new(plan));
         }
-        let mut multiparty = None;
+        let (mut multiparty, mut digest) = (None, 0);
         if let Some(table) = &config.multiparty {
             let mut findings = Findings::default();
             multiparty = MultipartyPlan::make(table.get_ref(), folder, &mut findings).map(Arc::new);
             refusal.problems.append(&mut findings.problems);
             refusal.problems.append(&mut table.get_ref().limits.problems(text));
             refusal.protocols.append(&mut findings.protocols);
+            digest = digest_of(text, &findings.files);
             files.append(&mut findings.files);
         }
         if let Some(admin) = &config.admin
@@ -154,7 +158,7 @@ impl Plans {
             refusal.problems.push(problem.with_help("run a collector beside the guard"));
         }
         if refusal.problems.is_empty() && refusal.protocols.is_empty() {
-            Ok(Self { config, plans, multiparty, files })
+            Ok(Self { config, plans, multiparty, digest, files })
         } else {
             Err(refusal)
         }
@@ -172,6 +176,17 @@ impl Plans {
     pub fn config(&self) -> &Config {
         &self.config
     }
+}
+
+/// A number for `[multiparty]` in `text` and the contents of `files`, which it names.
+fn digest_of(text: &str, files: &[PathBuf]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let whole: Option<toml::Table> = toml::from_str(text).ok();
+    format!("{:?}", whole.as_ref().and_then(|table| table.get("multiparty"))).hash(&mut hasher);
+    for file in files {
+        fs::read(file).ok().hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 struct Maker<'a> {

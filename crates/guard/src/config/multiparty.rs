@@ -20,7 +20,8 @@ pub struct Multiparty {
     pub protocol: Spanned<String>,
     /// Which protocol of the file; without it, the first.
     pub protocol_name: Option<String>,
-    /// The role whose component begins a session by connecting. Without it: the one that sends first.
+    /// The role whose component begins a session by connecting, and by saying something if it is to send first. Without
+    /// it: the first, in the order of the protocol's parameters, that may send before it has received anything.
     #[schemars(with = "Option<String>")]
     pub initiator: Option<Spanned<String>>,
     /// The roles that this process monitors.

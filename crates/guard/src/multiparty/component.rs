@@ -27,6 +27,8 @@ use crate::stream::Stream;
 /// How long a component may take to hear the last words.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 const CHUNK: usize = 16 << 10;
+/// What is written to a component at once.
+const TOGETHER: usize = 64 << 10;
 /// What is read of a component that has to wait.
 pub(super) const AHEAD: usize = 64 << 10;
 
@@ -46,6 +48,8 @@ pub(super) struct Outlet {
     more: Notify,
     /// Told when a message of the component may be judged.
     wake: Notify,
+    /// Told when the session is over.
+    closed: Notify,
 }
 
 impl Outlet {
@@ -59,6 +63,7 @@ impl Outlet {
 
     pub(super) fn close(&self, last_words: Option<Bytes>) {
         self.push(Item::Close(last_words));
+        self.closed.notify_one();
         self.wake();
     }
 
@@ -76,6 +81,22 @@ impl Outlet {
             }
             self.more.notified().await;
         }
+    }
+
+    /// What is to be written next, together, and what comes after it if it is the end. Many small messages are written
+    /// at once; a long one is not copied.
+    fn take(&self) -> (Vec<Bytes>, Option<Item>) {
+        let mut items = lock(&self.items);
+        let (mut batch, mut size) = (Vec::new(), 0);
+        while let Some(Item::Bytes(bytes)) = items.front() {
+            if size > 0 && size + bytes.len() > TOGETHER {
+                return (batch, None);
+            }
+            size += bytes.len();
+            batch.push(bytes.clone());
+            items.pop_front();
+        }
+        (batch, items.pop_front())
     }
 
     fn push(&self, item: Item) {
@@ -98,6 +119,8 @@ enum Read {
     /// The monitor's own limit.
     TooLong,
     End,
+    /// The connection is broken, both ways.
+    Reset,
 }
 
 /// One component's connection.
@@ -114,6 +137,8 @@ struct Attendance<'a> {
     errand: Mutex<Errand>,
     /// Whether the component was told that nothing more comes.
     over: AtomicBool,
+    /// Whether it said that nothing more comes of it, and stays.
+    hushed: AtomicBool,
 }
 
 /// Carries the component of session `id` at `desk` until it ends.
@@ -135,6 +160,7 @@ pub(super) async fn attend(
         answered: Notify::new(),
         errand: Mutex::default(),
         over: AtomicBool::new(false),
+        hushed: AtomicBool::new(false),
     };
     office.attending.fetch_add(1, Ordering::Relaxed);
     let mut next = Some(arrived);
@@ -146,6 +172,7 @@ pub(super) async fn attend(
                 let _ = tokio::time::timeout(FAREWELL, hear_out(&mut reader)).await;
                 None
             }
+            () = attendance.overdue() => None,
         };
     }
     office.attending.fetch_sub(1, Ordering::Relaxed);
@@ -205,6 +232,14 @@ impl Attendance<'_> {
         Some(Arrived { stream, unread: Vec::new() })
     }
 
+    /// When the session is over, and the component has had its time to read what is left.
+    async fn overdue(&self) {
+        self.outlet.closed.notified().await;
+        // Whoever asks again is told again.
+        self.outlet.closed.notify_one();
+        tokio::time::sleep(FAREWELL).await;
+    }
+
     /// Writes `messages` to the component, of which so many are then delivered.
     async fn give(
         &self,
@@ -216,11 +251,16 @@ impl Attendance<'_> {
         if self.returns() {
             lock(&self.errand).asks(messages, count);
         }
-        writer.write_all(&messages.concat()).await?;
+        match messages {
+            [one] => writer.write_all(one).await?,
+            several => writer.write_all(&several.concat()).await?,
+        }
         let _ = writer.flush().await;
         lock(&self.errand).counted();
         self.answered.notify_one();
-        self.office.delivered(self.desk, self.id, count);
+        // What is given again was delivered before.
+        let bytes = messages.iter().rev().take(count as usize).map(Bytes::len).sum();
+        self.office.delivered(self.desk, self.id, (count, bytes));
         Ok(())
     }
 
@@ -241,7 +281,16 @@ impl Attendance<'_> {
                     self.office.fault(self.desk, self.id, sentence);
                     return std::future::pending().await;
                 }
-                Read::End => return,
+                Read::Reset => return,
+                Read::End => {
+                    // A WebSocket closes both ways, and a service that closes is connected to again.
+                    let both = self.returns() || self.plan.entrance.has_pings();
+                    if both || !self.office.hushes(self.desk, self.id) {
+                        return;
+                    }
+                    self.hushed.store(true, Ordering::Relaxed);
+                    return std::future::pending().await;
+                }
             }
         }
     }
@@ -329,7 +378,13 @@ impl Attendance<'_> {
                         return Read::Wrong(error.to_string());
                     }
                     Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Read::TooLong,
-                    Ok(false) | Err(_) => return self.end(unread),
+                    Ok(false) => return self.end(unread),
+                    Err(_) => {
+                        return match self.end(unread) {
+                            Read::End => Read::Reset,
+                            wrong => wrong,
+                        };
+                    }
                 },
                 Look::Wait => self.answered.notified().await,
                 Look::Wrong(why) => return Read::Wrong(why),
@@ -406,16 +461,7 @@ impl Attendance<'_> {
     /// Writes what there is for the component until its last words.
     async fn write(&self, writer: &mut WriteHalf<Stream>) {
         loop {
-            let (mut batch, mut last) = (Vec::new(), None);
-            while let Some(item) = lock(&self.outlet.items).pop_front() {
-                match item {
-                    Item::Bytes(bytes) => batch.push(bytes),
-                    other => {
-                        last = Some(other);
-                        break;
-                    }
-                }
-            }
+            let (batch, last) = self.outlet.take();
             let count = u32::try_from(batch.len()).unwrap_or(u32::MAX);
             if count > 0 && self.give(&batch, count, writer).await.is_err() {
                 if self.returns() {
@@ -438,6 +484,9 @@ impl Attendance<'_> {
                 Some(Item::Over) => {
                     self.over.store(true, Ordering::Relaxed);
                     let _ = writer.shutdown().await;
+                    if self.hushed.load(Ordering::Relaxed) {
+                        return;
+                    }
                 }
                 _ if count == 0 => self.outlet.more.notified().await,
                 _ => {}

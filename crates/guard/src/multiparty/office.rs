@@ -45,6 +45,8 @@ struct Desk {
     /// Sessions that wait for a component.
     invited: VecDeque<SessionId>,
     counts: Counts,
+    /// When it was last said that a component was turned away, and how many were since.
+    turned_away: (Option<Instant>, u64),
 }
 
 /// What is counted of one role.
@@ -136,6 +138,7 @@ impl Office {
             waiting: VecDeque::new(),
             invited: VecDeque::new(),
             counts: Counts::default(),
+            turned_away: (None, 0),
         };
         let office = Arc::new_cyclic(|own: &Weak<Self>| Self {
             name: plan.name.clone(),
@@ -262,8 +265,16 @@ impl Office {
         offered
     }
 
-    pub(super) fn delivered(&self, desk: usize, id: SessionId, count: u32) {
-        self.with(desk, |roster, now, out| roster.delivered(id, count, now, out));
+    /// So many messages, of so many bytes, were written to the component.
+    pub(super) fn delivered(&self, desk: usize, id: SessionId, written: (u32, usize)) {
+        self.with(desk, |roster, now, out| roster.delivered(id, written, now, out));
+    }
+
+    /// Whether the component, which sends nothing more, is to be given what comes.
+    pub(super) fn hushes(&self, desk: usize, id: SessionId) -> bool {
+        let mut stays = false;
+        self.with(desk, |roster, now, out| stays = roster.hushes(id, now, out));
+        stays
     }
 
     pub(super) fn component_gone(&self, desk: usize, id: SessionId) {

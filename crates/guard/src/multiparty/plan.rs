@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_monitor::Policy;
-use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings};
+use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::{Carries, Codec, Kind};
 
 use super::entrance::Entrance;
+use super::parcel::Parcel;
 use super::protocol::{self, Checked, Unusable};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
@@ -88,6 +89,7 @@ impl MultipartyPlan {
         let checked = maker.protocol()?;
         let before = maker.findings.problems.len();
         let initiator = maker.initiator(&checked)?;
+        maker.secrets();
         let own = maker.own(&checked);
         let roles: Vec<_> =
             own.iter().filter_map(|(role, table)| maker.role(&checked, *role, table, initiator)).collect();
@@ -154,6 +156,11 @@ impl MultipartyPlan {
 impl RolePlan {
     pub(super) fn hides(&self) -> bool {
         self.engine.settings().dependencies == Dependencies::Hide
+    }
+
+    /// Whether the component has something to send before it is given anything.
+    pub(super) fn speaks_first(&self) -> bool {
+        matches!(self.engine.turn(&self.engine.run::<Parcel>(0)), Turn::Component)
     }
 
     /// Whom `label` goes to if the component sends it in `state`; where it must not, to whom it goes elsewhere, if
@@ -256,6 +263,22 @@ impl<'a> Maker<'a> {
                 }
                 role
             }
+        }
+    }
+
+    /// What would be written down and not used.
+    fn secrets(&mut self) {
+        if let (Some(tls), Some(_), TransportName::Framed) =
+            (&self.config.tls, &self.config.key, self.config.transport)
+        {
+            let message =
+                "either `tls` or `key`, not both: certificates say who a monitor is, and the key is not used";
+            self.complain(tls.span(), message);
+        }
+        let named = self.config.peers.values().find(|peer| peer.certificate_name.is_some());
+        if let (None, Some(peer)) = (&self.config.tls, named) {
+            let message = "a `certificate-name` without `tls`: nobody shows a certificate";
+            self.complain(peer.address.span(), message);
         }
     }
 

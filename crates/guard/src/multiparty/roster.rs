@@ -218,7 +218,9 @@ impl Roster {
             return self.join(from, &letter, now, out);
         }
         let Some(seat) = self.seats.get_mut(&id) else {
-            self.strays += 1;
+            // To a role whose part is over some things come late.
+            let late = matches!(letter.matter, Matter::Credit(..) | Matter::Ended | Matter::Violation(_));
+            self.strays += u64::from(!late);
             // The invitation may still be under way, from another monitor: no component must wait for such a session.
             if matches!(letter.matter, Matter::Violation(_)) {
                 self.dead.truncate(MOST_DEAD - 1);
@@ -383,13 +385,20 @@ impl Roster {
         Offer::Taken
     }
 
-    /// So many messages were written to the component.
-    pub(super) fn delivered(&mut self, id: SessionId, count: u32, now: Instant, out: &mut Vec<Order>) {
+    /// So many messages, of so many bytes, were written to the component.
+    pub(super) fn delivered(
+        &mut self,
+        id: SessionId,
+        (count, bytes): (u32, usize),
+        now: Instant,
+        out: &mut Vec<Order>,
+    ) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
         self.changed.push(id);
         let again = count.min(seat.repeated);
         seat.repeated -= again;
         seat.undelivered = seat.undelivered.saturating_sub(count);
+        seat.unwritten = seat.unwritten.saturating_sub(bytes);
         seat.owed = seat.owed.saturating_add(count - again);
         self.settle(id, now, out);
     }
@@ -417,6 +426,21 @@ impl Roster {
         }
         step(&self.plan, id, seat, out, |engine, run, effects| engine.component_ends(run, &lend, effects));
         self.settle(id, now, out);
+    }
+
+    /// The component of session `id` sends nothing more, but may still read. Whether it is to be given what comes: if it
+    /// has nothing left to say, however the session goes on; or else why it ended too early.
+    pub(super) fn hushes(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) -> bool {
+        let Some(seat) = self.seats.get(&id) else { return false };
+        let (engine, run) = (&self.plan.engine, &seat.run);
+        let over = run.status() != Status::Running || matches!(engine.turn(run), Turn::End);
+        if seat.phase != Phase::Running || over {
+            return false;
+        }
+        if !engine.has_said_all(run) {
+            self.component_gone(id, now, out);
+        }
+        true
     }
 
     /// The monitor of `peer` is gone for good: whoever still needs it cannot go on.
@@ -460,10 +484,10 @@ impl Roster {
     /// Does what has become possible, and ends what is over.
     fn settle(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        if seat.phase == Phase::Running && seat.owed > 0 && !seat.is_choked(&self.plan) {
-            let owed = std::mem::take(&mut seat.owed);
+        while seat.has_room(&self.plan) {
+            seat.owed -= 1;
             step(&self.plan, id, seat, out, |engine, run, effects| {
-                engine.component_takes(run, owed, &lend, effects);
+                engine.component_takes(run, 1, &lend, effects);
             });
         }
         for role in &self.plan.others {

@@ -58,8 +58,9 @@ pub(super) struct Seat {
     pub(super) touched: Instant,
     /// By role.
     pub(super) peers: Box<[Peer]>,
-    /// Messages given to the component's connection and not yet written there.
+    /// Messages given to the component's connection and not yet written there, and their bytes.
     pub(super) undelivered: u32,
+    pub(super) unwritten: usize,
     /// Room for messages that the engine is not given while others are too slow.
     pub(super) owed: u32,
     /// Whether the component is connected.
@@ -93,6 +94,7 @@ impl Seat {
             touched: now,
             peers: (0..roles).map(|_| Peer::default()).collect(),
             undelivered: 0,
+            unwritten: 0,
             owed: 0,
             attended: phase == Phase::Inviting,
             closing: false,
@@ -110,6 +112,7 @@ impl Seat {
     /// `bytes` go to the component.
     pub(super) fn give(&mut self, bytes: &Bytes, plan: &RolePlan) {
         self.undelivered += 1;
+        self.unwritten += bytes.len();
         self.bytes[1] += bytes.len() as u64;
         self.given += 1;
         if plan.resumes {
@@ -167,6 +170,7 @@ impl Seat {
         self.owed += before.saturating_sub(count);
         self.repeated = count.saturating_sub(before);
         self.undelivered = count;
+        self.unwritten = again.iter().map(Bytes::len).sum();
         self.closing = false;
         self.attended = true;
         self.away = None;
@@ -178,6 +182,16 @@ impl Seat {
     pub(super) fn is_choked(&self, plan: &RolePlan) -> bool {
         let full = |peer: &Peer| peer.flight.0 >= plan.window.0 || peer.flight.1 >= plan.window.1;
         self.peers.iter().any(full)
+    }
+
+    /// Whether the engine may be told that the component's side can take one more message. It is told of one at a time,
+    /// so that no more than one goes beyond the bytes that may wait for a component that does not read.
+    pub(super) fn has_room(&self, plan: &RolePlan) -> bool {
+        self.phase == Phase::Running
+            && self.owed > 0
+            && self.run.room() == 0
+            && self.unwritten < plan.window.1
+            && !self.is_choked(plan)
     }
 
     /// Whether a message of the component can be judged now.

@@ -404,6 +404,16 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
             "",
             format!("{}{}", role("s"), role("c").replace("codec.kind = \"json\"", "codec.kind = \"text\"\ncodec.messages.login = \"L {n}\"\ncodec.messages.quit = \"Q\"\ncodec.messages.pwd = \"P {m}\"")),
         ),
+        (
+            "either `tls` or `key`",
+            "listen = \"127.0.0.1:7000\"\nkey = \"0123456789abcdef\"\ntls = { certificate = \"s.pem\", key = \"s.key\", ca = \"ca.pem\" }",
+            format!("{}{peers}", role("s")),
+        ),
+        (
+            "nobody shows a certificate",
+            "listen = \"127.0.0.1:7000\"",
+            format!("{}{peers}certificate-name = \"box\"\n", role("s")),
+        ),
         ("which broker", "transport = \"nats\"", role("s")),
         ("is no broker", "transport = \"nats\"\nbroker = \"nats://:x\"", role("s")),
         ("could speak for any role", "transport = \"nats\"\nbroker = \"nats://10.0.0.1:4222\"", role("s")),

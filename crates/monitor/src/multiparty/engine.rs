@@ -25,7 +25,7 @@ mod step;
 
 use std::sync::Arc;
 
-use referee_theory::{Action, Label, Message, Role, State, Vocabulary};
+use referee_theory::{Action, Label, Machine, Message, Role, State, Vocabulary};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -82,6 +82,8 @@ pub struct Engine {
     told_as: Box<[(Label, LabelId)]>,
     /// From each role to this one.
     incoming: Box<[Channel]>,
+    /// By state: whether the component may yet have something to send.
+    speaks: Box<[bool]>,
 }
 
 /// What happens next in a state.
@@ -162,7 +164,14 @@ impl Engine {
         let told =
             Labels::new(labels.iter().map(|(label, _)| vocabulary.label_name(*label).into()).collect());
         let told_as = labels.into();
-        Ok(Self { monitor, role, settings, duties: duties.into(), told, told_as, incoming })
+        let speaks = speaking(machine, &duties);
+        Ok(Self { monitor, role, settings, duties: duties.into(), told, told_as, incoming, speaks })
+    }
+
+    /// Whether the component has nothing more to send, however `run` goes on.
+    #[must_use]
+    pub fn has_said_all<T>(&self, run: &Run<T>) -> bool {
+        !self.speaks.get(run.session.state as usize).copied().unwrap_or(true)
     }
 
     /// Whose monitor it is.
@@ -204,4 +213,24 @@ impl Engine {
     fn duty(&self, state: u32) -> &Duty {
         self.duties.get(state as usize).unwrap_or(&Duty::End)
     }
+}
+
+/// By state of `machine`: whether a state in which the component sends can be reached from it.
+fn speaking(machine: &Machine, duties: &[Duty]) -> Box<[bool]> {
+    let mut before: Vec<Vec<State>> = vec![Vec::new(); duties.len()];
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            before[transition.target.index()].push(state);
+        }
+    }
+    let mut speaks: Box<[bool]> = duties.iter().map(|duty| matches!(duty, Duty::Send)).collect();
+    let mut open: Vec<State> = machine.states().filter(|state| speaks[state.index()]).collect();
+    while let Some(state) = open.pop() {
+        for earlier in &before[state.index()] {
+            if !std::mem::replace(&mut speaks[earlier.index()], true) {
+                open.push(*earlier);
+            }
+        }
+    }
+    speaks
 }

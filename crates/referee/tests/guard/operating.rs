@@ -75,6 +75,30 @@ fn a_hangup_reloads_and_a_wrong_configuration_is_refused() {
     exchange(&mut old, 501).unwrap();
 }
 
+/// What a reload does not take up, it says.
+#[test]
+fn a_hangup_says_that_a_network_stays_as_it_is() {
+    let folder = Folder::new();
+    let path = folder.0.join("network.toml");
+    let mut text = "watch-files = \"none\"\n[multiparty]\nprotocol = '''\nprotocol P(role p, role q, role r) {\n  m(n: int) from p to q; k() from q to r;\n}\n'''\n".to_owned();
+    for role in ["p", "q", "r"] {
+        text += &format!(
+            "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n"
+        );
+    }
+    fs::write(&path, &text).unwrap();
+    let guard = Process::start(&path, "");
+    guard.address("P/p listens on");
+    // Elsewhere, and a comment.
+    fs::write(&path, format!("drain = \"1s\"\n# {text}").replace("# watch", "# \nwatch")).unwrap();
+    guard.signal("-HUP");
+    guard.wait_for("reloaded");
+    assert!(!guard.said().contains("until the guard is restarted"));
+    fs::write(&path, text.replace("n: int", "n: string")).unwrap();
+    guard.signal("-HUP");
+    guard.wait_for("`[multiparty]` has changed: that is not taken up until the guard is restarted");
+}
+
 #[test]
 fn a_changed_file_reloads() {
     let folder = Folder::new();

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use referee_monitor::multiparty::Notice;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,7 +14,7 @@ use crate::listen::Acceptor;
 use crate::metrics::lock;
 use crate::multiparty::component::{AHEAD, Arrived, FAREWELL, Outlet, attend, hear_out};
 use crate::multiparty::letter::SessionId;
-use crate::multiparty::plan::{Place, RolePlan};
+use crate::multiparty::plan::Place;
 use crate::multiparty::reunion::{self, Greeting};
 use crate::multiparty::transport::random;
 use crate::stream::Socket;
@@ -25,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const SETTLING: Duration = Duration::from_millis(5);
 /// Components that wait for a session.
 const WAITING: usize = 4096;
+/// How often it is said that components are turned away.
+const SAYING: Duration = Duration::from_secs(1);
 
 impl Office {
     /// Takes the connections of a role's components.
@@ -39,7 +41,10 @@ impl Office {
             let Ok((socket, _)) = accepted.open() else { continue };
             let most = plan.sessions.saturating_add(WAITING);
             let draining = lock(&self.desks)[desk].roster.draining;
-            if draining || self.connections.load(Ordering::Relaxed) >= most {
+            let full = self.connections.load(Ordering::Relaxed) >= most;
+            if draining || full {
+                let many = format!("there are {most} connections already");
+                self.turn_away(desk, if draining { "the guard is about to stop" } else { &many });
                 continue;
             }
             let office = Arc::clone(&self);
@@ -117,12 +122,19 @@ impl Office {
     /// A component that begins a session, with its first byte.
     async fn begin(self: &Arc<Self>, desk: usize, key: Option<Box<str>>, mut arrived: Arrived) {
         let plan = self.plan(desk);
-        if key.is_none() {
+        if key.is_none() && plan.speaks_first() {
             let first = arrived.stream.read_buf(&mut arrived.unread);
             // Whoever connects and says nothing has begun nothing.
-            if !matches!(tokio::time::timeout(plan.handshake, first).await, Ok(Ok(1..))) {
-                return;
+            match tokio::time::timeout(plan.handshake, first).await {
+                Ok(Ok(1..)) => {}
+                Ok(_) => return,
+                Err(_) => {
+                    let why = format!("nothing was said for {:?}, and a session begins so", plan.handshake);
+                    return self.dismiss(desk, arrived, why).await;
+                }
             }
+        } else if key.is_none() && settles(&mut arrived, tokio::time::Instant::now()).await {
+            return;
         }
         let comes_back = key.is_some();
         let Ok(number) = random() else { return };
@@ -134,12 +146,8 @@ impl Office {
         let mut begun = Ok(());
         self.with(desk, |roster, now, out| begun = roster.begin(id, key, now, out));
         if let Err(why) = begun {
-            tracing::warn!(protocol = self.name, role = plan.name, "no session: {why}");
-            if let Some(desk) = lock(&self.desks).get_mut(desk) {
-                desk.outlets.remove(&id);
-                *desk.counts.ended.entry("refused").or_default() += 1;
-            }
-            return dismiss(arrived, &plan, why).await;
+            lock(&self.desks)[desk].outlets.remove(&id);
+            return self.dismiss(desk, arrived, why).await;
         }
         if comes_back {
             // Only now: what it is told it has is remembered. If it is gone, that is seen at once.
@@ -151,21 +159,15 @@ impl Office {
     /// A component that waits until its role is asked to take part.
     async fn wait(self: &Arc<Self>, desk: usize, key: Option<Box<str>>, mut arrived: Arrived) {
         let came = tokio::time::Instant::now();
-        while let Some(id) = self.asked(desk, &mut arrived).await {
-            let fresh = arrived.unread.is_empty() && came.elapsed() < SETTLING;
+        loop {
+            let id = match self.asked(desk, &mut arrived).await {
+                Ok(id) => id,
+                Err(Some(why)) => return self.dismiss(desk, arrived, why).await,
+                Err(None) => return,
+            };
             // It may have left before it was asked: only after this is known what had come by then.
             tokio::task::yield_now().await;
-            let settles = async {
-                if fresh {
-                    tokio::time::sleep_until(came + SETTLING).await;
-                }
-            };
-            let left = tokio::select! {
-                biased;
-                left = leaves(&mut arrived) => left,
-                () = settles => false,
-            };
-            if left {
+            if settles(&mut arrived, came).await {
                 return self.seek(desk, id);
             }
             if lock(&self.desks).get(desk).is_some_and(|desk| desk.roster.has(id)) {
@@ -174,15 +176,18 @@ impl Office {
         }
     }
 
-    /// The session for which a component is sought while `arrived` waits; none if it does not wait any longer.
-    async fn asked(&self, desk: usize, arrived: &mut Arrived) -> Option<SessionId> {
+    /// The session for which a component is sought while `arrived` waits.
+    ///
+    /// # Errors
+    /// It does not wait any longer: why, if it has not left by itself.
+    async fn asked(&self, desk: usize, arrived: &mut Arrived) -> Result<SessionId, Option<String>> {
         let (sender, mut asked) = oneshot::channel();
         {
             let mut desks = lock(&self.desks);
-            let desk = desks.get_mut(desk)?;
+            let desk = desks.get_mut(desk).ok_or(None)?;
             desk.waiting.retain(|other| !other.is_closed());
             if desk.waiting.len() >= WAITING {
-                return None;
+                return Err(Some(format!("{WAITING} components wait already")));
             }
             match desk.invited.pop_front() {
                 Some(id) => drop(sender.send(id)),
@@ -192,16 +197,16 @@ impl Office {
         let idle = self.plan(desk).idle.unwrap_or(Duration::MAX);
         tokio::select! {
             biased;
-            id = &mut asked => id.ok(),
+            id = &mut asked => id.map_err(|_| None),
             () = async { while !leaves(arrived).await {} } => {
                 // Asked at the last moment: somebody else may still come.
                 asked.close();
                 if let Ok(id) = asked.try_recv() {
                     self.seek(desk, id);
                 }
-                None
+                Err(None)
             }
-            () = tokio::time::sleep(idle) => None,
+            () = tokio::time::sleep(idle) => Err(Some(format!("no session began for {idle:?}"))),
         }
     }
 
@@ -218,6 +223,34 @@ impl Office {
             let _ = reunion::answer(&mut arrived, 0).await;
         }
         attend(Arc::clone(self), desk, id, arrived, outlet).await;
+    }
+
+    /// Tells a component why there is no session for it.
+    async fn dismiss(&self, desk: usize, mut arrived: Arrived, why: String) {
+        self.turn_away(desk, &why);
+        let plan = self.plan(desk);
+        let Some(words) = plan.last_words(&Notice::fault(plan.engine.role(), why, true)) else { return };
+        let farewell = async {
+            let _ = arrived.stream.write_all(&words).await;
+            let _ = arrived.stream.shutdown().await;
+            hear_out(&mut arrived.stream).await;
+        };
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
+    }
+
+    /// Takes note that there is no session for a component, and says so in the log, not for each of many.
+    fn turn_away(&self, desk: usize, why: &str) {
+        let mut desks = lock(&self.desks);
+        let Some(desk) = desks.get_mut(desk) else { return };
+        *desk.counts.ended.entry("refused").or_default() += 1;
+        let (said, others) = &mut desk.turned_away;
+        if said.is_some_and(|said| said.elapsed() < SAYING) {
+            *others += 1;
+            return;
+        }
+        *said = Some(Instant::now());
+        let others = std::mem::take(others);
+        tracing::warn!(protocol = self.name, role = desk.plan.name, others, "no session: {why}");
     }
 
     /// Finds a component for session `id`.
@@ -255,16 +288,19 @@ impl Office {
     }
 }
 
-/// Tells a component why there is no session for it.
-async fn dismiss(mut arrived: Arrived, plan: &RolePlan, why: String) {
-    let notice = Notice::fault(plan.engine.role(), why, true);
-    let Some(words) = plan.last_words(&notice) else { return };
-    let farewell = async {
-        let _ = arrived.stream.write_all(&words).await;
-        let _ = arrived.stream.shutdown().await;
-        hear_out(&mut arrived.stream).await;
+/// Whether the component, which came at `came`, has left; one that has said nothing has some time to.
+async fn settles(arrived: &mut Arrived, came: tokio::time::Instant) -> bool {
+    let fresh = arrived.unread.is_empty() && came.elapsed() < SETTLING;
+    let settled = async {
+        if fresh {
+            tokio::time::sleep_until(came + SETTLING).await;
+        }
     };
-    let _ = tokio::time::timeout(FAREWELL, farewell).await;
+    tokio::select! {
+        biased;
+        left = leaves(arrived) => left,
+        () = settled => false,
+    }
 }
 
 /// Reads on, as far as it may; whether the component has left.

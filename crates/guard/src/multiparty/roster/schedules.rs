@@ -164,7 +164,7 @@ impl Network {
                     None => waiting.over.then_some(None),
                 }) {
                     let _ = into.send(String::from_utf8(bytes.to_vec()).unwrap());
-                    network.with(at, |roster, now, out| roster.delivered(id, 1, now, out));
+                    network.with(at, |roster, now, out| roster.delivered(id, (1, 0), now, out));
                 }
             })
         };

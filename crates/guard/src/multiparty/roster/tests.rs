@@ -171,7 +171,7 @@ impl Wired {
     fn given(&mut self, at: usize, id: SessionId) -> Vec<Bytes> {
         let given = self.given.remove(&(at, id)).unwrap_or_default();
         let count = u32::try_from(given.len()).unwrap();
-        self.act(at, |roster, now, out| roster.delivered(id, count, now, out));
+        self.act(at, |roster, now, out| roster.delivered(id, (count, 0), now, out));
         given
     }
 

@@ -78,6 +78,7 @@ impl Seat {
         seat.run = plan.engine.restore(rest, copy).ok()?;
         (seat.attended, seat.away) = (false, (present == 1).then_some(now));
         seat.kept = kept;
+        seat.unwritten = seat.kept.iter().rev().take(seat.undelivered as usize).map(Bytes::len).sum();
         let whole = seat.kept.len() as u64 <= seat.given && seat.kept.len() >= seat.undelivered as usize;
         whole.then_some(seat)
     }

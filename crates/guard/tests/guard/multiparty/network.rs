@@ -187,8 +187,13 @@ impl Component {
         notice
     }
 
-    pub(crate) fn end(mut self) {
+    /// Sends nothing more.
+    pub(crate) fn hush(&mut self) {
         let _ = self.reader.get_mut().shutdown(Shutdown::Write);
+    }
+
+    pub(crate) fn end(mut self) {
+        self.hush();
         let mut rest = Vec::new();
         let _ = self.reader.read_to_end(&mut rest);
         assert_eq!(String::from_utf8_lossy(&rest), "");

@@ -103,6 +103,12 @@ impl<T> Run<T> {
         self.session.state()
     }
 
+    /// How many messages the component's side can still take.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.room
+    }
+
     /// How many messages wait: of others for their turn, and of the component for its monitor to be told.
     #[must_use]
     pub fn waiting(&self) -> usize {
@@ -179,6 +185,12 @@ impl<T> Run<T> {
             Waiting::Wrong(from, message) => Some((from, message)),
             _ => None,
         }
+    }
+
+    /// Takes out the first of all for which there is room.
+    pub(super) fn take_any(&mut self) -> Option<Waiting<T>> {
+        let fits = |waiting: &Waiting<T>| self.room > 0 || matches!(waiting, Waiting::Held(..));
+        self.remove(self.waiting.iter().position(fits)?)
     }
 
     fn remove(&mut self, at: usize) -> Option<Waiting<T>> {

@@ -134,7 +134,7 @@ impl Engine {
         out: Out<'_, T>,
     ) {
         run.room = run.room.saturating_add(more);
-        if run.status == Status::Running && !run.waiting.is_empty() {
+        if !run.waiting.is_empty() {
             self.pump(run, lend, out);
         }
     }
@@ -193,7 +193,7 @@ impl Engine {
     /// Whether the monitor can take what `from` sends now.
     fn is_ready<T>(&self, run: &Run<T>, from: Role) -> bool {
         if run.status == Status::Lost {
-            return true;
+            return run.room > 0;
         }
         match self.duty(run.session.state) {
             Duty::Receive { from: expected } => *expected == from && (run.room > 0 || run.has_given(from)),
@@ -238,7 +238,7 @@ impl Engine {
             }
         }
         while run.status == Status::Lost
-            && let Some(waiting) = run.waiting.pop_front()
+            && let Some(waiting) = run.take_any()
         {
             self.input(run, waiting, lend, out);
         }
@@ -366,6 +366,7 @@ impl Engine {
         let told = self.told_as.get(index as usize).copied();
         if let (Status::Lost, told) = (run.status, told) {
             if let (true, Some((label, _))) = (self.delivers(), told) {
+                run.room = run.room.saturating_sub(1);
                 out(Effect::DeliverDependency { from, label });
             }
             return;

@@ -175,12 +175,12 @@ fn what_is_given_again_makes_no_room() {
         let roster = &mut network.wired.rosters[0];
         let (plan, now, mut out) = (Arc::clone(&roster.plan), network.wired.now, Vec::new());
         (0..5).for_each(|_| roster.seats.get_mut(&id(1)).unwrap().give(&"x".into(), &plan));
-        roster.delivered(id(1), 3, now, &mut out);
+        roster.delivered(id(1), (3, 0), now, &mut out);
         roster.seats.get_mut(&id(1)).unwrap().away = Some(now);
         roster.resume(id(1), Some(received), now, &mut out).unwrap();
         let again = out.iter().filter(|order| matches!(order, Order::Again(..))).count();
         assert_eq!(again as u64, 5 - received);
-        roster.delivered(id(1), u32::try_from(again).unwrap(), now, &mut out);
+        roster.delivered(id(1), (u32::try_from(again).unwrap(), 0), now, &mut out);
         let seat = &roster.seats[&id(1)];
         assert_eq!((seat.owed, seat.undelivered, seat.repeated), (5, 0, 0), "{received} had arrived");
     }
@@ -193,7 +193,7 @@ fn who_comes_back_is_checked() {
     let roster = &mut network.wired.rosters[0];
     let (plan, now, mut out) = (Arc::clone(&roster.plan), network.wired.now, Vec::new());
     (0..5).for_each(|_| roster.seats.get_mut(&id(1)).unwrap().give(&"x".into(), &plan));
-    roster.delivered(id(1), 5, now, &mut out);
+    roster.delivered(id(1), (5, 0), now, &mut out);
     roster.seats.get_mut(&id(1)).unwrap().give(&"y".into(), &plan);
     assert_eq!(roster.resume(id(1), Some(5), now, &mut out), Err("the component is here already"));
     roster.seats.get_mut(&id(1)).unwrap().away = Some(now);
