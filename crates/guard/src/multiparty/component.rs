@@ -295,9 +295,11 @@ impl Attendance<'_> {
         }
     }
 
-    /// Offers a message until it is taken. Meanwhile a WebSocket is read from: its pings want answers.
+    /// Offers a message until it is taken. Meanwhile it is read on: the pings of a WebSocket want answers, and whether a
+    /// component has left is to be known.
     async fn offer(&self, mut parcel: Parcel, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) {
-        let mut listens = self.plan.entrance.has_pings();
+        let pings = self.plan.entrance.has_pings();
+        let (mut listens, most) = (true, if pings { AHEAD } else { 1 });
         loop {
             match self.office.offer(self.desk, self.id, parcel) {
                 Offer::Taken => return,
@@ -310,8 +312,11 @@ impl Attendance<'_> {
                     biased;
                     () = self.outlet.wake.notified() => break,
                     // How it ended is said again when it is asked for.
-                    read = reader.read_buf(unread), if listens && unread.len() < AHEAD => {
+                    read = reader.read_buf(unread), if listens && unread.len() < most => {
                         listens = matches!(read, Ok(1..));
+                        if !listens && unread.is_empty() && !pings && !self.returns() {
+                            self.office.hushes_after(self.desk, self.id, &parcel);
+                        }
                     }
                 }
             }

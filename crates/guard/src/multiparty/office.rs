@@ -277,6 +277,11 @@ impl Office {
         stays
     }
 
+    /// The component sends nothing more after `last`, which has to wait.
+    pub(super) fn hushes_after(&self, desk: usize, id: SessionId, last: &Parcel) {
+        self.with(desk, |roster, now, out| roster.hushes_after(id, last, now, out));
+    }
+
     pub(super) fn component_gone(&self, desk: usize, id: SessionId) {
         lock(&self.desks)[desk].outlets.remove(&id);
         self.with(desk, |roster, now, out| roster.component_gone(id, now, out));

@@ -7,6 +7,7 @@
 
 mod effects;
 mod lateness;
+mod silence;
 mod survival;
 
 use std::collections::VecDeque;
@@ -426,21 +427,6 @@ impl Roster {
         }
         step(&self.plan, id, seat, out, |engine, run, effects| engine.component_ends(run, &lend, effects));
         self.settle(id, now, out);
-    }
-
-    /// The component of session `id` sends nothing more, but may still read. Whether it is to be given what comes: if it
-    /// has nothing left to say, however the session goes on; or else why it ended too early.
-    pub(super) fn hushes(&mut self, id: SessionId, now: Instant, out: &mut Vec<Order>) -> bool {
-        let Some(seat) = self.seats.get(&id) else { return false };
-        let (engine, run) = (&self.plan.engine, &seat.run);
-        let over = run.status() != Status::Running || matches!(engine.turn(run), Turn::End);
-        if seat.phase != Phase::Running || over {
-            return false;
-        }
-        if !engine.has_said_all(run) {
-            self.component_gone(id, now, out);
-        }
-        true
     }
 
     /// The monitor of `peer` is gone for good: whoever still needs it cannot go on.

@@ -52,7 +52,15 @@ impl Wired {
     }
 
     fn with_roles(limits: &str, each: &str, seed: u64) -> Self {
-        let protocol = "protocol Auth(role s, role c, role a) { rec X { choice at s { login(n: int) from s to c; pwd(m: int) from c to a; succ(k: int) from a to s; continue X; } or { quit() from s to c; } } }\n";
+        Self::speaking(
+            "protocol Auth(role s, role c, role a) { rec X { choice at s { login(n: int) from s to c; pwd(m: int) from c to a; succ(k: int) from a to s; continue X; } or { quit() from s to c; } } }\n",
+            limits,
+            each,
+            seed,
+        )
+    }
+
+    fn speaking(protocol: &str, limits: &str, each: &str, seed: u64) -> Self {
         let mut text = format!("[multiparty]\nprotocol = '''{protocol}'''\n{limits}\n");
         for role in ROLES {
             text += &format!(
@@ -177,6 +185,33 @@ impl Wired {
 
     fn begin(&mut self, id: SessionId) {
         self.act(0, |roster, now, out| roster.begin(id, None, now, out).unwrap());
+    }
+}
+
+/// A component that leaves while its last message has to wait is missed at once if it would have to send another after that,
+/// and not if it may have said all.
+#[test]
+fn who_leaves_while_its_message_has_to_wait() {
+    let protocol = "protocol Flood(role s, role c, role a) { rec X { choice at s { m(n: int) from s to c; continue X; } or { quit() from s to c; n() from c to a; } } }\n";
+    for (last, missed) in [(parcel("m", Some(2)), true), (parcel("quit", None), false)] {
+        let mut wired = Wired::speaking(protocol, "limits.window = 1", "", 7);
+        wired.begin(id(1));
+        wired.settle();
+        assert!(wired.offer(0, id(1), parcel("m", Some(1))));
+        assert!(!wired.offer(0, id(1), last.clone()), "the window is full");
+        wired.act(0, |roster, now, out| roster.hushes_after(id(1), &last, now, out));
+        assert_eq!(wired.ended.contains(&(0, id(1), "violation")), missed, "{last:?}");
+        wired.settle();
+        if missed {
+            let blamed = (0..3)
+                .all(|at| wired.notices.contains(&(at, id(1), "premature-end".to_owned(), vec![Role(0)])));
+            assert!(blamed && wired.notices.len() == 3, "{:?}", wired.notices);
+        } else {
+            wired.given(1, id(1));
+            wired.settle();
+            assert!(wired.offer(0, id(1), last));
+            assert!(wired.notices.is_empty(), "{:?}", wired.notices);
+        }
     }
 }
 
