@@ -433,7 +433,6 @@ fn what_is_wrong_with_a_network_is_said_before_anything_runs() {
     }
 }
 
-/// A network that can deadlock is not deployed, and the answer says how.
 /// What is wrong with a limit is said where it is written.
 #[test]
 fn limits_that_make_no_sense_are_refused() {
@@ -494,6 +493,7 @@ dependency = '{"type":"told","by":"{from}","what":"{label}"}'"#;
     }
 }
 
+/// A network that can deadlock is not deployed, and the answer says how.
 #[test]
 fn monitors_that_would_deadlock_are_not_deployed() {
     let five =
