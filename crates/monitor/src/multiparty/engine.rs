@@ -20,6 +20,7 @@
 
 mod bytes;
 mod notice;
+mod ruling;
 mod run;
 mod step;
 

@@ -4,27 +4,17 @@ use referee_theory::Role;
 use smallvec::SmallVec;
 
 use super::notice::{Breach, Notice, Rule};
+use super::ruling::Wrong;
 use super::run::{Arrival, Effect, Finding, Full, Known, Run, Status, Waiting};
 use super::{Confirms, Dependencies, Duty, Engine};
 use crate::early::Lend;
 use crate::event::{Event, EventLabel, Party, Payload};
-use crate::explain::Explanation;
 use crate::labels::LabelId;
-use crate::policy::{Handling, Policy, Report};
-use crate::verdict::{Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
+use crate::policy::{Handling, Policy};
+use crate::verdict::{Kind, Side, Verdict};
 
 /// Where effects go.
-type Out<'a, T> = &'a mut dyn FnMut(Effect<T>);
-
-/// What is wrong, before it is ruled on.
-struct Wrong<'a> {
-    verdict: Verdict,
-    rule: Rule,
-    blamed: SmallVec<[Role; 2]>,
-    /// Whether it is a dependency that is wrong.
-    dependency: bool,
-    event: Event<'a>,
-}
+pub(super) type Out<'a, T> = &'a mut dyn FnMut(Effect<T>);
 
 impl Engine {
     /// A new session. The component's side can take `room` messages before [`component_takes`](Self::component_takes)
@@ -337,26 +327,6 @@ impl Engine {
         verdict
     }
 
-    /// What is wrong with `event` was let through. Where its label is one that is possible, that was the step, and
-    /// everyone who sees it goes on from there; else nobody knows where the components go on from.
-    fn let_through<T>(&self, run: &mut Run<T>, event: &Event<'_>, verdict: Verdict) -> Finding {
-        match verdict {
-            Verdict::Violation(Violation {
-                kind: Kind::Type | Kind::Assertion | Kind::Malformed,
-                edge,
-                ..
-            }) if edge != NO_EDGE => {
-                run.unsure |= !self.monitor.follow_wrong(&mut run.session, edge, &event.payload);
-                Finding::Misstep
-            }
-            Verdict::Violation(_) => {
-                run.adrift = true;
-                Finding::Wrong
-            }
-            Verdict::Forward | Verdict::Early | Verdict::Fault(_) => Finding::Right,
-        }
-    }
-
     fn deliver<T>(&self, run: &mut Run<T>, from: Role, message: T, out: Out<'_, T>) {
         run.room = run.room.saturating_sub(1);
         out(Effect::Deliver { from, message });
@@ -420,93 +390,5 @@ impl Engine {
         let violation = self.violation(run, Kind::PrematureEnd, Side::Process);
         let explained = self.in_words(self.monitor.explain_end(&run.session, &violation, Party::Process));
         self.break_off(run, Kind::PrematureEnd, Rule::ErrorEnd, &explained, out);
-    }
-
-    /// The component did what ends the session whatever the policy.
-    fn break_off<T>(
-        &self,
-        run: &mut Run<T>,
-        kind: Kind,
-        rule: Rule,
-        explained: &Explanation,
-        out: Out<'_, T>,
-    ) {
-        let notice = Notice {
-            reporter: self.role,
-            blamed: SmallVec::from_slice(&[self.role]),
-            breach: Breach::Kind(kind),
-            rule,
-            expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
-            got: explained.got.clone(),
-            assertion: None,
-            sentence: explained.to_string(),
-            event: run.session.events(),
-            consequence: run.session.is_tainted(),
-            halted: true,
-        };
-        run.session.violations = run.session.violations.saturating_add(1);
-        self.halt(run);
-        out(Effect::Report(Box::new(notice)));
-    }
-
-    /// A violation where `run` stands that is not one of a field.
-    fn violation<T>(&self, run: &Run<T>, kind: Kind, side: Side) -> Violation {
-        Violation { kind, side, field: NO_FIELD, state: run.session.state, edge: NO_EDGE }
-    }
-
-    /// What the policy makes of what is wrong, and what everyone is told.
-    #[cold]
-    fn rule<T>(&self, run: &mut Run<T>, wrong: Wrong<'_>) -> (Handling, Option<Box<Notice>>) {
-        let policy = match (self.settings.policy, wrong.rule) {
-            // What has arrived cannot be left out any more: its sender's monitor has moved on.
-            (Policy::Drop, Rule::ErrorIn | Rule::ErrorMon) => Policy::Halt,
-            (policy, _) => policy,
-        };
-        let ruling = policy.rule(&mut run.session, wrong.verdict);
-        let notice = ruling.report.map(|report| {
-            let (breach, consequence, explained) = match report {
-                Report::Violation { violation, consequence } => {
-                    let explained =
-                        self.in_words(self.monitor.explain(&run.session, &violation, &wrong.event));
-                    let breach =
-                        if wrong.dependency { Breach::Dependency } else { Breach::Kind(violation.kind) };
-                    (breach, consequence, explained)
-                }
-                Report::Fault(_) => {
-                    let nothing = self.violation(run, Kind::Assertion, Side::Process);
-                    (
-                        Breach::Fault,
-                        false,
-                        self.in_words(self.monitor.explain(&run.session, &nothing, &wrong.event)),
-                    )
-                }
-            };
-            let blamed = if breach == Breach::Fault { SmallVec::new() } else { wrong.blamed };
-            Box::new(Notice {
-                reporter: self.role,
-                blamed,
-                breach,
-                rule: wrong.rule,
-                expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
-                got: explained.got.clone(),
-                assertion: explained.assertion.as_ref().map(|failure| failure.assertion.clone()),
-                sentence: explained.to_string(),
-                event: run.session.events(),
-                consequence,
-                halted: ruling.handling == Handling::Close,
-            })
-        });
-        if ruling.handling == Handling::Close {
-            self.halt(run);
-        } else if run.session.is_lost() {
-            run.status = Status::Lost;
-        }
-        (ruling.handling, notice)
-    }
-
-    fn halt<T>(&self, run: &mut Run<T>) {
-        run.status = Status::Halted;
-        run.waiting = std::collections::VecDeque::new();
-        run.session.forget();
     }
 }

@@ -1,0 +1,133 @@
+//! What becomes of what is wrong: what the policy makes of it, who is told what, and where the session goes on.
+
+use referee_theory::Role;
+use smallvec::SmallVec;
+
+use super::Engine;
+use super::notice::{Breach, Notice, Rule};
+use super::run::{Effect, Finding, Run, Status};
+use super::step::Out;
+use crate::event::Event;
+use crate::explain::Explanation;
+use crate::policy::{Handling, Policy, Report};
+use crate::verdict::{Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
+
+/// What is wrong, before it is ruled on.
+pub(super) struct Wrong<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) rule: Rule,
+    pub(super) blamed: SmallVec<[Role; 2]>,
+    /// Whether it is a dependency that is wrong.
+    pub(super) dependency: bool,
+    pub(super) event: Event<'a>,
+}
+
+impl Engine {
+    /// What is wrong with `event` was let through. Where its label is one that is possible, that was the step, and
+    /// everyone who sees it goes on from there; else nobody knows where the components go on from.
+    pub(super) fn let_through<T>(&self, run: &mut Run<T>, event: &Event<'_>, verdict: Verdict) -> Finding {
+        match verdict {
+            Verdict::Violation(Violation {
+                kind: Kind::Type | Kind::Assertion | Kind::Malformed,
+                edge,
+                ..
+            }) if edge != NO_EDGE => {
+                run.unsure |= !self.monitor.follow_wrong(&mut run.session, edge, &event.payload);
+                Finding::Misstep
+            }
+            Verdict::Violation(_) => {
+                run.adrift = true;
+                Finding::Wrong
+            }
+            Verdict::Forward | Verdict::Early | Verdict::Fault(_) => Finding::Right,
+        }
+    }
+
+    /// The component did what ends the session whatever the policy.
+    pub(super) fn break_off<T>(
+        &self,
+        run: &mut Run<T>,
+        kind: Kind,
+        rule: Rule,
+        explained: &Explanation,
+        out: Out<'_, T>,
+    ) {
+        let notice = Notice {
+            reporter: self.role,
+            blamed: SmallVec::from_slice(&[self.role]),
+            breach: Breach::Kind(kind),
+            rule,
+            expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
+            got: explained.got.clone(),
+            assertion: None,
+            sentence: explained.to_string(),
+            event: run.session.events(),
+            consequence: run.session.is_tainted(),
+            halted: true,
+        };
+        run.session.violations = run.session.violations.saturating_add(1);
+        self.halt(run);
+        out(Effect::Report(Box::new(notice)));
+    }
+
+    /// A violation where `run` stands that is not one of a field.
+    pub(super) fn violation<T>(&self, run: &Run<T>, kind: Kind, side: Side) -> Violation {
+        Violation { kind, side, field: NO_FIELD, state: run.session.state, edge: NO_EDGE }
+    }
+
+    /// What the policy makes of what is wrong, and what everyone is told.
+    #[cold]
+    pub(super) fn rule<T>(&self, run: &mut Run<T>, wrong: Wrong<'_>) -> (Handling, Option<Box<Notice>>) {
+        let policy = match (self.settings.policy, wrong.rule) {
+            // What has arrived cannot be left out any more: its sender's monitor has moved on.
+            (Policy::Drop, Rule::ErrorIn | Rule::ErrorMon) => Policy::Halt,
+            (policy, _) => policy,
+        };
+        let ruling = policy.rule(&mut run.session, wrong.verdict);
+        let notice = ruling.report.map(|report| {
+            let (breach, consequence, explained) = match report {
+                Report::Violation { violation, consequence } => {
+                    let explained =
+                        self.in_words(self.monitor.explain(&run.session, &violation, &wrong.event));
+                    let breach =
+                        if wrong.dependency { Breach::Dependency } else { Breach::Kind(violation.kind) };
+                    (breach, consequence, explained)
+                }
+                Report::Fault(_) => {
+                    let nothing = self.violation(run, Kind::Assertion, Side::Process);
+                    (
+                        Breach::Fault,
+                        false,
+                        self.in_words(self.monitor.explain(&run.session, &nothing, &wrong.event)),
+                    )
+                }
+            };
+            let blamed = if breach == Breach::Fault { SmallVec::new() } else { wrong.blamed };
+            Box::new(Notice {
+                reporter: self.role,
+                blamed,
+                breach,
+                rule: wrong.rule,
+                expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
+                got: explained.got.clone(),
+                assertion: explained.assertion.as_ref().map(|failure| failure.assertion.clone()),
+                sentence: explained.to_string(),
+                event: run.session.events(),
+                consequence,
+                halted: ruling.handling == Handling::Close,
+            })
+        });
+        if ruling.handling == Handling::Close {
+            self.halt(run);
+        } else if run.session.is_lost() {
+            run.status = Status::Lost;
+        }
+        (ruling.handling, notice)
+    }
+
+    pub(super) fn halt<T>(&self, run: &mut Run<T>) {
+        run.status = Status::Halted;
+        run.waiting = std::collections::VecDeque::new();
+        run.session.forget();
+    }
+}
