@@ -307,12 +307,14 @@ impl Attendance<'_> {
                 Offer::Over => return std::future::pending().await,
             }
             loop {
-                unread.reserve(if listens { CHUNK } else { 0 });
+                let reads = listens && unread.len() < most;
+                // Only for what is read: whatever is reserved before grows with each message that waits.
+                unread.reserve(if reads { CHUNK } else { 0 });
                 tokio::select! {
                     biased;
                     () = self.outlet.wake.notified() => break,
                     // How it ended is said again when it is asked for.
-                    read = reader.read_buf(unread), if listens && unread.len() < most => {
+                    read = reader.read_buf(unread), if reads => {
                         listens = matches!(read, Ok(1..));
                         if !listens && unread.is_empty() && !pings && !self.returns() {
                             self.office.hushes_after(self.desk, self.id, &parcel);
