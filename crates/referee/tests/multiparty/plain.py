@@ -54,10 +54,20 @@ class Monitor:
         self.expected = next(self.steps)
         self.component = self.everyone = self.violated = False
         self.posts = set()
+        self.delivery = None
         self.ended = asyncio.Event()
 
     def post(self, role, path, body=b""):
-        self.posts.add(asyncio.ensure_future(wire.call(self.places[role], "POST", path, body)))
+        # A component cannot put in order what overtakes; Referee's monitors can.
+        before = [self.delivery] if role == self.role and self.delivery else []
+        task = asyncio.ensure_future(self.post_after(before, self.places[role], path, body))
+        self.posts.add(task)
+        if role == self.role:
+            self.delivery = task
+
+    async def post_after(self, before, place, path, body):
+        await asyncio.gather(*before, return_exceptions=True)
+        return await wire.call(place, "POST", path, body)
 
     async def answer(self, method, path, body):
         if path == "/api/alive":

@@ -33,6 +33,8 @@ const ASKING: Duration = Duration::from_millis(50);
 const LOOKING: Duration = Duration::from_millis(250);
 /// RelaMon's monitors say that they are there before they have seen everyone else, and lose what they are sent until then.
 const FOREIGN: Duration = Duration::from_millis(500);
+/// How long what was overtaken may take. Only RelaMon's monitors post without waiting for the answer before.
+const OVERTAKEN: Duration = Duration::from_millis(500);
 /// A session that is over is kept for this long, in case somebody does not know that it is.
 const LINGERING: Duration = Duration::from_secs(2);
 /// How long to try to tell somebody of a violation. On a busy machine an answer can take more than a second, and whoever
@@ -169,11 +171,14 @@ async fn to_component(
     await_alive(&mut courier).await;
     shared.alive.store(true, Ordering::Relaxed);
     let mut foreign = false;
-    for line in shared.monitors.iter().flatten() {
+    let roles: Vec<Role> = lock(&shared.station).vocabulary().roles().collect();
+    for (role, line) in roles.into_iter().zip(&shared.monitors) {
+        let Some(line) = line else { continue };
         let mut courier = shared.courier(&line.place);
         await_alive(&mut courier).await;
         if courier.process.is_none() {
             line.is_foreign();
+            lock(&shared.station).is_foreign(role);
             foreign = true;
         }
     }
@@ -252,6 +257,10 @@ impl Shared {
             room.await;
         }
         self.with_station(|station| station.take(envelope));
+        if lock(&self.station).is_puzzled() {
+            tokio::time::sleep(OVERTAKEN).await;
+            self.with_station(Station::insist);
+        }
     }
 
     pub(super) fn stray(&self, why: String) {

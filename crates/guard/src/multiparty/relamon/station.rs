@@ -43,10 +43,10 @@ enum Turn {
         from: Role,
         branches: Vec<Branch>,
     },
-    /// A dependency; `again` if it can only repeat what another monitor told.
+    /// A dependency, one of `labels`; a single one can only repeat what another monitor told.
     Learn {
         from: Role,
-        again: bool,
+        labels: Vec<Box<str>>,
     },
 }
 
@@ -66,6 +66,11 @@ pub(super) struct Station {
     component: VecDeque<Envelope>,
     /// By sender.
     monitors: Vec<VecDeque<Envelope>>,
+    /// By sender: whether its monitor is one of RelaMon's, which wait for no answers: what they post may overtake what they
+    /// posted before.
+    foreign: Vec<bool>,
+    /// Whether what does not fit is judged although something that fits may be under way.
+    insists: bool,
     /// Nothing is delivered before the component was told to begin.
     started: bool,
     /// Whether it is being told.
@@ -90,7 +95,11 @@ impl Station {
             };
             match (first.action, network.is_dependency(first.message)) {
                 (Action::Send, _) => Turn::Send(transitions.iter().map(branch).collect()),
-                (Action::Receive, true) => Turn::Learn { from: first.peer, again: transitions.len() == 1 },
+                (Action::Receive, true) => {
+                    let told = transitions.iter().filter_map(|t| network.told(t.message));
+                    let labels = told.map(|label| vocabulary.label_name(label).into()).collect();
+                    Turn::Learn { from: first.peer, labels }
+                }
                 (Action::Receive, false) => {
                     Turn::Receive { from: first.peer, branches: transitions.iter().map(branch).collect() }
                 }
@@ -102,6 +111,8 @@ impl Station {
             run: engine.run(u32::MAX),
             component: VecDeque::new(),
             monitors: vocabulary.roles().map(|_| VecDeque::new()).collect(),
+            foreign: vocabulary.roles().map(|_| false).collect(),
+            insists: false,
             started: false,
             summoned: false,
             gone: false,
@@ -153,6 +164,62 @@ impl Station {
         self.component_sends(Party::Stranger, Parcel::malformed(why), &mut orders);
         self.advance(&mut orders);
         orders
+    }
+
+    /// The monitor of `peer` is one of RelaMon's.
+    pub(super) fn is_foreign(&mut self, peer: Role) {
+        self.foreign[peer.index()] = true;
+    }
+
+    /// Whether something has come from a monitor of RelaMon's that may have overtaken what fits.
+    pub(super) fn is_puzzled(&self) -> bool {
+        let Some(from) = self.awaited() else { return false };
+        let queue = &self.monitors[from.index()];
+        self.foreign[from.index()] && !queue.is_empty() && !queue.iter().any(|body| self.fits(body))
+    }
+
+    /// Nothing that fits has come for long enough: what is there is judged as it is.
+    pub(super) fn insist(&mut self) -> Vec<Order> {
+        let mut orders = Vec::new();
+        if self.is_puzzled() {
+            self.insists = true;
+            self.advance(&mut orders);
+            self.insists = false;
+        }
+        orders
+    }
+
+    /// From whom something is to be taken now.
+    fn awaited(&self) -> Option<Role> {
+        match self.turn() {
+            _ if !self.started || self.run.status() != Status::Running => None,
+            Turn::Receive { from, .. } | Turn::Learn { from, .. } => Some(*from),
+            Turn::End | Turn::Send(_) => None,
+        }
+    }
+
+    /// Whether `body` is what the present state begins with.
+    fn fits(&self, body: &Envelope) -> bool {
+        match self.turn() {
+            Turn::Receive { branches, .. } => expected(branches, body).is_some(),
+            Turn::Learn { labels, .. } => labels.iter().any(|label| body.payload.as_str() == Some(label)),
+            Turn::End | Turn::Send(_) => false,
+        }
+    }
+
+    /// Puts what fits first, where what comes may be out of order. Whether there is something to judge.
+    fn sort(&mut self) -> bool {
+        let Some(from) = self.awaited().filter(|from| self.foreign[from.index()] && !self.insists) else {
+            return true;
+        };
+        let Some(at) = self.monitors[from.index()].iter().position(|body| self.fits(body)) else {
+            return false;
+        };
+        let queue = &mut self.monitors[from.index()];
+        if let Some(body) = queue.remove(at) {
+            queue.push_front(body);
+        }
+        true
     }
 
     /// The component is about to be told to begin.
@@ -307,7 +374,7 @@ impl Station {
             self.monitors.iter_mut().for_each(VecDeque::clear);
         }
         // Having been told once, a component need not wait until it is told again.
-        let again = matches!(self.turn(), Turn::Learn { again: true, .. });
+        let again = matches!(self.turn(), Turn::Learn { labels, .. } if labels.len() == 1);
         let once = self.engine.settings().dependencies == Dependencies::DeliverOnce;
         if self.gone && !(again && once) {
             orders.extend(self.with_engine(|engine, run, out| engine.component_ends(run, &lend, out)));
@@ -317,7 +384,7 @@ impl Station {
 
     /// Gives the engine what it waits for from another monitor, if that is here.
     fn take_input(&mut self, orders: &mut Vec<Order>) -> bool {
-        if !self.started || self.undelivered >= UNDER_WAY {
+        if !self.started || self.undelivered >= UNDER_WAY || !self.sort() {
             return false;
         }
         let lost = self.run.status() == Status::Lost;

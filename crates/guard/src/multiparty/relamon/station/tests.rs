@@ -239,3 +239,47 @@ fn who_is_needed() {
         assert_eq!(needs(&wired, role), [""; 0], "{role}");
     }
 }
+
+/// RelaMon's monitors post without waiting, so a value may come before its label, and a message before a dependency. Nobody is
+/// blamed for that; what never fits is judged in the end. Where posts wait for answers, order is what it is.
+#[test]
+fn what_was_overtaken_is_put_in_order() {
+    let end = || json!({ "type": "END" });
+    let number = |next: Value| exchange("b", "c", json!({ "number": branch("int", next) }));
+    let global = exchange(
+        "a",
+        "b",
+        json!({ "one": branch("unit", number(end())),
+                                            "two": branch("unit", number(number(end()))) }),
+    );
+    for foreign in [true, false] {
+        let mut wired = Wired::new(&["a", "b", "c"], &global, Dependencies::DeliverOnce);
+        let at = wired.at("c");
+        let station = &mut wired.stations[at].1;
+        for sender in ["a", "b"].into_iter().filter(|_| foreign) {
+            let role = station.vocabulary().find_role(sender).unwrap();
+            station.is_foreign(role);
+        }
+        // All of them from monitors: to this station they are others' posts.
+        let come = |wired: &mut Wired, sender: &str, payload: Value| {
+            let body = json!({ "sender": sender, "receiver": "c", "payload": payload }).to_string();
+            let orders = wired.stations[at].1.take(Envelope::read(Bytes::from(body)).unwrap());
+            wired.perform(at, orders);
+        };
+        come(&mut wired, "b", json!(17));
+        come(&mut wired, "b", "number".into());
+        come(&mut wired, "b", "two".into());
+        come(&mut wired, "a", "two".into());
+        let blamed = !wired.violations.is_empty();
+        assert_eq!(blamed, !foreign, "{:?}", wired.violations);
+        if foreign {
+            assert_eq!(wired.given("c"), [json!("two"), "number".into(), json!(17)]);
+            assert!(!wired.stations[at].1.is_puzzled());
+            come(&mut wired, "b", "nonsense".into());
+            assert!(wired.stations[at].1.is_puzzled() && wired.violations.is_empty());
+            let orders = wired.stations[at].1.insist();
+            wired.perform(at, orders);
+            assert_eq!(wired.violations.len(), 1);
+        }
+    }
+}
