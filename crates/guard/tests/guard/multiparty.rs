@@ -230,11 +230,7 @@ fn a_monitor_that_ends_is_noticed_by_all_and_welcome_again() {
         }
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         network.guards.insert(gone, start(&network.folder, &network.configs[gone]));
-        network.wait("a new session", |network| {
-            let mut session = network.session();
-            session[0].send(r#"{"type":"login","n":5}"#);
-            session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
-        });
+        network.wait_for_a_session();
     }
 }
 

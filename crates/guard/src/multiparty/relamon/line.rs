@@ -64,7 +64,7 @@ impl Line {
     }
 
     /// A monitor of RelaMon's is there.
-    pub(super) fn is_foreign(&self) {
+    pub(super) fn mark_foreign(&self) {
         self.foreign.store(true, Ordering::Relaxed);
     }
 
@@ -114,7 +114,7 @@ mod tests {
         foreign.map(|foreign| {
             let (line, queue) = Line::new(&Courier::new("here:1"), "here:1");
             if foreign {
-                line.is_foreign();
+                line.mark_foreign();
             }
             (line, queue)
         })

@@ -177,8 +177,8 @@ async fn to_component(
         let mut courier = shared.courier(&line.place);
         await_alive(&mut courier).await;
         if courier.process.is_none() {
-            line.is_foreign();
-            lock(&shared.station).is_foreign(role);
+            line.mark_foreign();
+            lock(&shared.station).mark_foreign(role);
             foreign = true;
         }
     }

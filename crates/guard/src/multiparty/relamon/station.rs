@@ -167,7 +167,7 @@ impl Station {
     }
 
     /// The monitor of `peer` is one of RelaMon's.
-    pub(super) fn is_foreign(&mut self, peer: Role) {
+    pub(super) fn mark_foreign(&mut self, peer: Role) {
         self.foreign[peer.index()] = true;
     }
 

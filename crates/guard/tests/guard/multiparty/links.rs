@@ -80,11 +80,7 @@ fn everyone_is_told_when_letters_get_through_in_one_direction_only() {
         }
         assert!(began.elapsed() > Duration::from_secs(1) && began.elapsed() < PATIENCE);
         network.proxies[one_way].hold(false);
-        network.wait("a new session", |network| {
-            let mut session = network.session();
-            session[0].send(r#"{"type":"login","n":5}"#);
-            session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
-        });
+        network.wait_for_a_session();
     }
 }
 
@@ -119,11 +115,7 @@ fn a_monitor_that_never_comes_is_told_of() {
         1.0
     );
     network.guards.insert("a", start(&network.folder, &network.configs["a"]));
-    network.wait("a new session", |network| {
-        let mut session = network.session();
-        session[0].send(r#"{"type":"login","n":5}"#);
-        session[1].line_within(Duration::from_millis(500)).as_deref() == Some(r#"{"type":"login","n":5}"#)
-    });
+    network.wait_for_a_session();
     assert!(network.metric("a", "referee_multiparty_sessions_begun_total") < 100.0);
 }
 

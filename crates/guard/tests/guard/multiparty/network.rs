@@ -129,6 +129,16 @@ impl Network {
         }
     }
 
+    /// Until a session can begin again.
+    pub(crate) fn wait_for_a_session(&self) {
+        let login = r#"{"type":"login","n":5}"#;
+        self.wait("a new session", |network| {
+            let mut session = network.session();
+            session[0].send(login);
+            session[1].line_within(Duration::from_millis(500)).as_deref() == Some(login)
+        });
+    }
+
     pub(crate) fn wait_idle(&self) {
         self.wait("the end of all sessions", |network| {
             network.guards.values().all(|guard| guard.open_sessions() == 0)

@@ -258,7 +258,7 @@ fn what_was_overtaken_is_put_in_order() {
         let station = &mut wired.stations[at].1;
         for sender in ["a", "b"].into_iter().filter(|_| foreign) {
             let role = station.vocabulary().find_role(sender).unwrap();
-            station.is_foreign(role);
+            station.mark_foreign(role);
         }
         // All of them from monitors: to this station they are others' posts.
         let come = |wired: &mut Wired, sender: &str, payload: Value| {
