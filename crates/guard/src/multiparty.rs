@@ -10,6 +10,7 @@
 //! without I/O), `transport`, `entrance` and `component` (one component's connection), `reunion` (how it comes back),
 //! `diary` (what survives a kill), `office` (what holds it together).
 
+mod complaints;
 mod component;
 mod diary;
 mod entrance;

@@ -17,6 +17,7 @@ use referee_theory::Role;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot, watch};
 
+use super::complaints::Complaints;
 use super::component::Outlet;
 use super::diary::{Change, Diary};
 use super::letter::{Letter, SessionId};
@@ -45,8 +46,8 @@ struct Desk {
     /// Sessions that wait for a component.
     invited: VecDeque<SessionId>,
     counts: Counts,
-    /// When it was last said that a component was turned away, and how many were since.
-    turned_away: (Option<Instant>, u64),
+    /// What is told of components that are turned away.
+    turned_away: Complaints,
 }
 
 /// What is counted of one role.
@@ -138,7 +139,7 @@ impl Office {
             waiting: VecDeque::new(),
             invited: VecDeque::new(),
             counts: Counts::default(),
-            turned_away: (None, 0),
+            turned_away: Complaints::default(),
         };
         let office = Arc::new_cyclic(|own: &Weak<Self>| Self {
             name: plan.name.clone(),

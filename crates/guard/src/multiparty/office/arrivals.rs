@@ -25,8 +25,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const SETTLING: Duration = Duration::from_millis(5);
 /// Components that wait for a session.
 const WAITING: usize = 4096;
-/// How often it is said that components are turned away.
-const SAYING: Duration = Duration::from_secs(1);
 
 impl Office {
     /// Takes the connections of a role's components.
@@ -243,14 +241,9 @@ impl Office {
         let mut desks = lock(&self.desks);
         let Some(desk) = desks.get_mut(desk) else { return };
         *desk.counts.ended.entry("refused").or_default() += 1;
-        let (said, others) = &mut desk.turned_away;
-        if said.is_some_and(|said| said.elapsed() < SAYING) {
-            *others += 1;
-            return;
+        if let Some(others) = desk.turned_away.tell(Instant::now()) {
+            tracing::warn!(protocol = self.name, role = desk.plan.name, others, "no session: {why}");
         }
-        *said = Some(Instant::now());
-        let others = std::mem::take(others);
-        tracing::warn!(protocol = self.name, role = desk.plan.name, others, "no session: {why}");
     }
 
     /// Finds a component for session `id`.

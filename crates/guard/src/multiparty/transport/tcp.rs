@@ -25,9 +25,9 @@ use super::handshake::{self, Hello};
 use super::{Receiver, Transport, UNHEARD};
 use crate::listen::{Acceptor, Listener};
 use crate::metrics::lock;
+use crate::multiparty::complaints::Complaints;
 use crate::multiparty::link::{Inbox, Outbox};
 use crate::stream::{Socket, Stream};
-use hear::Complaints;
 use parts::Assembly;
 
 pub(in crate::multiparty) use plan::TcpPlan;

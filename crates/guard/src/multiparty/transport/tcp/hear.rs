@@ -21,31 +21,10 @@ use crate::tls;
 
 /// Who is not known yet, at the same time. When there are more, the oldest must go: a monitor shows at once who it is.
 const STRANGERS: usize = 256;
-/// How often at most is told of strangers.
-const COMPLAINING: Duration = Duration::from_secs(1);
 /// How long an acknowledgement may take.
 const ACKNOWLEDGING: Duration = Duration::from_millis(200);
 /// How often is looked whether everyone is heard.
 const LOOKING: Duration = Duration::from_millis(100);
-
-/// What is told of strangers, however many there are.
-#[derive(Default)]
-pub(super) struct Complaints {
-    last: Option<Instant>,
-    untold: u64,
-}
-
-impl Complaints {
-    /// How many there were since the last that was told of, if this one is to be told of.
-    fn tell(&mut self, now: Instant) -> Option<u64> {
-        if self.last.is_some_and(|last| now.duration_since(last) < COMPLAINING) {
-            self.untold += 1;
-            return None;
-        }
-        self.last = Some(now);
-        Some(std::mem::take(&mut self.untold))
-    }
-}
 
 /// A connection of the monitor of `role`, for as long as it lasts.
 struct Live {
@@ -241,23 +220,5 @@ impl Tcp {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strangers_are_told_of_now_and_then() {
-        let (mut complaints, began) = (Complaints::default(), Instant::now());
-        let told: Vec<Option<u64>> =
-            (0..25).map(|tenth| complaints.tell(began + COMPLAINING / 10 * tenth)).collect();
-        let expected = |at| match at {
-            0 => Some(0),
-            10 | 20 => Some(9),
-            _ => None,
-        };
-        assert_eq!(told, (0..25).map(expected).collect::<Vec<_>>());
     }
 }
