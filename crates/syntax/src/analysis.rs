@@ -7,8 +7,7 @@ use referee_theory::project::ProjectionError;
 use referee_theory::relative::{RelativeError, RelativeType};
 use referee_theory::{GlobalType, System};
 
-use crate::diagnostics::rf0411_relative_only::relative_only;
-use crate::diagnostics::rf0412_projection_only::projection_only;
+use crate::diagnostics::projection::{projection_only, relative_only};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;

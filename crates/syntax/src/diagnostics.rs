@@ -1,5 +1,7 @@
-//! Everything Referee has to say about a text: one file per code, each with its explanation, an example
-//! that triggers it and the same example put right.
+//! Everything Referee has to say about a text.
+//!
+//! The codes are a table at the end of this file. Each has a page in `diagnostics/explain`: what it means, an
+//! example that triggers it and the same example put right. The modules beside it make the messages.
 //!
 //! A [`Diagnostic`] is data. Rendering belongs to whoever shows it: the command line, an editor, a page.
 
@@ -38,10 +40,8 @@ pub struct Code {
     pub severity: Severity,
     /// A few words, lower case.
     pub title: &'static str,
-    /// What it means, why Referee insists, and what to do: Markdown.
-    pub explanation: &'static str,
-    /// A text that triggers it, and the same text put right.
-    pub example: Example,
+    /// Its page, as Markdown: `explain/CODE.md`.
+    pub page: &'static str,
 }
 
 /// A text that triggers a diagnostic, and one that does not.
@@ -53,6 +53,12 @@ pub struct Example {
     pub wrong: &'static str,
     /// The same, put right.
     pub right: &'static str,
+}
+
+/// What the fence in a part of a page encloses.
+fn fenced(part: &'static str) -> &'static str {
+    let inside = part.split_once("```").and_then(|(_, fence)| fence.split_once('\n'));
+    inside.and_then(|(_, text)| text.split_once("```")).map_or("", |(text, _)| text)
 }
 
 /// Something to say about a place in the text.
@@ -73,6 +79,24 @@ pub struct Diagnostic {
 }
 
 impl Code {
+    /// What it means, why Referee insists, and what to do: Markdown.
+    #[must_use]
+    pub fn explanation(&self) -> &'static str {
+        let text = self.page.split_once("\n\n").map_or(self.page, |(_, text)| text);
+        text.split_once("\n## Wrong\n").map_or(text, |(text, _)| text).trim()
+    }
+
+    /// A text that triggers it, and the same text put right.
+    ///
+    /// INVARIANT: every page has both in fences with the name of their language; a test reads them all.
+    #[must_use]
+    pub fn example(&self) -> Example {
+        let (wrong, right) = self.page.split_once("\n## Right\n").unwrap_or((self.page, ""));
+        let language = wrong.split_once("```").and_then(|(_, fence)| fence.split_once('\n'));
+        let language = language.and_then(|(name, _)| Language::from_name(name)).unwrap_or(Language::Scr);
+        Example { language, wrong: fenced(wrong), right: fenced(right) }
+    }
+
     /// A diagnostic of this kind.
     #[must_use]
     pub fn at(&'static self, span: Span, message: impl Into<String>) -> Diagnostic {
@@ -118,107 +142,124 @@ impl Diagnostic {
     }
 }
 
+pub mod assertions;
+pub mod global_types;
+pub mod lexical;
+pub mod names;
+pub mod projection;
+pub mod properties;
+pub mod session_types;
+pub mod structure;
 pub mod suggest;
+pub mod systems;
 
-/// Declares the files of this folder and lists their codes.
+/// Declares the codes: severity, code, title. What `referee explain` says of each is `explain/CODE.md`.
 macro_rules! codes {
-    ($($module:ident)*) => {
-        $(pub mod $module;)*
+    ($($severity:ident $id:ident $title:literal)*) => {
+        $(
+            #[doc = concat!("`", stringify!($id), "`: ", $title, ".")]
+            pub static $id: Code = Code {
+                id: stringify!($id),
+                severity: Severity::$severity,
+                title: $title,
+                page: include_str!(concat!("diagnostics/explain/", stringify!($id), ".md")),
+            };
+        )*
         /// Every code there is, in ascending order.
-        pub static ALL: &[&Code] = &[$(&$module::CODE),*];
+        pub static ALL: &[&Code] = &[$(&$id),*];
     };
 }
 
 codes! {
-    rf0001_unexpected_character
-    rf0002_unterminated_comment
-    rf0003_unterminated_string
-    rf0004_unexpected_token
-    rf0005_nested_too_deep
-    rf0101_unknown_protocol
-    rf0102_duplicate_protocol
-    rf0103_unknown_role
-    rf0104_duplicate_role
-    rf0105_unknown_recursion_variable
-    rf0106_misspelt_type
-    rf0107_wrong_number_of_roles
-    rf0108_role_plays_twice
-    rf0109_duplicate_type
-    rf0110_cyclic_type
-    rf0115_unknown_chooser
-    rf0116_unused_role
-    rf0117_nested_protocol_misplaced
-    rf0118_unknown_pragma
-    rf0201_self_message
-    rf0202_duplicate_label
-    rf0203_unguarded_recursion
-    rf0204_recursion_too_deep
-    rf0205_unreachable
-    rf0206_wrong_chooser
-    rf0207_empty_branch
-    rf0208_not_tail_recursive
-    rf0209_too_large
-    rf0216_connections_not_monitored
-    rf0217_import_ignored
-    rf0218_statement_after_block
-    rf0301_type_mismatch
-    rf0302_unknown_variable
-    rf0303_unknown_function
-    rf0304_wrong_number_of_arguments
-    rf0305_not_boolean
-    rf0306_bad_pattern
-    rf0307_unknown_field
-    rf0308_ambiguous_variable
-    rf0309_maybe_unbound
-    rf0310_nobody_can_check
-    rf0311_external_predicate
-    rf0312_recursion_data
-    rf0313_duplicate_field
-    rf0314_duplicate_external
-    rf0315_assertion_syntax
-    rf0401_end_or_action
-    rf0402_send_or_receive
-    rf0403_different_senders
-    rf0404_different_sends
-    rf0405_different_payloads
-    rf0410_hidden_dependency
-    rf0411_relative_only
-    rf0412_projection_only
-    rf0501_role_declared_twice
-    rf0502_unknown_peer
-    rf0503_branch_without_action
-    rf0504_unknown_initial_state
-    rf0505_missing_marking
-    rf0506_silent_action
-    rf0507_mixed_choice
-    rf0508_nondeterministic_choice
-    rf0509_no_blank_after_rec
-    rf0510_no_transitions
-    rf0511_unreachable_state
-    rf0601_branch_direction
-    rf0602_branch_without_message
-    rf0603_unclosed_assertion
-    rf0604_many_fields
-    rf0701_missing_continuation
-    rf0702_value_of_other_roles
-    rf0710_malformed_json
-    rf0711_missing_key
-    rf0712_wrong_value
-    rf0713_unknown_node_type
-    rf0714_duplicate_key
-    rf0715_no_branches
-    rf0716_unknown_party
-    rf0801_unguarded_formula
-    rf0802_no_verdict
-    rf0803_idle_part
-    rf0804_may_grow
-    rf0805_hidden_variable
-    rf0806_unbound_variable
-    rf0807_guard_without_value
-    rf0808_duplicate_property
-    rf0809_bad_key
-    rf0810_not_a_term
-    rf0811_different_field_counts
+    Error RF0001 "unexpected character"
+    Error RF0002 "unterminated comment"
+    Error RF0003 "unterminated string"
+    Error RF0004 "unexpected token"
+    Error RF0005 "nested too deep"
+    Error RF0101 "unknown protocol"
+    Error RF0102 "duplicate protocol"
+    Error RF0103 "unknown role"
+    Error RF0104 "duplicate role"
+    Error RF0105 "unknown recursion variable"
+    Warning RF0106 "type name close to a known one"
+    Error RF0107 "wrong number of arguments"
+    Error RF0108 "role plays two roles"
+    Error RF0109 "duplicate type"
+    Error RF0110 "type defined by itself"
+    Warning RF0115 "choice at an unknown role"
+    Warning RF0116 "role without messages"
+    Error RF0117 "nested protocol in the wrong place"
+    Warning RF0118 "unknown pragma"
+    Error RF0201 "message to oneself"
+    Error RF0202 "duplicate label in a choice"
+    Error RF0203 "unguarded recursion"
+    Error RF0204 "recursion nested too deep"
+    Error RF0205 "unreachable statement"
+    Error RF0206 "branch begins with the wrong role"
+    Error RF0207 "branch without a message"
+    Error RF0208 "recursion is not the last step"
+    Error RF0209 "protocol too large"
+    Note RF0216 "connections are not part of the protocol"
+    Warning RF0217 "import is not loaded"
+    Error RF0218 "statement after a choice or a recursion"
+    Error RF0301 "types do not fit"
+    Error RF0302 "unknown variable"
+    Error RF0303 "unknown function"
+    Error RF0304 "wrong number of arguments in a call"
+    Error RF0305 "not a truth value"
+    Error RF0306 "unusable pattern"
+    Error RF0307 "unknown field"
+    Error RF0308 "variable of unclear type"
+    Error RF0309 "variable not always bound"
+    Error RF0310 "nobody can check this assertion"
+    Warning RF0311 "external predicate to be supplied"
+    Error RF0312 "recursion data do not fit"
+    Error RF0313 "duplicate field"
+    Error RF0314 "duplicate external predicate"
+    Error RF0315 "assertion cannot be read"
+    Error RF0401 "role does not learn that it is done"
+    Error RF0402 "role does not know whether to send or to receive"
+    Error RF0403 "role does not know whom to wait for"
+    Error RF0404 "role does not know what to send"
+    Error RF0405 "same label, different payload"
+    Error RF0410 "choice that neither role sees"
+    Note RF0411 "usable with monitors only"
+    Note RF0412 "no relative types"
+    Error RF0501 "role declared twice"
+    Error RF0502 "unknown peer"
+    Error RF0503 "branch without an action"
+    Error RF0504 "unknown initial state"
+    Error RF0505 "missing initial state"
+    Error RF0506 "silent action"
+    Warning RF0507 "mixed choice"
+    Warning RF0508 "nondeterministic choice"
+    Warning RF0509 "no blank after `rec`"
+    Note RF0510 "machine without transitions"
+    Warning RF0511 "unreachable state"
+    Error RF0601 "branch in the wrong direction"
+    Error RF0602 "branch without a message"
+    Error RF0603 "unclosed assertion"
+    Note RF0604 "more than four fields"
+    Error RF0701 "missing continuation"
+    Note RF0702 "value between other roles"
+    Error RF0710 "malformed JSON"
+    Error RF0711 "missing key"
+    Error RF0712 "wrong kind of value"
+    Error RF0713 "unknown type of node"
+    Error RF0714 "duplicate key"
+    Error RF0715 "exchange without branches"
+    Warning RF0716 "component without a role"
+    Error RF0801 "unguarded formula"
+    Warning RF0802 "property without a verdict"
+    Warning RF0803 "idle part of a property"
+    Warning RF0804 "property that may grow"
+    Warning RF0805 "hidden variable"
+    Error RF0806 "unbound variable in a guard"
+    Error RF0807 "guard without a value"
+    Error RF0808 "duplicate property"
+    Error RF0809 "unusable key"
+    Error RF0810 "not a term"
+    Warning RF0811 "different numbers of fields"
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

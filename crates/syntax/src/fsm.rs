@@ -14,11 +14,7 @@ use std::sync::Arc;
 use referee_theory::{Action, MachineBuilder, Message, Role, State, System, Transition, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use crate::diagnostics::{
-    Diagnostic, rf0004_unexpected_token, rf0201_self_message, rf0502_unknown_peer,
-    rf0504_unknown_initial_state, rf0505_missing_marking, rf0506_silent_action, rf0510_no_transitions,
-    rf0511_unreachable_state,
-};
+use crate::diagnostics::{Diagnostic, RF0004, structure, systems};
 use crate::document::{Content, Document, LocalSystem, in_order};
 use crate::kmc::lexer::KmcToken;
 use crate::kmc::{payload, warnings};
@@ -73,7 +69,7 @@ impl<'a> Parser<'a> {
             }
             if automata.len() == usize::from(u16::MAX) {
                 let message = "a protocol has at most 65,535 roles";
-                self.cursor.report(rf0004_unexpected_token::CODE.at(self.cursor.span(), message));
+                self.cursor.report(RF0004.at(self.cursor.span(), message));
                 break;
             }
             let automaton = self.automaton();
@@ -126,7 +122,7 @@ impl<'a> Parser<'a> {
         if at_directive(&self.cursor, "end") {
             let first = edges.first().map(|edge| edge.source.0);
             let span = self.cursor.span().to(Span::at(self.cursor.span().end as usize + "end".len()));
-            self.cursor.report_here(rf0505_missing_marking::missing_marking(span, first));
+            self.cursor.report_here(systems::missing_marking(span, first));
             return None;
         }
         self.directive("marking", "`.marking`")?;
@@ -145,7 +141,7 @@ impl<'a> Parser<'a> {
             Some(KmcToken::Question) => Action::Receive,
             Some(KmcToken::Name) if peer.0 == "tau" => {
                 let whole = start.to(self.cursor.bump());
-                self.cursor.report(rf0506_silent_action::silent_action(whole));
+                self.cursor.report(systems::silent_action(whole));
                 return None;
             }
             _ => {
@@ -225,12 +221,12 @@ impl<'a> Parser<'a> {
             let peer = match self.vocabulary.find_role(name) {
                 Some(peer) => peer,
                 None => {
-                    self.cursor.report(rf0502_unknown_peer::unknown_machine(span, name, count));
+                    self.cursor.report(systems::unknown_machine(span, name, count));
                     role
                 }
             };
             if self.vocabulary.find_role(name) == Some(role) {
-                self.cursor.report(rf0201_self_message::self_peer(span, name, edge.action));
+                self.cursor.report(structure::self_peer(span, name, edge.action));
             }
             let origin = origins.add(edge.source.1.to(edge.target.1));
             let Edge { action, message, .. } = *edge;
@@ -240,13 +236,13 @@ impl<'a> Parser<'a> {
             return builder.finish();
         };
         if mentions.is_empty() {
-            self.cursor.report(rf0510_no_transitions::no_transitions(automaton.header, role.index()));
+            self.cursor.report(systems::no_transitions(automaton.header, role.index()));
             builder.add_named_state(name);
             return builder.finish();
         }
         let Some(&initial) = states.get(name) else {
             let known = mentions.iter().take(MOST_SUGGESTIONS).map(|(name, _)| *name);
-            self.cursor.report(rf0504_unknown_initial_state::unknown_initial_state(span, name, known));
+            self.cursor.report(systems::unknown_initial_state(span, name, known));
             return builder.finish();
         };
         let machine = builder.finish_from(initial);
@@ -254,7 +250,7 @@ impl<'a> Parser<'a> {
             let reached: rustc_hash::FxHashSet<String> =
                 machine.states().map(|state| machine.state_name(state)).collect();
             for (name, span) in mentions.into_iter().filter(|(name, _)| !reached.contains(*name)) {
-                self.cursor.report(rf0511_unreachable_state::unreachable_state(span, name, role.index()));
+                self.cursor.report(systems::unreachable_state(span, name, role.index()));
             }
         }
         machine

@@ -10,30 +10,19 @@ use referee_theory::relative::RelativeError;
 use referee_theory::session::SessionError;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
-use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
-use crate::diagnostics::rf0201_self_message::self_message;
-use crate::diagnostics::rf0202_duplicate_label::duplicate_label;
-use crate::diagnostics::rf0203_unguarded_recursion::unguarded_recursion;
-use crate::diagnostics::rf0204_recursion_too_deep::recursion_too_deep;
-use crate::diagnostics::rf0209_too_large::projection_too_large;
-use crate::diagnostics::rf0301_type_mismatch::type_mismatch;
-use crate::diagnostics::rf0302_unknown_variable::unknown_variable;
-use crate::diagnostics::rf0303_unknown_function::unknown_function;
-use crate::diagnostics::rf0304_wrong_number_of_arguments::wrong_number_of_arguments;
-use crate::diagnostics::rf0305_not_boolean::not_boolean;
-use crate::diagnostics::rf0306_bad_pattern::bad_pattern;
-use crate::diagnostics::rf0307_unknown_field::unknown_field;
-use crate::diagnostics::rf0308_ambiguous_variable::ambiguous_variable;
-use crate::diagnostics::rf0309_maybe_unbound::maybe_unbound;
-use crate::diagnostics::rf0310_nobody_can_check::{cannot_compute, nobody_can_check};
-use crate::diagnostics::rf0311_external_predicate::external_predicate;
-use crate::diagnostics::rf0312_recursion_data::{wrong_number_of_values, wrong_type_of_value};
-use crate::diagnostics::rf0402_send_or_receive::{UnseenChoice, undecided};
-use crate::diagnostics::rf0410_hidden_dependency::{HiddenDependency, hidden_dependency, several_receivers};
-use crate::diagnostics::{
-    Code, Diagnostic, rf0401_end_or_action, rf0402_send_or_receive, rf0403_different_senders,
-    rf0404_different_sends, rf0405_different_payloads,
+use crate::diagnostics::assertions::{
+    ambiguous_variable, bad_pattern, cannot_compute, external_predicate, maybe_unbound, nobody_can_check,
+    not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable, wrong_number_of_arguments,
+    wrong_number_of_values, wrong_type_of_value,
 };
+use crate::diagnostics::names::unknown_recursion_variable;
+use crate::diagnostics::projection::{
+    HiddenDependency, UnseenChoice, hidden_dependency, several_receivers, undecided,
+};
+use crate::diagnostics::structure::{
+    duplicate_label, projection_too_large, recursion_too_deep, self_message, unguarded_recursion,
+};
+use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405};
 use crate::document::External;
 use crate::source::{Origins, Span};
 
@@ -76,11 +65,11 @@ pub fn projection(
 ) -> Diagnostic {
     let role = vocabulary.role_name(error.role);
     let code: &'static Code = match error.conflict {
-        Conflict::EndOrAction => &rf0401_end_or_action::CODE,
-        Conflict::SendOrReceive => &rf0402_send_or_receive::CODE,
-        Conflict::DifferentSenders => &rf0403_different_senders::CODE,
-        Conflict::DifferentSends => &rf0404_different_sends::CODE,
-        Conflict::DifferentPayloads => &rf0405_different_payloads::CODE,
+        Conflict::EndOrAction => &RF0401,
+        Conflict::SendOrReceive => &RF0402,
+        Conflict::DifferentSenders => &RF0403,
+        Conflict::DifferentSends => &RF0404,
+        Conflict::DifferentPayloads => &RF0405,
         Conflict::TooLarge => return projection_too_large(fallback, role),
     };
     let say = |action: RoleAction| match action {

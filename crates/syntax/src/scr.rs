@@ -25,7 +25,7 @@ use ast::{Protocol, ProtocolKind};
 use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::rf0116_unused_role::unused_role;
+use crate::diagnostics::names::unused_role;
 use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;

@@ -1,17 +1,27 @@
-//! What the parsers share: lexing a whole text, a cursor over its tokens, and recovery after errors.
+//! What the parsers share: one cursor that moves over the tokens of a text, and recovery after errors.
+//!
+//! Tokens are made on demand, because assertions and guards are read by a parser of their own, and what is a
+//! comment here may be an operator there: the cursor is put behind whatever that parser consumed
+//! ([`Cursor::seek`]).
 //!
 //! The cursor reports, so that no parser can forget to, and it reports with restraint: one error per token,
 //! and none where characters that are no tokens were skipped just before, for these were reported already.
 //!
 //! Nothing here knows a grammar; the grammars are in the modules of the languages.
 
-use logos::{Lexer, Logos};
+use std::sync::Arc;
 
-use crate::diagnostics::{
-    Diagnostic, rf0001_unexpected_character, rf0002_unterminated_comment, rf0003_unterminated_string,
-    rf0004_unexpected_token,
-};
+use logos::Logos;
+use rustc_hash::FxHashMap;
+
+use crate::diagnostics::{Diagnostic, RF0001, lexical};
 use crate::source::Span;
+
+mod lexing;
+
+pub(crate) use lexing::{
+    dash_comment, end_of_nested_comment, flat_comment, nested_comment, slash_comment, unterminated_string,
+};
 
 /// A kind of token of some language.
 pub(crate) trait Token: Copy + PartialEq {
@@ -23,6 +33,11 @@ pub(crate) trait Token: Copy + PartialEq {
 
     /// Whether messages should quote its text: names and numbers.
     fn has_text(self) -> bool;
+
+    /// Whether it is a comment, which the cursor keeps apart and parsers never see.
+    fn is_comment(self) -> bool {
+        false
+    }
 }
 
 /// What a token does to the depth of nesting.
@@ -36,8 +51,15 @@ pub(crate) enum Bracket {
     Close,
 }
 
+/// An error has been reported: whoever gets this only has to find a place to go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reported;
+
+/// What was read, or nothing, with the reason among the diagnostics.
+pub(crate) type Parsed<T> = Result<T, Reported>;
+
 /// After so many places that are no tokens the text is of another kind altogether: the rest is counted.
-const MOST_LEXICAL: usize = 20;
+const MAX_STRAY: usize = 20;
 
 /// Why a piece of text is no token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,112 +76,161 @@ pub(crate) enum LexError {
     String,
 }
 
-/// The tokens of a text, a place among them, and what was found wrong so far.
+/// A language's tokens can be made anywhere in a text: its lexer has no memory.
+pub(crate) trait Lexed<'a>: Token + Logos<'a, Source = str, Extras = (), Error = LexError> {}
+impl<'a, T: Token + Logos<'a, Source = str, Extras = (), Error = LexError>> Lexed<'a> for T {}
+
+/// A place in a text, the token there, and what was found wrong so far.
 pub(crate) struct Cursor<'a, T> {
     text: &'a str,
-    tokens: Vec<(T, Span)>,
-    at: usize,
-    /// Before which tokens text was skipped that is no token; ascending.
-    damaged: Vec<usize>,
+    /// The token here; `None` at the end of the text.
+    token: Option<T>,
+    span: Span,
+    /// The last token taken, or what another parser has read.
+    previous: Span,
+    /// Whether text was skipped just before this token that is no token.
+    damaged: bool,
     /// At which token an error was reported last.
-    reported_at: Option<usize>,
+    reported_at: Option<u32>,
+    /// How many places were no tokens, and the last of them.
+    stray: (usize, Span),
+    comments: Vec<Span>,
+    /// How deep what is being read is nested.
+    nesting: usize,
+    /// Names that were met before, to share their text.
+    names: FxHashMap<&'a str, Arc<str>>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'a, T> Cursor<'a, T>
-where
-    T: Token + Logos<'a, Source = str, Error = LexError>,
-    T::Extras: Default,
-{
-    /// The tokens of `text`; what is no token is reported and left out.
+impl<'a, T: Lexed<'a>> Cursor<'a, T> {
+    /// At the first token of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         let mut cursor = Self {
             text,
-            tokens: Vec::with_capacity(text.len() / 3),
-            at: 0,
-            damaged: Vec::new(),
+            token: None,
+            span: Span::at(0),
+            previous: Span::at(0),
+            damaged: false,
             reported_at: None,
+            stray: (0, Span::at(0)),
+            comments: Vec::new(),
+            nesting: 0,
+            names: FxHashMap::default(),
             diagnostics: Vec::new(),
         };
+        cursor.find_token(0);
+        cursor
+    }
+
+    /// Goes on reading at `offset`, behind what another parser has read.
+    pub(crate) fn seek(&mut self, offset: usize) {
+        self.previous = Span::new(self.previous.start as usize, offset);
+        self.find_token(offset);
+    }
+
+    /// Makes the first token at or after `offset` the current one. What is no token is reported and passed over.
+    fn find_token(&mut self, offset: usize) {
+        self.damaged = false;
         // Neighbouring characters that are no tokens are one mistake.
         let mut bad_until = None;
-        let mut mistakes = 0_usize;
-        let mut last_mistake = Span::default();
-        let mut lexer = T::lexer(text);
+        let mut lexer = T::lexer(self.text.get(offset..).unwrap_or_default());
         while let Some(result) = lexer.next() {
             let range = lexer.span();
-            let span = Span::new(range.start, range.end);
+            let span = Span::new(offset + range.start, offset + range.end);
             match result {
-                Ok(token) => cursor.tokens.push((token, span)),
+                Ok(token) if token.is_comment() => self.comments.push(span),
+                Ok(token) => return (self.token, self.span) = (Some(token), span),
                 Err(error) => {
                     if bad_until != Some(range.start) {
-                        cursor.damaged.push(cursor.tokens.len());
-                        let found = text[range.clone()].chars().next().unwrap_or(' ');
-                        mistakes += 1;
-                        last_mistake = span;
-                        if mistakes <= MOST_LEXICAL {
-                            cursor.diagnostics.push(describe(error, span, found));
-                        }
+                        self.damaged = true;
+                        self.no_token(error, span);
                     }
                     bad_until = Some(range.end);
                 }
             }
         }
-        if mistakes > MOST_LEXICAL {
-            let message = format!("and {} more places like these, up to here", mistakes - MOST_LEXICAL);
-            let more = rf0001_unexpected_character::CODE.at(last_mistake, message);
-            cursor.diagnostics.push(more.help("is this file really written in this language?"));
-        }
-        cursor
+        (self.token, self.span) = (None, Span::at(self.text.len()));
     }
-}
 
-fn describe(error: LexError, span: Span, found: char) -> Diagnostic {
-    let first = Span::new(span.start as usize, span.start as usize + found.len_utf8());
-    match error {
-        LexError::Character => rf0001_unexpected_character::unexpected_character(first, found),
-        LexError::Comment { closing } => {
-            let opening = Span::new(span.start as usize, span.start as usize + 2);
-            rf0002_unterminated_comment::unterminated_comment(opening, closing)
-        }
-        LexError::String => rf0003_unterminated_string::unterminated_string(span),
+    fn no_token(&mut self, error: LexError, span: Span) {
+        let found = self.text_of(span).chars().next().unwrap_or(' ');
+        let start = span.start as usize;
+        let diagnostic = match error {
+            LexError::Comment { closing } => {
+                lexical::unterminated_comment(Span::new(start, start + 2), closing)
+            }
+            LexError::String => lexical::unterminated_string(span),
+            LexError::Character => {
+                self.stray = (self.stray.0 + 1, span);
+                if self.stray.0 > MAX_STRAY {
+                    return;
+                }
+                lexical::unexpected_character(Span::new(start, start + found.len_utf8()), found)
+            }
+        };
+        self.diagnostics.push(diagnostic);
     }
-}
 
-impl<'a, T: Token> Cursor<'a, T> {
+    /// The token after `n` others, and where it is; what is no token is passed over.
+    pub(crate) fn nth(&self, n: usize) -> (Option<T>, Span) {
+        if n == 0 {
+            return (self.token, self.span);
+        }
+        let offset = self.span.end as usize;
+        let mut lexer = T::lexer(self.text.get(offset..).unwrap_or_default());
+        let mut left = n;
+        while let Some(result) = lexer.next() {
+            if let Ok(token) = result
+                && !token.is_comment()
+            {
+                left -= 1;
+                if left == 0 {
+                    let range = lexer.span();
+                    return (Some(token), Span::new(offset + range.start, offset + range.end));
+                }
+            }
+        }
+        (None, Span::at(self.text.len()))
+    }
+
     /// The next token; `None` at the end of the text.
     pub(crate) fn peek(&self) -> Option<T> {
-        self.peek_nth(0)
+        self.token
     }
 
     /// The token after `n` others.
     pub(crate) fn peek_nth(&self, n: usize) -> Option<T> {
-        self.tokens.get(self.at + n).map(|&(token, _)| token)
+        self.nth(n).0
     }
 
     /// Whether the next token is `token`.
     pub(crate) fn is_at(&self, token: T) -> bool {
-        self.peek() == Some(token)
+        self.token == Some(token)
     }
 
     /// Whether no tokens are left.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.at >= self.tokens.len()
+        self.token.is_none()
     }
 
     /// Where the next token is; the end of the text if there is none.
     pub(crate) fn span(&self) -> Span {
-        self.span_nth(0)
+        self.span
     }
 
     /// Where the token after `n` others is; the end of the text if there is none.
     pub(crate) fn span_nth(&self, n: usize) -> Span {
-        self.tokens.get(self.at + n).map_or(Span::at(self.text.len()), |&(_, span)| span)
+        self.nth(n).1
     }
 
     /// Where the last token taken is; the start of the text if there is none.
     pub(crate) fn previous(&self) -> Span {
-        self.at.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(Span::at(0), |&(_, span)| span)
+        self.previous
+    }
+
+    /// The whole text.
+    pub(crate) fn whole_text(&self) -> &'a str {
+        self.text
     }
 
     /// The text at `span`.
@@ -169,7 +240,7 @@ impl<'a, T: Token> Cursor<'a, T> {
 
     /// The text of the next token; empty at the end.
     pub(crate) fn text(&self) -> &'a str {
-        self.text_of(self.span())
+        self.text_of(self.span)
     }
 
     /// The text of the token after `n` others; empty at the end.
@@ -179,48 +250,71 @@ impl<'a, T: Token> Cursor<'a, T> {
 
     /// Takes the next token, whatever it is, and gives its place.
     pub(crate) fn bump(&mut self) -> Span {
-        let span = self.span();
-        self.at = (self.at + 1).min(self.tokens.len());
+        let span = self.span;
+        if self.token.is_some() {
+            self.previous = span;
+            self.find_token(span.end as usize);
+        }
         span
     }
 
+    /// As [`bump`](Self::bump), through what was not understood anyhow: characters and strings there are not
+    /// worth another word. A comment that is never closed is, as it hides the rest.
+    pub(crate) fn skip(&mut self) {
+        let (before, stray) = (self.diagnostics.len(), self.stray);
+        self.bump();
+        self.stray = stray;
+        let new = self.diagnostics.split_off(before);
+        self.diagnostics.extend(new.into_iter().filter(|d| d.code.id == crate::diagnostics::RF0002.id));
+    }
+
     /// Takes the next token if it is `token`.
-    pub(crate) fn eat(&mut self, token: T) -> Option<Span> {
-        self.is_at(token).then(|| self.bump())
+    pub(crate) fn eat(&mut self, token: T) -> bool {
+        let found = self.is_at(token);
+        if found {
+            self.bump();
+        }
+        found
     }
 
     /// Takes the next token if it is `token`, and reports its absence otherwise.
-    pub(crate) fn expect(&mut self, token: T) -> Option<Span> {
-        let taken = self.eat(token);
-        if taken.is_none() {
-            self.unexpected(&[token.describe()]);
-        }
-        taken
+    pub(crate) fn expect(&mut self, token: T) -> Parsed<Span> {
+        self.expect_as(token, token.describe())
+    }
+
+    /// As [`expect`](Self::expect), where `what` says what could stand here.
+    pub(crate) fn expect_as(&mut self, token: T, what: &str) -> Parsed<Span> {
+        if self.is_at(token) { Ok(self.bump()) } else { Err(self.unexpected(&[what])) }
     }
 
     /// Reports that one of `expected` should stand here.
-    pub(crate) fn unexpected(&mut self, expected: &[&str]) {
-        let found = match self.peek() {
+    pub(crate) fn unexpected(&mut self, expected: &[&str]) -> Reported {
+        let found = self.found();
+        self.report_here(lexical::unexpected_token(self.span, &found, expected))
+    }
+
+    /// How messages call the next token.
+    pub(crate) fn found(&self) -> String {
+        match self.token {
             None => String::from("the end of the text"),
             Some(token) if token.has_text() => format!("`{}`", shortened(self.text())),
             Some(token) => token.describe().to_string(),
-        };
-        let diagnostic = rf0004_unexpected_token::unexpected_token(self.span(), &found, expected);
-        self.report_here(diagnostic);
+        }
     }
 
     /// Reports `diagnostic`, which is about the grammar at this token, unless something else was said here.
-    pub(crate) fn report_here(&mut self, diagnostic: Diagnostic) {
-        let damaged = self.damaged.binary_search(&self.at).is_ok();
-        if self.reported_at != Some(self.at) && !damaged {
+    pub(crate) fn report_here(&mut self, diagnostic: Diagnostic) -> Reported {
+        if self.reported_at != Some(self.span.start) && !self.damaged {
             self.diagnostics.push(diagnostic);
         }
-        self.reported_at = Some(self.at);
+        self.reported_at = Some(self.span.start);
+        Reported
     }
 
     /// Reports `diagnostic`, which is about the meaning of the text.
-    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.diagnostics.push(diagnostic);
+        Reported
     }
 
     /// Skips tokens up to one where `stop` holds, given how many brackets were opened since; takes none if
@@ -239,23 +333,84 @@ impl<'a, T: Token> Cursor<'a, T> {
             self.bump();
         }
         // Whatever is wrong here was the same mistake.
-        self.reported_at = Some(self.at);
+        self.reported_at = Some(self.span.start);
     }
 
     /// Whether the next token is the first on its line.
     pub(crate) fn starts_line(&self) -> bool {
-        let between = self.previous().end as usize..self.span().start as usize;
-        self.at == 0 || self.text.get(between).is_some_and(|blank| blank.contains('\n'))
+        let between = self.previous.end as usize..self.span.start as usize;
+        self.previous.end == 0 || self.text.get(between).is_some_and(|blank| blank.contains('\n'))
     }
 
     /// Every `first` that a `second` follows, anywhere in the text.
     pub(crate) fn pairs(&self, first: T, second: T) -> Vec<(&'a str, Span)> {
-        let pairs = self.tokens.windows(2).filter(|pair| pair[0].0 == first && pair[1].0 == second);
-        pairs.map(|pair| (self.text_of(pair[0].1), pair[0].1)).collect()
+        let mut found = Vec::new();
+        let mut before: Option<(T, Span)> = None;
+        for (token, range) in
+            T::lexer(self.text).spanned().filter_map(|(token, range)| Some((token.ok()?, range)))
+        {
+            if token == second
+                && let Some((_, span)) = before.filter(|(before, _)| *before == first)
+            {
+                found.push((self.text_of(span), span));
+            }
+            before = Some((token, Span::new(range.start, range.end)));
+        }
+        found
+    }
+
+    /// The text of the next token, shared with every other place where it was asked for.
+    pub(crate) fn shared_text(&mut self) -> Arc<str> {
+        let text = self.text();
+        Arc::clone(self.names.entry(text).or_insert_with(|| Arc::from(text)))
+    }
+
+    /// One level deeper, of at most `limit`.
+    pub(crate) fn enter(&mut self, limit: usize) -> Parsed<()> {
+        if self.nesting >= limit {
+            return Err(self.report(lexical::nested_too_deep(self.span, limit)));
+        }
+        self.nesting += 1;
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.nesting = self.nesting.saturating_sub(1);
+    }
+
+    /// A fresh start after an error: nothing is nested.
+    pub(crate) fn forget_nesting(&mut self) {
+        self.nesting = 0;
+    }
+
+    /// What was reported so far.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// What was reported last, to say more about it.
+    pub(crate) fn last_diagnostic(&mut self) -> Option<&mut Diagnostic> {
+        self.diagnostics.last_mut()
+    }
+
+    /// Notes comments that another parser has read.
+    pub(crate) fn add_comments(&mut self, comments: impl IntoIterator<Item = Span>) {
+        self.comments.extend(comments);
+    }
+
+    /// The comments so far, in the order of the text.
+    pub(crate) fn take_comments(&mut self) -> Vec<Span> {
+        std::mem::take(&mut self.comments)
     }
 
     /// Everything that was reported.
-    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        let (stray, last) = self.stray;
+        if stray > MAX_STRAY {
+            let message = format!("and {} more places like these, up to here", stray - MAX_STRAY);
+            let more = RF0001.at(last, message);
+            self.diagnostics.push(more.help("is this file really written in this language?"));
+        }
         self.diagnostics
     }
 }
@@ -267,80 +422,4 @@ fn shortened(text: &str) -> String {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_string(),
     }
-}
-
-/// For a lexer that has just read `/*`: skips to the `*/` that belongs to it; comments within nest.
-pub(crate) fn nested_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
-where
-    T: Logos<'a, Source = str>,
-{
-    match end_of_nested_comment(lexer.remainder()) {
-        Some(end) => {
-            lexer.bump(end);
-            Ok(())
-        }
-        None => {
-            lexer.bump(lexer.remainder().len());
-            Err(LexError::Comment { closing: "*/" })
-        }
-    }
-}
-
-/// Where the comment ends that was opened before `text`, if comments within it nest.
-pub(crate) fn end_of_nested_comment(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut depth = 1;
-    let mut at = 0;
-    while depth > 0 {
-        match bytes.get(at..at + 2)? {
-            b"*/" => {
-                depth -= 1;
-                at += 2;
-            }
-            b"/*" => {
-                depth += 1;
-                at += 2;
-            }
-            _ => at += 1,
-        }
-    }
-    Some(at)
-}
-
-/// For a lexer that has just read `/*`: skips to the first `*/`.
-pub(crate) fn flat_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
-where
-    T: Logos<'a, Source = str>,
-{
-    match lexer.remainder().find("*/") {
-        Some(at) => {
-            lexer.bump(at + 2);
-            Ok(())
-        }
-        None => {
-            lexer.bump(lexer.remainder().len());
-            Err(LexError::Comment { closing: "*/" })
-        }
-    }
-}
-
-/// For a lexer that has read a line after `--`, `//` or `#`, in a language whose comments begin with `--`.
-pub(crate) fn dash_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
-where
-    T: Logos<'a, Source = str>,
-{
-    own_comment(lexer.slice(), "--")
-}
-
-/// As [`dash_comment`], where comments begin with `//`.
-pub(crate) fn slash_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
-where
-    T: Logos<'a, Source = str>,
-{
-    own_comment(lexer.slice(), "//")
-}
-
-/// The comment of another language is one mistake, whatever it says.
-fn own_comment(line: &str, opening: &str) -> Result<(), LexError> {
-    if line.starts_with(opening) { Ok(()) } else { Err(LexError::Character) }
 }

@@ -7,12 +7,12 @@ use referee_syntax::{Analysis, Severity, parse};
 fn every_example_triggers_its_code_and_its_correction_does_not() {
     let mut wrong = Vec::new();
     for code in ALL {
-        let found = Analysis::of(parse(code.example.wrong, code.example.language)).diagnostics;
+        let found = Analysis::of(parse(code.example().wrong, code.example().language)).diagnostics;
         if !found.iter().any(|diagnostic| diagnostic.code.id == code.id) {
             let ids: Vec<_> = found.iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
             wrong.push(format!("{}: `wrong` gives {ids:?}", code.id));
         }
-        let found = Analysis::of(parse(code.example.right, code.example.language)).diagnostics;
+        let found = Analysis::of(parse(code.example().right, code.example().language)).diagnostics;
         for diagnostic in found {
             if diagnostic.code.id == code.id || diagnostic.is_error() {
                 wrong.push(format!(
@@ -30,7 +30,7 @@ fn codes_are_listed_in_order_and_explained() {
     assert!(ALL.len() >= 40, "{} codes", ALL.len());
     assert!(ALL.is_sorted_by(|a, b| a.id < b.id));
     for code in ALL {
-        assert!(code.explanation.trim().len() > 60, "{} is not explained", code.id);
+        assert!(code.explanation().trim().len() > 60, "{} is not explained", code.id);
         assert!(code.title.starts_with(|c: char| c.is_lowercase()), "{}", code.id);
     }
 }
@@ -38,8 +38,8 @@ fn codes_are_listed_in_order_and_explained() {
 #[test]
 fn errors_of_examples_point_into_the_text() {
     for code in ALL {
-        let text = code.example.wrong;
-        for diagnostic in Analysis::of(parse(text, code.example.language)).diagnostics {
+        let text = code.example().wrong;
+        for diagnostic in Analysis::of(parse(text, code.example().language)).diagnostics {
             let spans = diagnostic.related.iter().map(|(span, _)| *span).chain([diagnostic.span]);
             for span in spans {
                 assert!(span.start <= span.end && text.get(span.range()).is_some(), "{} {span:?}", code.id);
@@ -47,5 +47,18 @@ fn errors_of_examples_point_into_the_text() {
             let needs_help = diagnostic.code.severity == Severity::Error;
             assert!(!needs_help || diagnostic.help.is_some() || diagnostic.label.is_some(), "{}", code.id);
         }
+    }
+}
+
+#[test]
+fn every_page_has_its_code_its_title_and_two_examples_of_one_language() {
+    for code in ALL {
+        let page = code.page;
+        assert!(page.starts_with(&format!("# {}: {}\n\n", code.id, code.title)), "{}", code.id);
+        let fence = format!("```{}\n", code.example().language.name());
+        assert_eq!(page.matches(&fence).count(), 2, "{}", code.id);
+        assert_eq!(page.matches("```").count(), 4, "{}", code.id);
+        let example = code.example();
+        assert!(!example.wrong.trim().is_empty() && !example.right.trim().is_empty(), "{}", code.id);
     }
 }

@@ -51,9 +51,9 @@ fn explain(code: &Code) -> String {
     const LONGEST_EXAMPLE: usize = 1500;
     let mut text =
         format!("{} ({})\n\n", styled(STRONG, format!("{}: {}", code.id, code.title)), code.severity.name());
-    let _ = writeln!(text, "{}\n", code.explanation.trim());
-    let language = code.example.language;
-    for (title, example) in [("Wrong", code.example.wrong), ("Right", code.example.right)] {
+    let _ = writeln!(text, "{}\n", code.explanation().trim());
+    let language = code.example().language;
+    for (title, example) in [("Wrong", code.example().wrong), ("Right", code.example().right)] {
         let _ = writeln!(text, "{} {}\n", styled(STRONG, title), styled(SOFT, format!("(.{language})")));
         for line in example.trim_end().lines() {
             if line.len() > LONGEST_EXAMPLE {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use logos::Logos;
 
-use crate::diagnostics::{Diagnostic, rf0710_malformed_json};
+use crate::diagnostics::{Diagnostic, global_types};
 use crate::source::Span;
 use crate::tokens::{Bracket, Cursor, LexError, Token};
 
@@ -161,11 +161,11 @@ impl<'a> Reader<'a> {
                 let is_object = matches!(self.json.kind(container), Kind::Object(_));
                 let closing = if is_object { JsonToken::CloseBrace } else { JsonToken::CloseBracket };
                 let begins = self.json.span(container) == self.cursor.previous();
-                if self.cursor.eat(closing).is_some() {
+                if self.cursor.eat(closing) {
                     self.open.pop();
                     continue;
                 }
-                if !begins && self.cursor.eat(JsonToken::Comma).is_none() {
+                if !begins && !self.cursor.eat(JsonToken::Comma) {
                     return self.malformed(&["`,`", closing.describe()]);
                 }
                 if is_object {
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         }
         let text = self.string()?;
         let span = self.cursor.previous();
-        if self.cursor.eat(JsonToken::Colon).is_none() {
+        if !self.cursor.eat(JsonToken::Colon) {
             self.malformed(&["`:`"]);
             return None;
         }
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
             Some(token) if token.has_text() => self.cursor.text(),
             Some(token) => token.describe(),
         };
-        let error = rf0710_malformed_json::malformed_json(self.cursor.span(), found, expected);
+        let error = global_types::malformed_json(self.cursor.span(), found, expected);
         self.cursor.report_here(error);
     }
 }

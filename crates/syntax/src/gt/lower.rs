@@ -15,11 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::json::{self, Json, JsonId, Kind, Member};
 use super::types;
-use crate::diagnostics::{
-    Diagnostic, rf0004_unexpected_token, rf0105_unknown_recursion_variable, rf0201_self_message,
-    rf0202_duplicate_label, rf0711_missing_key, rf0712_wrong_value, rf0713_unknown_node_type,
-    rf0714_duplicate_key, rf0715_no_branches, rf0716_unknown_party,
-};
+use crate::diagnostics::{Diagnostic, RF0004, RF0202, global_types, names, structure};
 use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
@@ -109,7 +105,7 @@ impl<'j> Lowering<'_, 'j> {
         let Some(members) = self.object(top, "an object with `globalType`") else { return };
         let has = |key: &str| members.iter().find(|member| member.key == key).map(|member| member.value);
         let Some(global) = has("globalType").or(has("type").map(|_| top)) else {
-            let error = rf0711_missing_key::missing_key(
+            let error = global_types::missing_key(
                 self.json.span(top),
                 &self.json.pointer(top, None),
                 "globalType",
@@ -136,7 +132,7 @@ impl<'j> Lowering<'_, 'j> {
         if self.vocabulary.find_role(name).is_none() {
             let roles = self.vocabulary.roles().take(MOST_SUGGESTIONS);
             let roles = roles.map(|role| self.vocabulary.role_name(role));
-            let warning = rf0716_unknown_party::unknown_party(self.json.span(party), name, roles);
+            let warning = global_types::unknown_party(self.json.span(party), name, roles);
             self.diagnostics.push(warning);
         }
     }
@@ -166,8 +162,7 @@ impl<'j> Lowering<'_, 'j> {
                 let span = self.json.span(variable);
                 let Some(target) = self.scope.find(name) else {
                     let scope = self.scope.nearest();
-                    let error =
-                        rf0105_unknown_recursion_variable::unknown_recursion_variable(span, name, scope);
+                    let error = names::unknown_recursion_variable(span, name, scope);
                     self.diagnostics.push(error);
                     return None;
                 };
@@ -176,7 +171,7 @@ impl<'j> Lowering<'_, 'j> {
             }
             _ => {
                 let pointer = self.json.pointer(kind, None);
-                let error = rf0713_unknown_node_type::unknown_node_type(self.json.span(kind), &pointer, name);
+                let error = global_types::unknown_node_type(self.json.span(kind), &pointer, name);
                 self.diagnostics.push(error);
                 return None;
             }
@@ -192,13 +187,13 @@ impl<'j> Lowering<'_, 'j> {
         let members = self.members(branches_value, "an object with one entry per label")?;
         if members.is_empty() {
             let pointer = json.pointer(branches_value, None);
-            self.diagnostics.push(rf0715_no_branches::no_branches(json.span(branches_value), &pointer));
+            self.diagnostics.push(global_types::no_branches(json.span(branches_value), &pointer));
             return None;
         }
         let ((sender, _), (receiver, receiver_value)) = (sender?, receiver?);
         if sender == receiver {
             let name = self.vocabulary.role_name(sender);
-            let error = rf0201_self_message::self_message(json.span(receiver_value), name);
+            let error = structure::self_message(json.span(receiver_value), name);
             self.diagnostics.push(error);
         }
         let mut branches = Branches::with_capacity(members.len());
@@ -233,7 +228,7 @@ impl<'j> Lowering<'_, 'j> {
         let is_new = self.vocabulary.find_role(name).is_none();
         if is_new && self.vocabulary.roles().len() == usize::from(u16::MAX) {
             let message = "a protocol has at most 65,535 roles";
-            self.diagnostics.push(rf0004_unexpected_token::CODE.at(self.json.span(value), message));
+            self.diagnostics.push(RF0004.at(self.json.span(value), message));
             return None;
         }
         Some((self.vocabulary.add_role(name), value))
@@ -242,7 +237,7 @@ impl<'j> Lowering<'_, 'j> {
     /// The members of an object none of whose keys is repeated.
     fn object(&mut self, value: JsonId, expected: &str) -> Option<&'j [Member<'j>]> {
         let members = self.members_of(value, expected)?;
-        self.repeated(members, rf0714_duplicate_key::duplicate_key);
+        self.repeated(members, global_types::duplicate_key);
         Some(members)
     }
 
@@ -250,7 +245,7 @@ impl<'j> Lowering<'_, 'j> {
     fn members(&mut self, value: JsonId, expected: &str) -> Option<&'j [Member<'j>]> {
         let members = self.members_of(value, expected)?;
         self.repeated(members, |span, first, key| {
-            rf0202_duplicate_label::CODE
+            RF0202
                 .at(span, format!("two branches of this exchange have the label `{key}`"))
                 .label("and here again")
                 .related(first, "first here")
@@ -288,7 +283,7 @@ impl<'j> Lowering<'_, 'j> {
         let Kind::Object(members) = json.kind(value) else { return None };
         let found = members.iter().find(|member| member.key == key).map(|member| member.value);
         if found.is_none() {
-            let error = rf0711_missing_key::missing_key(
+            let error = global_types::missing_key(
                 json.span(value),
                 &json.pointer(value, None),
                 key,
@@ -320,7 +315,7 @@ impl<'j> Lowering<'_, 'j> {
             Kind::Object(_) => "an object",
         };
         let pointer = self.json.pointer(value, None);
-        let error = rf0712_wrong_value::wrong_value(self.json.span(value), &pointer, expected, found);
+        let error = global_types::wrong_value(self.json.span(value), &pointer, expected, found);
         self.diagnostics.push(error);
     }
 }

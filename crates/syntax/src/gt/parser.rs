@@ -8,10 +8,7 @@ use smallvec::smallvec;
 use super::lexer::GtToken;
 use super::types::{self, BadType, MAX_DEPTH};
 use super::{UNIT_LABEL, lower};
-use crate::diagnostics::{
-    rf0004_unexpected_token, rf0005_nested_too_deep, rf0105_unknown_recursion_variable, rf0201_self_message,
-    rf0701_missing_continuation, rf0702_value_of_other_roles,
-};
+use crate::diagnostics::{RF0004, global_types, lexical, names, structure};
 use crate::document::Document;
 use crate::language::Language;
 use crate::scope::Scope;
@@ -83,12 +80,13 @@ impl<'a> Parser<'a> {
 
     fn type_at(&mut self, slot: NodeId) -> Next {
         if !self.cursor.is_at(GtToken::Name) {
-            match (self.cursor.peek(), self.open.last()) {
-                (Some(GtToken::Comma | GtToken::CloseParenthesis), Some(_)) => {
-                    let error = rf0701_missing_continuation::missing_continuation(self.cursor.span());
-                    self.cursor.report_here(error);
-                }
-                _ => self.cursor.unexpected(&["an exchange", "`mu`", "`end`", "a variable"]),
+            if matches!(self.cursor.peek(), Some(GtToken::Comma | GtToken::CloseParenthesis))
+                && !self.open.is_empty()
+            {
+                let error = global_types::missing_continuation(self.cursor.span());
+                self.cursor.report_here(error);
+            } else {
+                self.cursor.unexpected(&["an exchange", "`mu`", "`end`", "a variable"]);
             }
             self.recover();
             return Next::Complete;
@@ -101,7 +99,7 @@ impl<'a> Parser<'a> {
         if text == "mu" && self.cursor.is_at(GtToken::Name) {
             let name = self.cursor.text();
             let header = span.to(self.cursor.bump());
-            self.cursor.expect(GtToken::Dot);
+            let _ = self.cursor.expect(GtToken::Dot);
             let body = self.builder.reserve();
             let origin = self.origins.add(header);
             self.builder.define(slot, name, body, origin);
@@ -117,7 +115,7 @@ impl<'a> Parser<'a> {
             self.builder.set(slot, referee_theory::Global::Call(call));
         } else {
             let scope = self.scope.nearest();
-            let error = rf0105_unknown_recursion_variable::unknown_recursion_variable(span, text, scope);
+            let error = names::unknown_recursion_variable(span, text, scope);
             self.cursor.report(error);
             self.recover_if_stuck();
         }
@@ -169,7 +167,7 @@ impl<'a> Parser<'a> {
         if self.vocabulary.find_role(name).is_none() && self.vocabulary.roles().len() == usize::from(u16::MAX)
         {
             let message = "a protocol has at most 65,535 roles";
-            self.cursor.report(rf0004_unexpected_token::CODE.at(span, message));
+            self.cursor.report(RF0004.at(span, message));
             return Some(Role(0));
         }
         Some(self.vocabulary.add_role(name))
@@ -186,7 +184,7 @@ impl<'a> Parser<'a> {
         let exchange = start.to(self.cursor.previous());
         if sender == receiver {
             let name = self.vocabulary.role_name(sender);
-            self.cursor.report(rf0201_self_message::self_message(exchange, name));
+            self.cursor.report(structure::self_message(exchange, name));
         }
         match self.cursor.peek() {
             Some(GtToken::OpenParenthesis) => {
@@ -216,7 +214,7 @@ impl<'a> Parser<'a> {
 
     fn roles(&mut self) -> Option<(Role, Role)> {
         let sender = self.role()?;
-        self.cursor.expect(GtToken::Arrow)?;
+        self.cursor.expect(GtToken::Arrow).ok()?;
         Some((sender, self.role()?))
     }
 
@@ -235,12 +233,12 @@ impl<'a> Parser<'a> {
 
     /// `. G`, where `G` goes to `slot`.
     fn continuation(&mut self, slot: NodeId) -> Next {
-        if self.cursor.eat(GtToken::Dot).is_some() {
+        if self.cursor.eat(GtToken::Dot) {
             return Next::Type(slot);
         }
         let ends_here = matches!(self.cursor.peek(), None | Some(GtToken::Comma | GtToken::CloseParenthesis));
         if ends_here {
-            let error = rf0701_missing_continuation::missing_continuation(self.cursor.span());
+            let error = global_types::missing_continuation(self.cursor.span());
             self.cursor.report_here(error);
         } else {
             self.cursor.unexpected(&["`.`"]);
@@ -276,7 +274,7 @@ impl<'a> Parser<'a> {
                 fields = self.value();
                 after = self.continuation(next);
             } else {
-                let note = rf0702_value_of_other_roles::value_of_other_roles(p.to(q), exchange, label);
+                let note = global_types::value_of_other_roles(p.to(q), exchange, label);
                 self.cursor.report(note);
             }
         }
@@ -311,14 +309,14 @@ impl<'a> Parser<'a> {
         if text.is_empty() {
             self.cursor.unexpected(&["a type"]);
         }
-        if self.cursor.expect(GtToken::Greater).is_none() {
+        if self.cursor.expect(GtToken::Greater).is_err() {
             return Arc::new([]);
         }
         let whole = open.to(self.cursor.previous());
         match types::fields(&text) {
             Ok(fields) => return fields,
             Err(BadType::TooDeep) => {
-                self.cursor.report(rf0005_nested_too_deep::nested_too_deep(whole, MAX_DEPTH));
+                self.cursor.report(lexical::nested_too_deep(whole, MAX_DEPTH));
             }
             Err(BadType::Malformed) if text.is_empty() => {}
             Err(BadType::Malformed) => {
@@ -327,7 +325,7 @@ impl<'a> Parser<'a> {
                     self.cursor.text_of(Span::new(start.start as usize, whole.end as usize - 1)).trim()
                 );
                 let expected = ["a type such as `str`, `array[int]` or `str,str`"];
-                self.cursor.report(rf0004_unexpected_token::unexpected_token(whole, &found, &expected));
+                self.cursor.report(lexical::unexpected_token(whole, &found, &expected));
             }
         }
         Arc::new([])
@@ -337,10 +335,10 @@ impl<'a> Parser<'a> {
     fn close(&mut self) -> bool {
         while let Some(choice) = self.open.last() {
             self.scope.leave_to(choice.scope_depth);
-            if self.cursor.eat(GtToken::Comma).is_some() {
+            if self.cursor.eat(GtToken::Comma) {
                 return true;
             }
-            if self.cursor.eat(GtToken::CloseParenthesis).is_none() {
+            if !self.cursor.eat(GtToken::CloseParenthesis) {
                 self.cursor.unexpected(&["`,`", "`)`"]);
                 self.recover();
                 if !self.cursor.is_at_end() {

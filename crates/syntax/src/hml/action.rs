@@ -37,27 +37,26 @@ impl OwnedEvent {
 pub fn action(text: &str) -> Result<OwnedEvent, Diagnostic> {
     let mut parser = Parser::new(text);
     let event = parser.plain_action();
-    match (event, parser.cursor.diagnostics.into_iter().next()) {
+    match (event, parser.cursor.into_diagnostics().into_iter().next()) {
         (Ok(event), None) => Ok(event),
         (_, Some(diagnostic)) => Err(diagnostic),
-        (Err(_), None) => Err(crate::diagnostics::rf0810_not_a_term::not_a_term(
-            crate::source::Span::new(0, text.len()),
-            text,
-        )),
+        (Err(_), None) => {
+            Err(crate::diagnostics::properties::not_a_term(crate::source::Span::new(0, text.len()), text))
+        }
     }
 }
 
 impl Parser<'_> {
     fn plain_action(&mut self) -> super::cursor::Parsed<OwnedEvent> {
         let process = self.value()?;
-        let kind = match self.cursor.peek() {
+        let kind = match self.cursor.token() {
             Token::Question => EventKind::Receive,
             Token::Bang => EventKind::Send,
             _ => return Err(self.cursor.unexpected(&["`?`", "`!`"])),
         };
         self.cursor.bump();
         let payload = self.value()?;
-        if !self.cursor.is_at(Token::End) {
+        if !self.cursor.is_at_end() {
             return Err(self.cursor.unexpected(&["the end of the action"]));
         }
         Ok(OwnedEvent { kind, process, payload })
@@ -66,10 +65,10 @@ impl Parser<'_> {
     fn value(&mut self) -> super::cursor::Parsed<OwnedTerm> {
         let start = self.cursor.span();
         let pattern = self.erlang_pattern(0)?;
-        let span = start.to(self.cursor.previous);
+        let span = start.to(self.cursor.previous());
         value(&pattern).ok_or_else(|| {
             let text = self.cursor.text_of(span);
-            self.cursor.report(crate::diagnostics::rf0810_not_a_term::not_a_term(span, text))
+            self.cursor.report(crate::diagnostics::properties::not_a_term(span, text))
         })
     }
 }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use referee_theory::property::{Formula, FormulaId, Growth, Property, Scope};
 
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::rf0802_no_verdict::no_verdict;
-use crate::diagnostics::rf0803_idle_part::idle_part;
-use crate::diagnostics::rf0804_may_grow::may_grow;
-use crate::diagnostics::rf0807_guard_without_value::guard_without_value;
-use crate::diagnostics::rf0811_different_field_counts::different_field_counts;
+use crate::diagnostics::properties::{
+    different_field_counts, guard_without_value, idle_part, may_grow, no_verdict,
+};
 use crate::source::{Origins, Span};
 
 /// Guards that cannot be right, verdicts that cannot be given, parts that do nothing, residuals that may grow.
@@ -54,12 +52,14 @@ fn idle_parts(property: &Property) -> Vec<FormulaId> {
 }
 
 /// Labels whose fields are counted differently in different places: one of the counts never matches.
-pub(super) fn field_counts(fields: &mut [(Arc<str>, usize, Span)], diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn field_counts(fields: &mut [(Arc<str>, usize, Span)]) -> Vec<Diagnostic> {
     fields.sort_by(|left, right| (&left.0, left.2).cmp(&(&right.0, right.2)));
+    let mut diagnostics = Vec::new();
     for pair in fields.windows(2) {
         let [(first_label, first, first_span), (label, count, span)] = pair else { continue };
         if first_label == label && first != count {
             diagnostics.push(different_field_counts(*span, *first_span, label, *count, *first));
         }
     }
+    diagnostics
 }

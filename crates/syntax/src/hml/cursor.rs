@@ -1,23 +1,15 @@
-//! The tokens of `.hml` texts, read one at a time, because guards are read by the expression parser from where they
-//! begin, and what is a comment here is an operator there.
+//! The tokens of `.hml` texts, and what the shared cursor does for them.
 
 use std::sync::Arc;
 
 use logos::Logos;
 
-use crate::diagnostics::rf0004_unexpected_token::unexpected_token;
-use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
-use crate::diagnostics::{
-    Diagnostic, rf0001_unexpected_character, rf0002_unterminated_comment, rf0003_unterminated_string,
-};
 use crate::source::Span;
-use crate::tokens::{LexError, flat_comment};
+use crate::tokens::{self, Bracket, LexError, flat_comment, unterminated_string};
+pub(super) use crate::tokens::{Parsed, Reported};
 
 /// How deep formulas, patterns and guards may be nested.
 pub(super) const MAX_NESTING: usize = 128;
-
-/// So many characters that belong to no token are told of; more would say nothing new.
-const MAX_STRAY: usize = 10;
 
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
@@ -37,6 +29,10 @@ pub(super) enum Token {
     String,
     #[regex(r"'([^'\\\n]|\\.)*'")]
     Quoted,
+    /// A quote that is not closed on its line.
+    #[regex(r#""([^"\\\n]|\\.)*"#, unterminated_string)]
+    #[regex(r"'([^'\\\n]|\\.)*", unterminated_string)]
+    OpenString,
     /// A process identifier as logs write it.
     #[regex(r"<[0-9]+\.[0-9]+\.[0-9]+>")]
     Pid,
@@ -89,120 +85,63 @@ pub(super) enum Token {
     End,
 }
 
-/// An error has been reported: whoever gets this only has to find a place to go on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reported;
+pub(super) type Cursor<'a> = tokens::Cursor<'a, Token>;
 
-pub(super) type Parsed<T> = Result<T, Reported>;
-
-/// A place in the text, the token there, and what was found wrong so far.
-pub(super) struct Cursor<'a> {
-    pub(super) text: &'a str,
-    token: Token,
-    span: Span,
-    /// Where the last token taken ended.
-    pub(super) previous: Span,
-    nesting: usize,
-    /// How many characters belonged to no token.
-    stray: usize,
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
-
-impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        let mut cursor = Self {
-            text,
-            token: Token::End,
-            span: Span::at(0),
-            previous: Span::at(0),
-            nesting: 0,
-            stray: 0,
-            diagnostics: Vec::new(),
-        };
-        cursor.seek(0);
-        cursor
-    }
-
-    /// Goes on reading at `offset`. What is no token is reported and passed over.
-    pub(super) fn seek(&mut self, offset: usize) {
-        let mut lexer = Token::lexer(self.text.get(offset..).unwrap_or_default());
-        let mut bad_until = None;
-        loop {
-            let result = lexer.next();
-            let range = lexer.span();
-            let span = Span::new(offset + range.start, offset + range.end);
-            match result {
-                Some(Ok(token)) => (self.token, self.span) = (token, span),
-                None => (self.token, self.span) = (Token::End, Span::at(self.text.len())),
-                Some(Err(error)) => {
-                    if bad_until != Some(range.start) {
-                        self.no_token(error, span);
-                    }
-                    bad_until = Some(range.end);
-                    continue;
-                }
-            }
-            return;
+impl tokens::Token for Token {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Name => "a name",
+            Self::Int | Self::Float => "a number",
+            Self::String | Self::OpenString | Self::Quoted => "a string",
+            Self::Pid => "a process",
+            Self::Reference => "a reference",
+            Self::OpenParen => "`(`",
+            Self::CloseParen => "`)`",
+            Self::OpenBracket => "`[`",
+            Self::CloseBracket => "`]`",
+            Self::OpenBrace => "`{`",
+            Self::CloseBrace => "`}`",
+            Self::Comma => "`,`",
+            Self::Semicolon => "`;`",
+            Self::Colon => "`:`",
+            Self::Dot => "`.`",
+            Self::Ellipsis => "`...`",
+            Self::Bar => "`|`",
+            Self::Bang => "`!`",
+            Self::Question => "`?`",
+            Self::Dollar => "`$`",
+            Self::Arrow => "`->`",
+            Self::BackArrow => "`<-`",
+            Self::StarStar => "`**`",
+            Self::Less => "`<`",
+            Self::Greater => "`>`",
+            Self::Operator => "an operator",
+            Self::End => "the end of the text",
         }
     }
 
-    fn no_token(&mut self, error: LexError, span: Span) {
-        let first = self.text_of(span).chars().next().unwrap_or(' ');
-        let start = span.start as usize;
-        let diagnostic = match error {
-            LexError::Comment { closing } => {
-                rf0002_unterminated_comment::unterminated_comment(Span::new(start, start + 2), closing)
-            }
-            _ if matches!(first, '"' | '\'') => rf0003_unterminated_string::unterminated_string(span),
-            _ => {
-                self.stray += 1;
-                if self.stray > MAX_STRAY {
-                    return;
-                }
-                let span = Span::new(start, start + first.len_utf8());
-                rf0001_unexpected_character::unexpected_character(span, first)
-            }
-        };
-        self.diagnostics.push(diagnostic);
+    fn bracket(self) -> Bracket {
+        match self {
+            Self::OpenParen | Self::OpenBracket | Self::OpenBrace => Bracket::Open,
+            Self::CloseParen | Self::CloseBracket | Self::CloseBrace => Bracket::Close,
+            _ => Bracket::None,
+        }
     }
 
-    pub(super) fn peek(&self) -> Token {
-        self.token
+    fn has_text(self) -> bool {
+        true
     }
+}
 
-    pub(super) fn is_at(&self, token: Token) -> bool {
-        self.token == token
+impl Cursor<'_> {
+    /// The token here, [`Token::End`] at the end.
+    pub(super) fn token(&self) -> Token {
+        self.peek().unwrap_or(Token::End)
     }
 
     /// Whether the next token is the word or operator `text`.
     pub(super) fn is_word(&self, text: &str) -> bool {
-        matches!(self.token, Token::Name | Token::Operator) && self.text() == text
-    }
-
-    pub(super) fn span(&self) -> Span {
-        self.span
-    }
-
-    pub(super) fn text(&self) -> &'a str {
-        self.text_of(self.span)
-    }
-
-    pub(super) fn text_of(&self, span: Span) -> &'a str {
-        self.text.get(span.range()).unwrap_or_default()
-    }
-
-    pub(super) fn bump(&mut self) -> Span {
-        self.previous = self.span;
-        self.seek(self.span.end as usize);
-        self.previous
-    }
-
-    pub(super) fn eat(&mut self, token: Token) -> bool {
-        let found = self.is_at(token);
-        if found {
-            self.bump();
-        }
-        found
+        matches!(self.token(), Token::Name | Token::Operator) && self.text() == text
     }
 
     pub(super) fn eat_word(&mut self, text: &str) -> bool {
@@ -213,51 +152,15 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn expect(&mut self, token: Token, name: &str) -> Parsed<Span> {
-        if self.is_at(token) { Ok(self.bump()) } else { Err(self.unexpected(&[name])) }
-    }
-
     /// A name, whatever it is.
     pub(super) fn name(&mut self, what: &str) -> Parsed<(Arc<str>, Span)> {
         let name = self.text();
-        let span = self.expect(Token::Name, what)?;
+        let span = self.expect_as(Token::Name, what)?;
         Ok((name.into(), span))
-    }
-
-    /// Reports that one of `expected` should stand here.
-    pub(super) fn unexpected(&mut self, expected: &[&str]) -> Reported {
-        let found = match self.token {
-            Token::End => String::from("the end of the text"),
-            _ => format!("`{}`", self.text().chars().take(40).collect::<String>()),
-        };
-        self.report(unexpected_token(self.span, &found, expected))
-    }
-
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
-        self.diagnostics.push(diagnostic);
-        Reported
     }
 
     /// How many errors were reported.
     pub(super) fn errors(&self) -> usize {
-        self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
-    }
-
-    /// One level deeper.
-    pub(super) fn enter(&mut self) -> Parsed<()> {
-        if self.nesting >= MAX_NESTING {
-            return Err(self.report(nested_too_deep(self.span, MAX_NESTING)));
-        }
-        self.nesting += 1;
-        Ok(())
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.nesting = self.nesting.saturating_sub(1);
-    }
-
-    /// A fresh start for the next property.
-    pub(super) fn forget_nesting(&mut self) {
-        self.nesting = 0;
+        self.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
 }

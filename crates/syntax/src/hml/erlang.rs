@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use referee_theory::property::{EventKind, EventPattern, OwnedTerm, Pattern};
 
-use super::cursor::{Parsed, Token};
+use super::cursor::{MAX_NESTING, Parsed, Token};
 use super::parser::Parser;
-use crate::diagnostics::rf0810_not_a_term::not_a_term;
+use crate::diagnostics::properties::not_a_term;
 use crate::source::Span;
 
 impl<'a> Parser<'a> {
@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
     /// What follows the process that an action begins with.
     pub(super) fn process_rest(&mut self, first: Pattern, own: usize) -> Parsed<EventPattern> {
         let event = |kind| EventPattern { kind: Some(kind), ..EventPattern::any() };
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Question => {
                 self.cursor.bump();
                 let payload = self.erlang_pattern(own)?;
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
             Token::Colon => {
                 self.cursor.bump();
                 let object = self.erlang_pattern(own)?;
-                self.cursor.expect(Token::Bang, "`!`")?;
+                self.cursor.expect(Token::Bang)?;
                 let payload = self.erlang_pattern(own)?;
                 Ok(EventPattern { subject: first, object, payload, ..event(EventKind::Send) })
             }
@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
                 let kind = if self.cursor.is_at(Token::Arrow) { EventKind::Fork } else { EventKind::Init };
                 self.cursor.bump();
                 let object = self.erlang_pattern(own)?;
-                self.cursor.expect(Token::Comma, "`,`")?;
+                self.cursor.expect(Token::Comma)?;
                 let (_, payload) = self.function_pattern(own)?;
                 Ok(EventPattern { subject: first, object, payload, ..event(kind) })
             }
@@ -60,12 +60,13 @@ impl<'a> Parser<'a> {
     pub(super) fn function_pattern(&mut self, own: usize) -> Parsed<(Arc<str>, Pattern)> {
         let start = self.cursor.span();
         let module = self.erlang_pattern(own)?;
-        self.cursor.expect(Token::Colon, "`:`")?;
+        self.cursor.expect(Token::Colon)?;
         let function = self.erlang_pattern(own)?;
-        let name = self.cursor.text_of(start.to(self.cursor.previous)).split_whitespace().collect::<String>();
-        self.cursor.expect(Token::OpenParen, "`(`")?;
+        let name =
+            self.cursor.text_of(start.to(self.cursor.previous())).split_whitespace().collect::<String>();
+        self.cursor.expect(Token::OpenParen)?;
         let args = self.erlang_patterns(Token::CloseParen, own)?;
-        self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+        self.cursor.expect_as(Token::CloseParen, "`,` or `)`")?;
         let args = Pattern::List { front: args.into(), tail: None };
         Ok((name.into(), Pattern::Tuple([module, function, args].into())))
     }
@@ -82,7 +83,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn erlang_pattern(&mut self, own: usize) -> Parsed<Pattern> {
-        self.cursor.enter()?;
+        self.cursor.enter(MAX_NESTING)?;
         let pattern = self.erlang_pattern_inside(own);
         self.cursor.leave();
         pattern
@@ -90,7 +91,7 @@ impl<'a> Parser<'a> {
 
     fn erlang_pattern_inside(&mut self, own: usize) -> Parsed<Pattern> {
         let (text, span) = (self.cursor.text(), self.cursor.span());
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Name => {
                 self.cursor.bump();
                 self.erlang_name(text, span, own)
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
             Token::OpenBrace => {
                 self.cursor.bump();
                 let parts = self.erlang_patterns(Token::CloseBrace, own)?;
-                self.cursor.expect(Token::CloseBrace, "`,` or `}`")?;
+                self.cursor.expect_as(Token::CloseBrace, "`,` or `}`")?;
                 Ok(Pattern::Tuple(parts.into()))
             }
             Token::OpenBracket => {
@@ -108,13 +109,13 @@ impl<'a> Parser<'a> {
                     true => Some(Box::new(self.erlang_pattern(own)?)),
                     false => None,
                 };
-                self.cursor.expect(Token::CloseBracket, "`,`, `|` or `]`")?;
+                self.cursor.expect_as(Token::CloseBracket, "`,`, `|` or `]`")?;
                 Ok(Pattern::List { front: front.into(), tail })
             }
             Token::OpenParen => {
                 self.cursor.bump();
                 let inner = self.erlang_pattern(own)?;
-                self.cursor.expect(Token::CloseParen, "`)`")?;
+                self.cursor.expect(Token::CloseParen)?;
                 Ok(inner)
             }
             _ if self.at_erlang_constant() => self.erlang_constant().map(Pattern::Literal),
@@ -134,7 +135,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn at_erlang_constant(&self) -> bool {
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Int
             | Token::Float
             | Token::Quoted
@@ -160,7 +161,7 @@ impl<'a> Parser<'a> {
         };
         let (text, span) = (self.cursor.text(), self.cursor.span());
         let signed = !sign.is_empty();
-        let term = match self.cursor.peek() {
+        let term = match self.cursor.token() {
             Token::Int => integer(text, sign == "-"),
             Token::Float => {
                 let value = text.parse().ok().filter(|value: &f64| value.is_finite());
@@ -178,7 +179,7 @@ impl<'a> Parser<'a> {
             }
             Token::Dollar if !signed => {
                 let at = span.end as usize;
-                let Some(c) = self.cursor.text.get(at..).and_then(|rest| rest.chars().next()) else {
+                let Some(c) = self.cursor.whole_text().get(at..).and_then(|rest| rest.chars().next()) else {
                     return Err(self.cursor.unexpected(&["a character"]));
                 };
                 self.cursor.bump();

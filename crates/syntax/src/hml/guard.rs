@@ -10,12 +10,10 @@ use referee_theory::property::{Guard, OwnedTerm, Slot};
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
 use super::parser::Parser;
-use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
-use crate::diagnostics::rf0303_unknown_function;
-use crate::diagnostics::rf0304_wrong_number_of_arguments::wrong_number_of_arguments;
-use crate::diagnostics::rf0306_bad_pattern::bad_pattern;
-use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
-use crate::diagnostics::rf0806_unbound_variable::unbound_variable;
+use crate::diagnostics::RF0303;
+use crate::diagnostics::assertions::{assertion_syntax, bad_pattern, wrong_number_of_arguments};
+use crate::diagnostics::lexical::nested_too_deep;
+use crate::diagnostics::properties::unbound_variable;
 use crate::expr::{self, SyntaxError};
 use crate::source::{Span, narrow};
 
@@ -59,8 +57,7 @@ impl Lowering<'_, '_> {
                 Literal::Float(value) => OwnedTerm::Float(value.get()),
                 Literal::String(text) => OwnedTerm::Text(Arc::clone(text)),
                 Literal::Bytes(_) => {
-                    let error =
-                        rf0303_unknown_function::CODE.at(span, "events carry no bytes to compare with");
+                    let error = RF0303.at(span, "events carry no bytes to compare with");
                     return Err(self.cursor.report(error.help("write a string instead")));
                 }
             }),
@@ -137,7 +134,7 @@ impl Lowering<'_, '_> {
 }
 
 fn no_function(span: Span, name: &str, cursor: &mut Cursor<'_>) -> Reported {
-    let error = rf0303_unknown_function::CODE.at(span, format!("there is no function `{name}` in guards"));
+    let error = RF0303.at(span, format!("there is no function `{name}` in guards"));
     cursor.report(error.help("the guards of properties know built-in functions only"))
 }
 
@@ -219,15 +216,15 @@ impl Parser<'_> {
     /// A guard in the assertion language; in parentheses unless it is `open`.
     pub(super) fn native_guard(&mut self, open: bool) -> Parsed<Guard> {
         if !open {
-            self.cursor.expect(Token::OpenParen, "`(`, as `>` ends the modality,")?;
+            self.cursor.expect_as(Token::OpenParen, "`(`, as `>` ends the modality,")?;
         }
         let start = self.cursor.span().start as usize;
-        let source = self.cursor.text.get(start..).unwrap_or_default();
+        let source = self.cursor.whole_text().get(start..).unwrap_or_default();
         let (expr, length) = expr::parse_prefix(source, narrow(start), expr::Dialect::Cel)
             .map_err(|error| self.guard_syntax(&error))?;
         self.cursor.seek(start + length);
         if !open {
-            self.cursor.expect(Token::CloseParen, "`)`")?;
+            self.cursor.expect(Token::CloseParen)?;
         }
         let names = self.data_names();
         let known: Vec<(Arc<str>, Slot)> = expr
@@ -249,19 +246,19 @@ impl Parser<'_> {
             while self.cursor.eat(Token::Comma) {
                 tests.push(self.erlang_expression()?);
             }
-            let span = first.to(self.cursor.previous);
+            let span = first.to(self.cursor.previous());
             alternatives.push(build(ConditionNode::All(tests.into()), span, &mut self.cursor)?);
             if !self.cursor.eat(Token::Semicolon) {
                 break;
             }
         }
-        let span = start.to(self.cursor.previous);
+        let span = start.to(self.cursor.previous());
         let condition = build(ConditionNode::Any(alternatives.into()), span, &mut self.cursor)?;
         Ok(Guard { dialect: Dialect::Erlang, condition })
     }
 
     fn erlang_expression(&mut self) -> Parsed<Condition> {
-        self.cursor.enter()?;
+        self.cursor.enter(MAX_NESTING)?;
         let expression = self.shortcut("orelse", ConditionNode::OrElse, |parser| {
             parser.shortcut("andalso", ConditionNode::AndAlso, |parser| parser.operators(0))
         });
@@ -281,7 +278,7 @@ impl Parser<'_> {
         while self.cursor.eat_word(word) {
             parts.push(operand(self)?);
         }
-        let span = start.to(self.cursor.previous);
+        let span = start.to(self.cursor.previous());
         build(join(parts.into()), span, &mut self.cursor)
     }
 
@@ -295,14 +292,14 @@ impl Parser<'_> {
         while let Some(operator) = self.infix(level) {
             self.cursor.bump();
             let right = if level == 1 {
-                self.cursor.enter()?;
+                self.cursor.enter(MAX_NESTING)?;
                 let right = self.operators(1);
                 self.cursor.leave();
                 right?
             } else {
                 self.operators(level + 1)?
             };
-            let span = start.to(self.cursor.previous);
+            let span = start.to(self.cursor.previous());
             left = build(ConditionNode::Binary(operator, Box::new([left, right])), span, &mut self.cursor)?;
             if level == 0 {
                 break;
@@ -313,7 +310,7 @@ impl Parser<'_> {
 
     fn infix(&self, level: u8) -> Option<GuardOperator> {
         use GuardOperator as Op;
-        let text = match self.cursor.peek() {
+        let text = match self.cursor.token() {
             Token::Operator | Token::Name | Token::Less | Token::Greater => self.cursor.text(),
             _ => return None,
         };
@@ -346,18 +343,18 @@ impl Parser<'_> {
         let minus = text == "-" && self.cursor.is_at(Token::Operator);
         if minus || (text == "not" && self.cursor.is_at(Token::Name)) {
             // A negative number is a constant, so that what is printed is read back.
-            let rest = self.cursor.text.get(start.end as usize..).unwrap_or_default().trim_start();
+            let rest = self.cursor.whole_text().get(start.end as usize..).unwrap_or_default().trim_start();
             if minus && rest.starts_with(|c: char| c.is_ascii_digit()) {
                 let term = self.erlang_constant()?;
-                let span = start.to(self.cursor.previous);
+                let span = start.to(self.cursor.previous());
                 return build(ConditionNode::Constant(term), span, &mut self.cursor);
             }
             self.cursor.bump();
-            self.cursor.enter()?;
+            self.cursor.enter(MAX_NESTING)?;
             let operand = self.erlang_unary();
             self.cursor.leave();
             let operand = Box::new(operand?);
-            let span = start.to(self.cursor.previous);
+            let span = start.to(self.cursor.previous());
             let node = if minus { ConditionNode::Negate(operand) } else { ConditionNode::Not(operand) };
             return build(node, span, &mut self.cursor);
         }
@@ -366,23 +363,23 @@ impl Parser<'_> {
 
     fn erlang_primary(&mut self) -> Parsed<Condition> {
         let (text, span) = (self.cursor.text(), self.cursor.span());
-        let node = match self.cursor.peek() {
+        let node = match self.cursor.token() {
             Token::OpenParen => {
                 self.cursor.bump();
                 let inner = self.erlang_expression()?;
-                self.cursor.expect(Token::CloseParen, "`)`")?;
+                self.cursor.expect(Token::CloseParen)?;
                 return Ok(inner);
             }
             Token::OpenBrace => {
                 self.cursor.bump();
                 let parts = self.erlang_expressions(Token::CloseBrace)?;
-                self.cursor.expect(Token::CloseBrace, "`,` or `}`")?;
+                self.cursor.expect_as(Token::CloseBrace, "`,` or `}`")?;
                 ConditionNode::Tuple(parts)
             }
             Token::OpenBracket => {
                 self.cursor.bump();
                 let parts = self.erlang_expressions(Token::CloseBracket)?;
-                self.cursor.expect(Token::CloseBracket, "`,` or `]`")?;
+                self.cursor.expect_as(Token::CloseBracket, "`,` or `]`")?;
                 ConditionNode::List(parts)
             }
             Token::Name => {
@@ -405,12 +402,12 @@ impl Parser<'_> {
             _ if self.at_erlang_constant() => ConditionNode::Constant(self.erlang_constant()?),
             _ => return Err(self.cursor.unexpected(&["an expression"])),
         };
-        build(node, span.to(self.cursor.previous), &mut self.cursor)
+        build(node, span.to(self.cursor.previous()), &mut self.cursor)
     }
 
     fn erlang_call(&mut self, name: &str, start: Span) -> Parsed<Condition> {
         let args = self.erlang_expressions(Token::CloseParen)?;
-        let end = self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+        let end = self.cursor.expect_as(Token::CloseParen, "`,` or `)`")?;
         let span = start.to(end);
         let Some((function, count)) = erlang_function(name) else {
             return Err(no_function(start, name, &mut self.cursor));

@@ -285,7 +285,9 @@ impl Message {
             let find = |name: &str| names.get(name).copied();
             let lowered = guard::native(expr, &find, &[], &mut cursor);
             lowered.map(|guard| guard.condition).map_err(|_| {
-                NotInduced::Assertion(cursor.diagnostics.pop().map_or_else(String::new, |d| d.message))
+                NotInduced::Assertion(
+                    cursor.last_diagnostic().map_or_else(String::new, |d| d.message.clone()),
+                )
             })
         });
         let assertion = assertion.transpose()?;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use referee_theory::property::{EventKind, EventPattern, Key, OwnedTerm, Pattern, Slot};
 
-use super::cursor::{Parsed, Token};
+use super::cursor::{MAX_NESTING, Parsed, Token};
 use super::guard;
 use super::parser::{Parser, Variable};
-use crate::diagnostics::rf0313_duplicate_field::duplicate_field;
+use crate::diagnostics::assertions::duplicate_field;
 use crate::expr::{self, Dialect};
 use crate::source::{Span, narrow};
 
@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
             return Ok(pattern);
         }
         let first = self.endpoint()?;
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Arrow => {}
             Token::CloseBracket | Token::Greater if matches!(first, Endpoint::Any) => {
                 return Ok(EventPattern::any());
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
                 ..EventPattern::any()
             });
         }
-        self.cursor.expect(Token::Colon, "`:`")?;
+        self.cursor.expect(Token::Colon)?;
         let (subject, object) = (self.role(first, own)?, self.role(second, own)?);
         let label_span = self.cursor.span();
         let third = self.endpoint()?;
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
 
     fn endpoint(&mut self) -> Parsed<Endpoint<'a>> {
         let (text, span) = (self.cursor.text(), self.cursor.span());
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Name if text == "_" => {
                 self.cursor.bump();
                 Ok(Endpoint::Any)
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
             Token::Dollar => {
                 self.cursor.bump();
                 let text = self.cursor.text();
-                let end = self.cursor.expect(Token::Name, "the name of a variable")?;
+                let end = self.cursor.expect_as(Token::Name, "the name of a variable")?;
                 Ok(Endpoint::Variable(text, span.to(end)))
             }
             Token::String => {
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+        self.cursor.expect_as(Token::CloseParen, "`,` or `)`")?;
         open |= !names.is_empty();
         Ok(Pattern::Fields { positions: positions.into(), names: names.into(), open })
     }
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
     /// `NAME:`, taken if it is there.
     fn field_name(&mut self) -> Option<(&'a str, Span)> {
         let (text, span) = (self.cursor.text(), self.cursor.span());
-        let rest = self.cursor.text.get(span.end as usize..).unwrap_or_default();
+        let rest = self.cursor.whole_text().get(span.end as usize..).unwrap_or_default();
         let found = self.cursor.is_at(Token::Name) && rest.trim_start().starts_with(':');
         found.then(|| {
             self.cursor.bump();
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
     }
 
     fn native_pattern(&mut self, own: usize) -> Parsed<Pattern> {
-        self.cursor.enter()?;
+        self.cursor.enter(MAX_NESTING)?;
         let pattern = self.native_pattern_inside(own);
         self.cursor.leave();
         pattern
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
 
     fn native_pattern_inside(&mut self, own: usize) -> Parsed<Pattern> {
         let (text, span) = (self.cursor.text(), self.cursor.span());
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Name => {
                 self.cursor.bump();
                 match text {
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
             Token::Dollar => {
                 self.cursor.bump();
                 let name = self.cursor.text();
-                let end = self.cursor.expect(Token::Name, "the name of a variable")?;
+                let end = self.cursor.expect_as(Token::Name, "the name of a variable")?;
                 self.slot_pattern(name, span.to(end), own)
             }
             Token::String => {
@@ -212,7 +212,7 @@ impl<'a> Parser<'a> {
             Token::OpenParen => {
                 self.cursor.bump();
                 let parts = self.native_patterns(Token::CloseParen, own)?;
-                self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+                self.cursor.expect_as(Token::CloseParen, "`,` or `)`")?;
                 Ok(Pattern::Tuple(parts.into()))
             }
             Token::OpenBracket => {
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
                 } else {
                     None
                 };
-                self.cursor.expect(Token::CloseBracket, "`,` or `]`")?;
+                self.cursor.expect_as(Token::CloseBracket, "`,` or `]`")?;
                 Ok(Pattern::List { front: front.into(), tail })
             }
             Token::OpenBrace => {
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         let mut seen: Vec<(Arc<str>, Span)> = Vec::new();
         while !self.cursor.is_at(Token::CloseBrace) {
             let (text, span) = (self.cursor.text(), self.cursor.span());
-            let name: Arc<str> = match self.cursor.peek() {
+            let name: Arc<str> = match self.cursor.token() {
                 Token::Name => text.into(),
                 Token::String => self.unquoted(span)?.into(),
                 _ => return Err(self.cursor.unexpected(&["the name of a member"])),
@@ -281,21 +281,21 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        self.cursor.expect(Token::CloseBrace, "`,` or `}`")?;
+        self.cursor.expect_as(Token::CloseBrace, "`,` or `}`")?;
         Ok(Pattern::Record(members.into()))
     }
 
     /// `{key: pattern, key, condition over keys}`.
     fn keys(&mut self, pattern: &mut EventPattern, own: usize) -> Parsed<()> {
-        self.cursor.expect(Token::OpenBrace, "`{`")?;
+        self.cursor.expect(Token::OpenBrace)?;
         let mut keys = Vec::new();
         // The slots of the keys that conditions read. No name of the text refers to these.
         let mut read: Vec<(Arc<str>, Slot)> = Vec::new();
         while !self.cursor.is_at(Token::CloseBrace) {
             let (text, span) = (self.cursor.text(), self.cursor.span());
-            let rest = self.cursor.text.get(span.end as usize..).unwrap_or_default().trim_start();
+            let rest = self.cursor.whole_text().get(span.end as usize..).unwrap_or_default().trim_start();
             let alone = rest.starts_with([':', ',', '}']);
-            if alone && matches!(self.cursor.peek(), Token::Name | Token::String) {
+            if alone && matches!(self.cursor.token(), Token::Name | Token::String) {
                 let bare = self.cursor.is_at(Token::Name);
                 let key = self.key()?;
                 let matched = if self.cursor.eat(Token::Colon) {
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
                 keys.push((key, matched));
             } else {
                 let start = span.start as usize;
-                let source = self.cursor.text.get(start..).unwrap_or_default();
+                let source = self.cursor.whole_text().get(start..).unwrap_or_default();
                 let (condition, length) = expr::parse_prefix(source, narrow(start), Dialect::Cel)
                     .map_err(|error| self.guard_syntax(&error))?;
                 self.cursor.seek(start + length);
@@ -328,7 +328,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        self.cursor.expect(Token::CloseBrace, "`,` or `}`")?;
+        self.cursor.expect_as(Token::CloseBrace, "`,` or `}`")?;
         pattern.keys = keys.into();
         Ok(())
     }

@@ -7,14 +7,11 @@ use referee_theory::property::{
     EventPattern, Fixpoint, Formula, FormulaId, Key, Modality, ProcessScope, PropertyBuilder, Scope, Slot,
 };
 
-use super::cursor::{Cursor, Parsed, Reported, Token};
+use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
 use super::{PropertyFile, check};
-use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
-use crate::diagnostics::rf0209_too_large::too_many_variables;
-use crate::diagnostics::rf0801_unguarded_formula::unguarded_formula;
-use crate::diagnostics::rf0805_hidden_variable::hidden_variable;
-use crate::diagnostics::rf0808_duplicate_property::duplicate_property;
-use crate::diagnostics::rf0809_bad_key::bad_key;
+use crate::diagnostics::names::unknown_recursion_variable;
+use crate::diagnostics::properties::{bad_key, duplicate_property, hidden_variable, unguarded_formula};
+use crate::diagnostics::structure::too_many_variables;
 use crate::document::{Content, Document, in_order};
 use crate::language::Language;
 use crate::scope;
@@ -29,7 +26,7 @@ pub(super) fn parse(text: &str) -> Document {
     let mut file = PropertyFile::default();
     parser.file(&mut file);
     let Parser { cursor, origins, .. } = parser;
-    let mut diagnostics = cursor.diagnostics;
+    let mut diagnostics = cursor.into_diagnostics();
     for property in &file.properties {
         check::property(property, &origins, &mut diagnostics);
     }
@@ -73,11 +70,11 @@ impl<'a> Parser<'a> {
 
     fn file(&mut self, file: &mut PropertyFile) {
         let mut names: Vec<(Arc<str>, Span)> = Vec::new();
-        if self.cursor.is_at(Token::End) {
+        if self.cursor.is_at_end() {
             self.cursor.unexpected(&["`property`", "`with`", "a formula"]);
         }
         let mut alone = !self.erlang && !self.cursor.is_word("property");
-        while !self.cursor.is_at(Token::End) {
+        while !self.cursor.is_at_end() {
             let start = self.cursor.span();
             let mistakes = self.cursor.errors();
             self.builder = PropertyBuilder::new();
@@ -99,13 +96,15 @@ impl<'a> Parser<'a> {
             alone = false;
         }
         let mut fields = std::mem::take(&mut self.fields);
-        check::field_counts(&mut fields, &mut self.cursor.diagnostics);
+        for diagnostic in check::field_counts(&mut fields) {
+            self.cursor.report(diagnostic);
+        }
     }
 
     /// Skips to where the next property may begin.
     fn recover(&mut self, start: Span) {
         let word = if self.erlang { "with" } else { "property" };
-        while !self.cursor.is_at(Token::End) && (self.cursor.span() == start || !self.cursor.is_word(word)) {
+        while !self.cursor.is_at_end() && (self.cursor.span() == start || !self.cursor.is_word(word)) {
             self.cursor.bump();
         }
     }
@@ -133,7 +132,7 @@ impl<'a> Parser<'a> {
         let documentation = self.documentation();
         let span = self.cursor.span();
         let root = self.formula()?;
-        if !self.cursor.is_at(Token::End) {
+        if !self.cursor.is_at_end() {
             return Err(self.cursor.unexpected(&["`and`", "`or`", "the end of the text"]));
         }
         Ok(Header { name: "property".into(), span, documentation, scope: Scope::Stream, root })
@@ -157,7 +156,7 @@ impl<'a> Parser<'a> {
         } else {
             Scope::Stream
         };
-        self.cursor.expect(Token::OpenBrace, "`{`")?;
+        self.cursor.expect(Token::OpenBrace)?;
         let root = self.formula()?;
         if !self.cursor.is_at(Token::CloseBrace) {
             return Err(self.cursor.unexpected(&["`and`", "`or`", "`}`"]));
@@ -174,7 +173,7 @@ impl<'a> Parser<'a> {
             return Err(self.cursor.unexpected(&["`with`"]));
         }
         let (function, payload) = self.function_pattern(0)?;
-        let span = start.to(self.cursor.previous);
+        let span = start.to(self.cursor.previous());
         let mut pattern = EventPattern {
             kind: Some(referee_theory::property::EventKind::Init),
             payload,
@@ -195,7 +194,7 @@ impl<'a> Parser<'a> {
                 return Err(self.cursor.unexpected(&["`with`"]));
             }
         } else {
-            self.cursor.expect(Token::Dot, "`,` or `.`")?;
+            self.cursor.expect_as(Token::Dot, "`,` or `.`")?;
         }
         let name: Arc<str> =
             if index == 0 { Arc::clone(&function) } else { format!("{function}#{}", index + 1).into() };
@@ -206,7 +205,7 @@ impl<'a> Parser<'a> {
     /// A key by name, or a JSON pointer in quotes.
     pub(super) fn key(&mut self) -> Parsed<Key> {
         let text = self.cursor.text();
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::Name => {
                 self.cursor.bump();
                 Ok(Key::name(text))
@@ -223,7 +222,7 @@ impl<'a> Parser<'a> {
 
     /// The comment lines right above, if they are meant for readers of the property.
     fn documentation(&self) -> String {
-        let before = self.cursor.text.get(..self.cursor.span().start as usize).unwrap_or_default();
+        let before = self.cursor.whole_text().get(..self.cursor.span().start as usize).unwrap_or_default();
         let mut lines: Vec<&str> = before
             .lines()
             .rev()
@@ -237,7 +236,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn formula(&mut self) -> Parsed<FormulaId> {
-        self.cursor.enter()?;
+        self.cursor.enter(MAX_NESTING)?;
         let formula = self.disjunction();
         self.cursor.leave();
         formula
@@ -271,7 +270,7 @@ impl<'a> Parser<'a> {
         match &*parts {
             [only] => *only,
             _ => {
-                let origin = self.origins.add(start.to(self.cursor.previous));
+                let origin = self.origins.add(start.to(self.cursor.previous()));
                 self.builder.add(join(parts.into()), origin)
             }
         }
@@ -282,7 +281,7 @@ impl<'a> Parser<'a> {
         let depth = self.data.depth();
         let mut steps = Vec::new();
         let base = loop {
-            match self.cursor.peek() {
+            match self.cursor.token() {
                 Token::OpenBracket => steps.push(self.modality(Modality::Necessity)?),
                 Token::Less => steps.push(self.modality(Modality::Possibility)?),
                 _ => break self.primary()?,
@@ -308,11 +307,11 @@ impl<'a> Parser<'a> {
             pattern.guard = super::guard::both(pattern.guard.take(), guard, &mut self.cursor)?;
         }
         if braces {
-            self.cursor.expect(Token::CloseBrace, "`}`")?;
+            self.cursor.expect(Token::CloseBrace)?;
         }
         let end = match modality {
-            Modality::Necessity => self.cursor.expect(Token::CloseBracket, "`]`")?,
-            Modality::Possibility => self.cursor.expect(Token::Greater, "`>`")?,
+            Modality::Necessity => self.cursor.expect(Token::CloseBracket)?,
+            Modality::Possibility => self.cursor.expect(Token::Greater)?,
         };
         let origin = self.origins.add(start.to(end));
         pattern.origin = origin;
@@ -323,7 +322,7 @@ impl<'a> Parser<'a> {
         let start = self.cursor.span();
         if self.cursor.eat(Token::OpenParen) {
             let inner = self.formula()?;
-            self.cursor.expect(Token::CloseParen, "`)`")?;
+            self.cursor.expect(Token::CloseParen)?;
             return Ok(inner);
         }
         let word = self.cursor.text();
@@ -346,7 +345,7 @@ impl<'a> Parser<'a> {
                 while self.cursor.eat(Token::Comma) {
                     parts.push(self.formula()?);
                 }
-                self.cursor.expect(Token::CloseParen, "`,` or `)`")?;
+                self.cursor.expect_as(Token::CloseParen, "`,` or `)`")?;
                 Ok(self.joined(parts, start, if word == "and" { Formula::And } else { Formula::Or }))
             }
             _ => match self.recursion.find(word) {
@@ -369,8 +368,8 @@ impl<'a> Parser<'a> {
     fn fixpoint(&mut self, fixpoint: Fixpoint, start: Span) -> Parsed<FormulaId> {
         let older = self.erlang && self.cursor.eat(Token::OpenParen);
         let name = self.cursor.text();
-        let end = self.cursor.expect(Token::Name, "a variable")?;
-        self.cursor.expect(Token::Dot, "`.`")?;
+        let end = self.cursor.expect_as(Token::Name, "a variable")?;
+        self.cursor.expect(Token::Dot)?;
         let origin = self.origins.add(start.to(end));
         let node = self.builder.reserve(origin);
         let depth = self.recursion.depth();
@@ -379,9 +378,9 @@ impl<'a> Parser<'a> {
         let body = if older {
             self.formula()
         } else {
-            self.cursor.expect(Token::OpenParen, "`(`").and_then(|_| self.formula())
+            self.cursor.expect(Token::OpenParen).and_then(|_| self.formula())
         }?;
-        self.cursor.expect(Token::CloseParen, "`)`")?;
+        self.cursor.expect(Token::CloseParen)?;
         self.data.leave_to(data);
         self.recursion.leave_to(depth);
         self.builder.set(node, Formula::Fixpoint { fixpoint, name: name.into(), body });

@@ -8,10 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::lexer::KmcToken;
 use super::{payload, warnings};
-use crate::diagnostics::{
-    Diagnostic, rf0004_unexpected_token, rf0105_unknown_recursion_variable, rf0201_self_message,
-    rf0501_role_declared_twice, rf0502_unknown_peer, rf0503_branch_without_action, rf0509_no_blank_after_rec,
-};
+use crate::diagnostics::{Diagnostic, RF0004, lexical, names, structure, systems};
 use crate::document::{Content, Document, LocalSystem, in_order};
 use crate::ill_formed;
 use crate::language::Language;
@@ -83,7 +80,7 @@ impl<'a> Parser<'a> {
         for (name, span) in self.cursor.pairs(KmcToken::Name, KmcToken::Colon) {
             if self.roles.len() > usize::from(u16::MAX) - 1 {
                 let message = "a protocol has at most 65,535 roles";
-                self.cursor.report(rf0004_unexpected_token::CODE.at(span, message));
+                self.cursor.report(RF0004.at(span, message));
                 return;
             }
             let vocabulary = &mut self.vocabulary;
@@ -115,7 +112,7 @@ impl<'a> Parser<'a> {
             match first {
                 None => types.push(Typed { role: self.role, builder, root }),
                 Some(first) => {
-                    self.cursor.report(rf0501_role_declared_twice::role_declared_twice(span, first, name));
+                    self.cursor.report(systems::role_declared_twice(span, first, name));
                 }
             }
         }
@@ -130,7 +127,7 @@ impl<'a> Parser<'a> {
         // Where the type that begins here goes; `None` where it is a branch of the innermost choice.
         let mut slot = Some(root);
         loop {
-            if self.cursor.eat(KmcToken::OpenBrace).is_some() {
+            if self.cursor.eat(KmcToken::OpenBrace) {
                 let is_choice = slot.is_some();
                 if let Some(slot) = slot.take() {
                     choices.push(Choice { slot, branches: Vec::new(), bare: Vec::new() });
@@ -146,7 +143,7 @@ impl<'a> Parser<'a> {
                         (Some(slot), _) => self.builder.set(slot, Session::Choice(vec![branch])),
                     }
                     slot = Some(branch.next);
-                    if self.cursor.eat(KmcToken::Semicolon).is_some() {
+                    if self.cursor.eat(KmcToken::Semicolon) {
                         continue;
                     }
                     self.cursor.unexpected(&["`;`"]);
@@ -202,11 +199,11 @@ impl<'a> Parser<'a> {
                 }
                 let name = self.cursor.text();
                 let header = span.to(self.cursor.bump());
-                self.cursor.expect(KmcToken::Dot);
+                let _ = self.cursor.expect(KmcToken::Dot);
                 return Some(self.define(slot, name, header));
             }
             Some(name) if followed_by_dot => {
-                self.cursor.report(rf0509_no_blank_after_rec::no_blank_after_rec(span, name));
+                self.cursor.report(systems::no_blank_after_rec(span, name));
                 self.cursor.bump();
                 self.cursor.bump();
                 return Some(self.define(slot, name, span));
@@ -223,16 +220,12 @@ impl<'a> Parser<'a> {
                 self.builder.set(slot, Session::Call { target, origin });
             }
             None if text == "mu" && self.cursor.is_at(KmcToken::Name) => {
-                let error = rf0004_unexpected_token::unexpected_token(span, "`mu`", &["`rec`"]);
+                let error = lexical::unexpected_token(span, "`mu`", &["`rec`"]);
                 self.cursor.report(error.help("recursion is written `rec x . …`"));
                 self.cursor.recover(|c, depth| at_header(c) || depth == 0 && at_branch_end(c));
             }
             None => {
-                let error = rf0105_unknown_recursion_variable::unknown_recursion_variable(
-                    span,
-                    text,
-                    self.scope.nearest(),
-                );
+                let error = names::unknown_recursion_variable(span, text, self.scope.nearest());
                 self.cursor.report(error);
             }
         }
@@ -272,12 +265,12 @@ impl<'a> Parser<'a> {
                 let known = (0..MOST_SUGGESTIONS.min(self.vocabulary.roles().len()))
                     .filter_map(|index| u16::try_from(index).ok())
                     .map(|index| self.vocabulary.role_name(Role(index)));
-                self.cursor.report(rf0502_unknown_peer::unknown_role(peer_span, name, known));
+                self.cursor.report(systems::unknown_role(peer_span, name, known));
                 self.role
             }
         };
         if peer == self.role && self.roles.contains_key(name) {
-            self.cursor.report(rf0201_self_message::self_peer(peer_span, name, action));
+            self.cursor.report(structure::self_peer(peer_span, name, action));
         }
         let origin = self.origins.add(peer_span.to(self.cursor.previous()));
         let next = self.builder.reserve();
@@ -288,10 +281,10 @@ impl<'a> Parser<'a> {
     fn close_braces(&mut self, braces: &mut Vec<Brace>, choices: &mut Vec<Choice>) -> bool {
         while let Some(brace) = braces.last() {
             self.scope.leave_to(brace.scope_depth);
-            if self.cursor.eat(KmcToken::Comma).is_some() {
+            if self.cursor.eat(KmcToken::Comma) {
                 return true;
             }
-            if self.cursor.eat(KmcToken::CloseBrace).is_none() {
+            if !self.cursor.eat(KmcToken::CloseBrace) {
                 self.cursor.unexpected(&["`,`", "`}`"]);
                 self.cursor.recover(|c, depth| at_header(c) || depth == 0 && at_branch_end(c));
                 if self.cursor.is_at(KmcToken::Comma) || self.cursor.is_at(KmcToken::CloseBrace) {
@@ -312,7 +305,7 @@ impl<'a> Parser<'a> {
         }
         self.builder.set(choice.slot, Session::Choice(choice.branches));
         for (span, what) in choice.bare {
-            self.cursor.report(rf0503_branch_without_action::branch_without_action(span, what));
+            self.cursor.report(systems::branch_without_action(span, what));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use referee_theory::{Field, Message, MessageSpec, Type, Vocabulary};
 
 use super::lexer::KmcToken;
-use crate::diagnostics::rf0005_nested_too_deep;
+use crate::diagnostics::lexical;
 use crate::source::Span;
 use crate::tokens::Cursor;
 
@@ -21,11 +21,11 @@ pub(crate) fn message(cursor: &mut Cursor<'_, KmcToken>, vocabulary: &mut Vocabu
     cursor.bump();
     let label = vocabulary.add_label(label);
     let mut fields = Vec::new();
-    if cursor.eat(KmcToken::Less).is_some() {
+    if cursor.eat(KmcToken::Less) {
         while let Some(ty) = payload_type(cursor) {
             fields.push(Field { name: None, ty });
-            if cursor.eat(KmcToken::Comma).is_none() {
-                cursor.expect(KmcToken::Greater);
+            if !cursor.eat(KmcToken::Comma) {
+                let _ = cursor.expect(KmcToken::Greater);
                 break;
             }
         }
@@ -52,10 +52,10 @@ fn payload_type(cursor: &mut Cursor<'_, KmcToken>) -> Option<Type> {
     let mut ty = type_from_name(cursor.text());
     cursor.bump();
     for depth in 0..lists {
-        cursor.expect(KmcToken::Greater)?;
+        cursor.expect(KmcToken::Greater).ok()?;
         if depth == MAX_DEPTH {
             let whole: Span = start.to(cursor.previous());
-            cursor.report(rf0005_nested_too_deep::nested_too_deep(whole, MAX_DEPTH));
+            cursor.report(lexical::nested_too_deep(whole, MAX_DEPTH));
         }
         if depth < MAX_DEPTH {
             ty = Type::List(Arc::new(ty));

@@ -3,7 +3,7 @@
 use referee_theory::{Action, Machine, State, Transition, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use crate::diagnostics::{Diagnostic, rf0507_mixed_choice, rf0508_nondeterministic_choice};
+use crate::diagnostics::{Diagnostic, systems};
 use crate::source::Origins;
 
 /// Warns once per state and kind.
@@ -15,7 +15,7 @@ pub(crate) fn warnings(machine: &Machine, vocabulary: &Vocabulary, origins: &Ori
         let first = |action| transitions.iter().find(|t| t.action == action);
         if let (Some(send), Some(receive)) = (first(Action::Send), first(Action::Receive)) {
             let (send, receive) = (origins.span(send.origin), origins.span(receive.origin));
-            found.push(rf0507_mixed_choice::mixed_choice(send, receive, role));
+            found.push(systems::mixed_choice(send, receive, role));
         }
         if let Some((first, again)) = same_action(machine, state, vocabulary) {
             let action = format!(
@@ -25,8 +25,7 @@ pub(crate) fn warnings(machine: &Machine, vocabulary: &Vocabulary, origins: &Ori
                 vocabulary.label_of(again.message)
             );
             let (first, again) = (origins.span(first.origin), origins.span(again.origin));
-            let warning =
-                rf0508_nondeterministic_choice::nondeterministic_choice(again, first, role, &action);
+            let warning = systems::nondeterministic_choice(again, first, role, &action);
             found.push(warning);
         }
     }

@@ -15,11 +15,8 @@ use smallvec::smallvec;
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::rf0115_unknown_chooser::unknown_chooser;
-use crate::diagnostics::rf0203_unguarded_recursion::unguarded_recursion;
-use crate::diagnostics::rf0206_wrong_chooser::wrong_chooser;
-use crate::diagnostics::rf0207_empty_branch::empty_branch;
-use crate::diagnostics::rf0209_too_large::too_large;
+use crate::diagnostics::names::unknown_chooser;
+use crate::diagnostics::structure::{empty_branch, too_large, unguarded_recursion, wrong_chooser};
 use crate::ill_formed;
 use crate::source::{Origins, Span};
 

@@ -16,15 +16,11 @@ use super::ast::{Block, MessageSyntax, Name, Protocol, Statement, StatementId, S
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::rf0103_unknown_role::unknown_role;
-use crate::diagnostics::rf0105_unknown_recursion_variable::unknown_recursion_variable;
-use crate::diagnostics::rf0107_wrong_number_of_roles::wrong_number;
-use crate::diagnostics::rf0108_role_plays_twice::role_plays_twice;
-use crate::diagnostics::rf0205_unreachable::unreachable;
-use crate::diagnostics::rf0208_not_tail_recursive::not_tail_recursive;
-use crate::diagnostics::rf0209_too_large::{together_too_large, too_large, too_many_roles};
-use crate::diagnostics::rf0216_connections_not_monitored::connections_not_monitored;
-use crate::diagnostics::rf0218_statement_after_block::statement_after_block;
+use crate::diagnostics::names::{role_plays_twice, unknown_recursion_variable, unknown_role, wrong_number};
+use crate::diagnostics::structure::{
+    connections_not_monitored, not_tail_recursive, statement_after_block, together_too_large, too_large,
+    too_many_roles, unreachable,
+};
 use crate::source::{Origins, Span};
 
 mod message;

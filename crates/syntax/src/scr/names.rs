@@ -8,16 +8,12 @@ use rustc_hash::FxHashMap;
 
 use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::rf0101_unknown_protocol::{unknown_protocol, wrong_kind};
-use crate::diagnostics::rf0102_duplicate_protocol::duplicate_protocol;
-use crate::diagnostics::rf0104_duplicate_role::duplicate_role;
-use crate::diagnostics::rf0106_misspelt_type::misspelt_type;
-use crate::diagnostics::rf0109_duplicate_type::duplicate_type;
-use crate::diagnostics::rf0110_cyclic_type::cyclic_type;
-use crate::diagnostics::rf0118_unknown_pragma::unknown_pragma;
-use crate::diagnostics::rf0217_import_ignored::import_ignored;
-use crate::diagnostics::rf0313_duplicate_field::duplicate_field;
-use crate::diagnostics::rf0314_duplicate_external::duplicate_external;
+use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
+use crate::diagnostics::names::{
+    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, misspelt_type, unknown_pragma,
+    unknown_protocol, wrong_kind,
+};
+use crate::diagnostics::structure::import_ignored;
 use crate::diagnostics::suggest;
 use crate::document::External;
 use crate::payload;

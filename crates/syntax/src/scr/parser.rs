@@ -9,7 +9,7 @@ use super::ast::{
 };
 use super::cursor::{Cursor, MAX_ERRORS, Parsed};
 use super::token::Token;
-use crate::diagnostics::{Diagnostic, rf0117_nested_protocol_misplaced as rf0117};
+use crate::diagnostics::{Diagnostic, names};
 use crate::source::Span;
 
 mod payload;
@@ -27,9 +27,9 @@ pub fn parse(text: &str) -> (Module, Vec<Diagnostic>) {
         seen_global: false,
     };
     parser.module();
-    let Parser { cursor, mut module, .. } = parser;
-    module.comments = cursor.comments;
-    (module, cursor.diagnostics)
+    let Parser { mut cursor, mut module, .. } = parser;
+    module.comments = cursor.take_comments();
+    (module, cursor.into_diagnostics())
 }
 
 struct Parser<'a> {
@@ -48,12 +48,12 @@ const DECLARATIONS: [&str; 9] =
 
 impl Parser<'_> {
     fn module(&mut self) {
-        while self.cursor.peek() == Token::PragmaStart {
+        while self.cursor.token() == Token::PragmaStart {
             if self.pragmas().is_err() {
                 self.skip_pragma();
             }
         }
-        while self.cursor.peek() != Token::End && !self.gave_up() {
+        while self.cursor.token() != Token::End && !self.gave_up() {
             if self.declaration().is_err() {
                 self.skip_to_declaration();
             }
@@ -61,13 +61,13 @@ impl Parser<'_> {
     }
 
     fn gave_up(&self) -> bool {
-        self.cursor.diagnostics.len() >= MAX_ERRORS
+        self.cursor.diagnostics().len() >= MAX_ERRORS
     }
 
     fn pragmas(&mut self) -> Parsed<()> {
         let (start, first) = (self.cursor.span(), self.module.pragmas.len());
-        self.cursor.advance();
-        while self.cursor.peek() != Token::PragmaEnd {
+        self.cursor.bump();
+        while self.cursor.token() != Token::PragmaEnd {
             let key = self.cursor.name("the name of a pragma")?;
             let value = if self.cursor.eat(Token::Colon) { Some(self.cursor.name("a value")?) } else { None };
             self.module.pragmas.push(Pragma { key, value });
@@ -75,7 +75,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.cursor.expect(Token::PragmaEnd, "`#*)`")?;
+        self.cursor.expect(Token::PragmaEnd)?;
         self.item(ItemKind::Pragmas(first, self.module.pragmas.len() - first), start);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Parser<'_> {
     }
 
     fn skip_pragma(&mut self) {
-        while !matches!(self.cursor.peek(), Token::End | Token::PragmaEnd) {
+        while !matches!(self.cursor.token(), Token::End | Token::PragmaEnd) {
             self.cursor.skip();
         }
         self.cursor.eat(Token::PragmaEnd);
@@ -97,7 +97,7 @@ impl Parser<'_> {
         let start = self.cursor.span();
         // A file has one name.
         if self.cursor.is_word("module") && self.module.name.is_none() {
-            self.cursor.advance();
+            self.cursor.bump();
             let name = self.qualified_name("a module name")?;
             self.module.name = Some(name);
             self.semicolon()?;
@@ -105,7 +105,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.cursor.is_word("import") {
-            self.cursor.advance();
+            self.cursor.bump();
             let name = self.qualified_name("a module name")?;
             let name = self.renaming(name, "a name")?.0;
             self.semicolon()?;
@@ -117,7 +117,7 @@ impl Parser<'_> {
             return self.type_declaration();
         }
         if self.cursor.is_word("sig") {
-            self.cursor.advance();
+            self.cursor.bump();
             let foreign = self.foreign()?;
             self.cursor.expect_word("as")?;
             let name = self.cursor.name("a name for the signature")?;
@@ -133,17 +133,17 @@ impl Parser<'_> {
             let protocol = self.protocol()?;
             let is_nested = protocol.kind == ProtocolKind::Nested;
             if is_nested && self.seen_global {
-                self.cursor.diagnostics.push(rf0117::after_a_global_protocol(protocol.header));
+                self.cursor.report(names::after_a_global_protocol(protocol.header));
             }
             self.seen_global |= !is_nested;
             self.item(ItemKind::Protocol(self.module.protocols.len()), start);
             self.module.protocols.push(protocol);
             return Ok(());
         }
-        let word = if self.cursor.peek() == Token::Word { self.cursor.word() } else { "" };
+        let word = if self.cursor.token() == Token::Word { self.cursor.text() } else { "" };
         let reported = self.cursor.unexpected(&["a declaration (`protocol`, `type`, `external`, …)"]);
         if let Some(close) = crate::diagnostics::suggest::closest(word, DECLARATIONS)
-            && let Some(last) = self.cursor.diagnostics.last_mut()
+            && let Some(last) = self.cursor.last_diagnostic()
         {
             last.help = Some(format!("did you mean `{close}`?"));
         }
@@ -161,13 +161,13 @@ impl Parser<'_> {
     }
 
     fn semicolon(&mut self) -> Parsed<()> {
-        self.cursor.expect(Token::Semicolon, "`;`").map(|_| ())
+        self.cursor.expect(Token::Semicolon).map(|_| ())
     }
 
     fn qualified_name(&mut self, what: &str) -> Parsed<Name> {
         let mut name = self.cursor.name(what)?;
-        while self.cursor.peek() == Token::Dot {
-            self.cursor.advance();
+        while self.cursor.token() == Token::Dot {
+            self.cursor.bump();
             let part = self.cursor.name("a name")?;
             name =
                 Name { text: format!("{}.{}", name.text, part.text).into(), span: name.span.to(part.span) };
@@ -177,9 +177,9 @@ impl Parser<'_> {
 
     /// Scribble's `<schema> "name" from "file"`.
     fn foreign(&mut self) -> Parsed<[Name; 3]> {
-        self.cursor.expect(Token::Less, "`<`")?;
+        self.cursor.expect(Token::Less)?;
         let schema = self.qualified_name("a schema")?;
-        self.cursor.expect(Token::Greater, "`>`")?;
+        self.cursor.expect(Token::Greater)?;
         let name = self.string()?;
         self.cursor.expect_word("from")?;
         let file = self.string()?;
@@ -187,15 +187,15 @@ impl Parser<'_> {
     }
 
     fn string(&mut self) -> Parsed<Name> {
-        let text = self.cursor.word().trim_matches('"').into();
-        let span = self.cursor.expect(Token::String, "a string")?;
+        let text = self.cursor.text().trim_matches('"').into();
+        let span = self.cursor.expect_as(Token::String, "a string")?;
         Ok(Name { text, span })
     }
 
     fn type_declaration(&mut self) -> Parsed<()> {
         let start = self.cursor.span();
-        self.cursor.advance();
-        let (name, definition, foreign) = if self.cursor.peek() == Token::Less {
+        self.cursor.bump();
+        let (name, definition, foreign) = if self.cursor.token() == Token::Less {
             let foreign = self.foreign()?;
             self.cursor.expect_word("as")?;
             (self.cursor.name("a name for the type")?, None, Some(foreign))
@@ -216,19 +216,19 @@ impl Parser<'_> {
 
     fn external(&mut self) -> Parsed<()> {
         let start = self.cursor.span();
-        self.cursor.advance();
+        self.cursor.bump();
         self.cursor.expect_word("fn")?;
         let name = self.qualified_name("the name of the function")?;
-        self.cursor.expect(Token::LeftParen, "`(`")?;
+        self.cursor.expect(Token::LeftParen)?;
         let mut parameters = Vec::new();
-        while self.cursor.peek() != Token::RightParen {
+        while self.cursor.token() != Token::RightParen {
             parameters.push(self.payload_type()?);
             if !self.cursor.eat(Token::Comma) {
                 break;
             }
         }
-        self.cursor.expect(Token::RightParen, "`)`")?;
-        self.cursor.expect(Token::Arrow, "`->`")?;
+        self.cursor.expect(Token::RightParen)?;
+        self.cursor.expect(Token::Arrow)?;
         let result = self.payload_type()?;
         self.semicolon()?;
         let span = start.to(self.here());
@@ -260,14 +260,14 @@ impl Parser<'_> {
         }
         let name = self.cursor.name("the name of the protocol")?;
         let parameters = self.protocol_parameters()?;
-        self.cursor.expect(Token::LeftParen, "`(`")?;
+        self.cursor.expect(Token::LeftParen)?;
         let roles = self.role_declarations()?;
         let mut new_roles = Vec::new();
         if self.cursor.eat(Token::Semicolon) {
             self.cursor.expect_word("new")?;
             new_roles = self.role_declarations()?;
         }
-        self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
         let header = start.to(self.here());
         let (nested, body) = self.protocol_body()?;
         let span = start.to(body.span);
@@ -304,7 +304,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.cursor.expect(Token::Greater, "`,` or `>`")?;
+        self.cursor.expect_as(Token::Greater, "`,` or `>`")?;
         Ok(parameters)
     }
 
@@ -329,12 +329,12 @@ impl Parser<'_> {
     fn skip_to_declaration(&mut self) {
         let mut depth = 0_usize;
         loop {
-            match self.cursor.peek() {
+            match self.cursor.token() {
                 Token::End => return,
                 Token::LeftBrace => depth += 1,
                 Token::RightBrace => depth = depth.saturating_sub(1),
                 Token::Semicolon if depth == 0 => {
-                    self.cursor.advance();
+                    self.cursor.bump();
                     return;
                 }
                 // `protocol` may stand where a brace is missing; other words also begin statements.
@@ -346,7 +346,7 @@ impl Parser<'_> {
     }
 
     fn begins_protocol(&self) -> bool {
-        let (token, word) = self.cursor.peek_second();
+        let (token, word) = self.cursor.second();
         self.cursor.is_word("protocol") && token == Token::Word
             || ["protocol", "global", "explicit"].contains(&word)
     }

@@ -2,8 +2,11 @@
 
 use logos::{Lexer, Logos};
 
+use crate::tokens::{self, Bracket, LexError, flat_comment, unterminated_string};
+
 /// A token.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(error = LexError)]
 #[logos(skip r"[ \t\r\n\f]+")]
 pub(super) enum Token {
     /// A name, a number or a keyword. Names may begin with a digit and contain primes.
@@ -13,7 +16,7 @@ pub(super) enum Token {
     #[regex(r#""[^"\n]*""#)]
     String,
     /// A quote that is not closed on its line.
-    #[regex(r#""[^"\n]*"#)]
+    #[regex(r#""[^"\n]*"#, unterminated_string)]
     OpenString,
     #[token("(*#")]
     PragmaStart,
@@ -21,13 +24,9 @@ pub(super) enum Token {
     PragmaEnd,
     #[token("//", line_comment)]
     #[token("(*)", line_comment)]
-    LineComment,
-    /// `false` inside: never closed.
-    #[token("/*", c_comment)]
-    CComment(bool),
-    /// `false` inside: never closed.
+    #[token("/*", flat_comment)]
     #[token("(*", ml_comment)]
-    MlComment(bool),
+    Comment,
     #[token(",")]
     Comma,
     #[token(";")]
@@ -62,15 +61,47 @@ pub(super) enum Token {
     End,
 }
 
-impl Token {
-    /// What diagnostics call it.
-    pub(super) fn describe(self, text: &str) -> String {
+impl tokens::Token for Token {
+    fn describe(self) -> &'static str {
         match self {
-            Self::End => "the end of the text".into(),
-            Self::Word => format!("`{text}`"),
-            Self::String | Self::OpenString => "a string".into(),
-            _ => format!("`{text}`"),
+            Self::Word => "a name",
+            Self::String | Self::OpenString => "a string",
+            Self::Comment => "a comment",
+            Self::PragmaStart => "`(*#`",
+            Self::PragmaEnd => "`#*)`",
+            Self::Comma => "`,`",
+            Self::Semicolon => "`;`",
+            Self::Colon => "`:`",
+            Self::Dot => "`.`",
+            Self::Arrow => "`->`",
+            Self::Less => "`<`",
+            Self::Greater => "`>`",
+            Self::LeftParen => "`(`",
+            Self::RightParen => "`)`",
+            Self::LeftBrace => "`{`",
+            Self::RightBrace => "`}`",
+            Self::LeftBracket => "`[`",
+            Self::RightBracket => "`]`",
+            Self::At => "`@`",
+            Self::Equals => "`=`",
+            Self::End => "the end of the text",
         }
+    }
+
+    fn bracket(self) -> Bracket {
+        match self {
+            Self::LeftParen | Self::LeftBrace | Self::LeftBracket => Bracket::Open,
+            Self::RightParen | Self::RightBrace | Self::RightBracket => Bracket::Close,
+            _ => Bracket::None,
+        }
+    }
+
+    fn has_text(self) -> bool {
+        self == Self::Word
+    }
+
+    fn is_comment(self) -> bool {
+        self == Self::Comment
     }
 }
 
@@ -85,15 +116,8 @@ fn line_comment(lexer: &mut Lexer<'_, Token>) {
     lexer.bump(rest.find('\n').unwrap_or(rest.len()));
 }
 
-fn c_comment(lexer: &mut Lexer<'_, Token>) -> bool {
-    let rest = lexer.remainder();
-    let end = rest.find("*/");
-    lexer.bump(end.map_or(rest.len(), |at| at + 2));
-    end.is_some()
-}
-
-/// The rest of a comment: `(* *)` nests; `(*)` inside opens nothing. Whether it is closed.
-pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
+/// The rest of a comment: `(* *)` nests; `(*)` inside opens nothing.
+pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> Result<(), LexError> {
     let rest = lexer.remainder().as_bytes();
     let mut depth = 1;
     let mut at = 0;
@@ -108,12 +132,12 @@ pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> bool {
             at += 2;
             if depth == 0 {
                 lexer.bump(at);
-                return true;
+                return Ok(());
             }
         } else {
             at += 1;
         }
     }
     lexer.bump(rest.len());
-    false
+    Err(LexError::Comment { closing: "*)" })
 }

@@ -21,7 +21,7 @@ pub(super) fn comments(text: &str, span: Span, dialect: Dialect) -> Vec<Span> {
             // Only blanks and comments are here: where a pragma cannot stand, `(*#` opens a comment.
             let start = lexer.span().start;
             if comment == Ok(Token::PragmaStart) {
-                token::ml_comment(&mut lexer);
+                let _ = token::ml_comment(&mut lexer);
             }
             found.push(Span::new(gap + start, gap + lexer.span().end));
         }

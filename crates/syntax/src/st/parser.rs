@@ -9,11 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::lexer::{Closed, StToken};
 use super::types;
-use crate::diagnostics::{
-    Diagnostic, rf0105_unknown_recursion_variable, rf0202_duplicate_label, rf0313_duplicate_field,
-    rf0315_assertion_syntax, rf0601_branch_direction, rf0602_branch_without_message,
-    rf0603_unclosed_assertion, rf0604_many_fields,
-};
+use crate::diagnostics::{Diagnostic, assertions, names, session_types, structure};
 use crate::document::{BinaryProtocol, Content, Document, in_order};
 use crate::expr::{self, Dialect, Expr};
 use crate::ill_formed;
@@ -103,7 +99,7 @@ impl<'a> Parser<'a> {
         } else {
             self.cursor.unexpected(&["the name of the session type"]);
         }
-        self.cursor.expect(StToken::Equals);
+        let _ = self.cursor.expect(StToken::Equals);
         name.into()
     }
 
@@ -141,7 +137,7 @@ impl<'a> Parser<'a> {
     /// `&{` or `+{`.
     fn choice(&mut self, action: Action, slot: TermId) -> Next {
         let symbol = self.cursor.bump();
-        self.cursor.expect(StToken::OpenBrace);
+        let _ = self.cursor.expect(StToken::OpenBrace);
         let scope_depth = self.scope.depth();
         let labels = FxHashMap::default();
         self.open.push(Open::Choice(Choice {
@@ -163,9 +159,9 @@ impl<'a> Parser<'a> {
         if text == "rec" && self.cursor.is_at(StToken::Name) {
             let name = self.cursor.text();
             let header = span.to(self.cursor.bump());
-            self.cursor.expect(StToken::Dot);
+            let _ = self.cursor.expect(StToken::Dot);
             let depth = self.scope.depth();
-            let opens = self.cursor.expect(StToken::OpenParenthesis).is_some();
+            let opens = self.cursor.expect(StToken::OpenParenthesis).is_ok();
             let body = self.builder.reserve();
             let origin = self.origins.add(header);
             self.builder.set(slot, Session::Rec { name: name.into(), body, origin });
@@ -185,7 +181,7 @@ impl<'a> Parser<'a> {
             }
             None => {
                 let scope = self.scope.nearest();
-                let error = rf0105_unknown_recursion_variable::unknown_recursion_variable(span, text, scope);
+                let error = names::unknown_recursion_variable(span, text, scope);
                 self.cursor.report(error);
             }
         }
@@ -200,7 +196,7 @@ impl<'a> Parser<'a> {
             Some(StToken::Name) => "a variable",
             _ => return self.builder.reserve(),
         };
-        let error = rf0602_branch_without_message::branch_without_message(self.cursor.span(), what);
+        let error = session_types::branch_without_message(self.cursor.span(), what);
         self.cursor.report_here(error);
         self.builder.reserve()
     }
@@ -227,7 +223,7 @@ impl<'a> Parser<'a> {
             (None, Some(Open::Choice(choice))) => {
                 choice.branches.push(branch);
                 if choice.action != action {
-                    let error = rf0601_branch_direction::branch_direction(label_span, choice.symbol, action);
+                    let error = session_types::branch_direction(label_span, choice.symbol, action);
                     self.cursor.report(error);
                 }
                 match choice.labels.entry(label) {
@@ -237,29 +233,29 @@ impl<'a> Parser<'a> {
                     Entry::Occupied(first) => {
                         let receiver = if action == Action::Send { "environment" } else { "process" };
                         let (first, again) = (*first.get(), label_span);
-                        let error = rf0202_duplicate_label::duplicate_label(again, first, name, receiver);
+                        let error = structure::duplicate_label(again, first, name, receiver);
                         self.cursor.report(error);
                     }
                 }
             }
             (None, _) => {}
         }
-        if self.cursor.eat(StToken::Dot).is_some() { Next::Type(next) } else { Next::Complete }
+        if self.cursor.eat(StToken::Dot) { Next::Type(next) } else { Next::Complete }
     }
 
     /// `(x: Int, y: String)`.
     fn fields(&mut self, label: &str) -> Arc<[Field]> {
         let mut fields = Vec::new();
         let mut names: FxHashMap<&str, Span> = FxHashMap::default();
-        let Some(open) = self.cursor.expect(StToken::OpenParenthesis) else { return fields.into() };
+        let Ok(open) = self.cursor.expect(StToken::OpenParenthesis) else { return fields.into() };
         while !self.cursor.is_at(StToken::CloseParenthesis) {
             let Some(field) = self.field(&mut names) else { break };
             fields.push(field);
-            if self.cursor.eat(StToken::Comma).is_none() {
+            if !self.cursor.eat(StToken::Comma) {
                 break;
             }
         }
-        if self.cursor.eat(StToken::CloseParenthesis).is_none() {
+        if !self.cursor.eat(StToken::CloseParenthesis) {
             self.cursor.unexpected(&["`,`", "`)`"]);
             self.cursor.recover(|c, depth| {
                 let stops = matches!(
@@ -277,7 +273,7 @@ impl<'a> Parser<'a> {
         }
         if fields.len() > 4 {
             let whole = open.to(self.cursor.previous());
-            self.cursor.report(rf0604_many_fields::many_fields(whole, label, fields.len()));
+            self.cursor.report(session_types::many_fields(whole, label, fields.len()));
         }
         fields.into()
     }
@@ -289,7 +285,7 @@ impl<'a> Parser<'a> {
         }
         let name = self.cursor.text();
         let span = self.cursor.bump();
-        self.cursor.expect(StToken::Colon)?;
+        self.cursor.expect(StToken::Colon).ok()?;
         if !self.cursor.is_at(StToken::Name) {
             self.cursor.unexpected(&["a type"]);
             return None;
@@ -297,7 +293,7 @@ impl<'a> Parser<'a> {
         let ty = types::from_name(self.cursor.text());
         self.cursor.bump();
         if let Some(first) = names.insert(name, span) {
-            self.cursor.report(rf0313_duplicate_field::duplicate_field(span, first, name));
+            self.cursor.report(assertions::duplicate_field(span, first, name));
         }
         Some(Field { name: Some(name.into()), ty })
     }
@@ -312,7 +308,7 @@ impl<'a> Parser<'a> {
             }
             Some(StToken::Assertion(Closed::No)) => {
                 let span = self.cursor.bump();
-                self.cursor.report(rf0603_unclosed_assertion::unclosed_assertion(span));
+                self.cursor.report(session_types::unclosed_assertion(span));
                 None
             }
             _ => None,
@@ -323,7 +319,7 @@ impl<'a> Parser<'a> {
         match expr::parse(self.cursor.text_of(inside), inside.start, Dialect::Scala) {
             Ok(assertion) => Some(Arc::new(assertion)),
             Err(error) => {
-                self.cursor.report(rf0315_assertion_syntax::assertion_syntax(&error));
+                self.cursor.report(assertions::assertion_syntax(&error));
                 None
             }
         }
@@ -335,7 +331,7 @@ impl<'a> Parser<'a> {
             let is_choice = match open {
                 Open::Choice(choice) => {
                     self.scope.leave_to(choice.scope_depth);
-                    if self.cursor.eat(StToken::Comma).is_some() {
+                    if self.cursor.eat(StToken::Comma) {
                         return true;
                     }
                     true
@@ -350,7 +346,7 @@ impl<'a> Parser<'a> {
             } else {
                 (StToken::CloseParenthesis, &["`)`"])
             };
-            if self.cursor.eat(closing).is_none() {
+            if !self.cursor.eat(closing) {
                 self.cursor.unexpected(expected);
                 self.recover();
                 if self.cursor.is_at(closing) || is_choice && self.cursor.is_at(StToken::Comma) {

@@ -25,7 +25,7 @@ const DIAGNOSED: &[(&str, &[&str])] = &[
     ("<a?V when V > 1>tt", &["RF0004"]),
     ("[a?1.0e999]ff", &["RF0810"]),
     ("[a?'\\q']ff", &["RF0810"]),
-    ("[a?'open]ff", &["RF0003", "RF0004"]),
+    ("[a?'open]ff", &["RF0003"]),
     ("property p { [a?b]ff } property p { [a?b]ff }", &["RF0808"]),
     ("property p { [a?b] } property q { [a?b } property r { [a?b]ff }", &["RF0004", "RF0004"]),
     ("property p for each \"/~\" { ff }", &["RF0809"]),

@@ -10,13 +10,13 @@ fn the_wrong_example_triggers_its_code_and_the_right_one_no_error() {
     let mut tried = 0;
     for code in ALL {
         let analysed = |text| {
-            parse(code.example.language, text).map(|mut document| {
+            parse(code.example().language, text).map(|mut document| {
                 document.diagnostics = Analysis::of(document.clone()).diagnostics;
                 document
             })
         };
-        let Some(wrong) = analysed(code.example.wrong) else { continue };
-        let Some(right) = analysed(code.example.right) else { continue };
+        let Some(wrong) = analysed(code.example().wrong) else { continue };
+        let Some(right) = analysed(code.example().right) else { continue };
         tried += 1;
         let found = wrong.diagnostics.iter().any(|d| d.code.id == code.id);
         assert!(found, "{}: the wrong example gives\n{}", code.id, said(&wrong));
@@ -36,8 +36,8 @@ fn the_wrong_example_triggers_its_code_and_the_right_one_no_error() {
 fn codes_are_ascending_and_places_lie_within_the_text() {
     assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id));
     for code in ALL {
-        for text in [code.example.wrong, code.example.right] {
-            if let Some(document) = parse(code.example.language, text) {
+        for text in [code.example().wrong, code.example().right] {
+            if let Some(document) = parse(code.example().language, text) {
                 assert_places(&document, text);
             }
         }

@@ -146,8 +146,8 @@ proptest! {
     #[test]
     fn damaged_examples(seed in prop::collection::vec(any::<u8>(), 4..20)) {
         for code in ALL {
-            let text = damaged(code.example.right, &mut Choices::new(&seed));
-            if let Some(document) = parse(code.example.language, &text) {
+            let text = damaged(code.example().right, &mut Choices::new(&seed));
+            if let Some(document) = parse(code.example().language, &text) {
                 assert_places(&document, &text);
             }
         }

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Lowering;
-use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
-use crate::diagnostics::rf0107_wrong_number_of_roles::wrong_number;
-use crate::diagnostics::rf0313_duplicate_field::duplicate_field;
+use crate::diagnostics::assertions::duplicate_field;
+use crate::diagnostics::lexical::nested_too_deep;
+use crate::diagnostics::names::wrong_number;
 use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecParameter};
 use crate::scr::names::ProtocolId;
 use crate::source::Span;

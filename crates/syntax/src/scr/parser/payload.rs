@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Parser;
-use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
-use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
+use crate::diagnostics::assertions::assertion_syntax;
+use crate::diagnostics::lexical::nested_too_deep;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{FieldSyntax, MessageSyntax, Name, TypeSyntax, Written};
 use crate::scr::cursor::{Parsed, Reported};
@@ -22,48 +22,48 @@ impl Parser<'_> {
     fn payload_type_at(&mut self, depth: usize) -> Parsed<TypeSyntax> {
         let start = self.cursor.span();
         if depth > MAX_TYPE_DEPTH {
-            self.cursor.diagnostics.push(nested_too_deep(start, MAX_TYPE_DEPTH));
+            self.cursor.report(nested_too_deep(start, MAX_TYPE_DEPTH));
             return Err(Reported);
         }
-        match self.cursor.peek() {
+        match self.cursor.token() {
             Token::LeftParen => {
-                self.cursor.advance();
+                self.cursor.bump();
                 let mut parts = Vec::new();
-                while self.cursor.peek() != Token::RightParen {
+                while self.cursor.token() != Token::RightParen {
                     parts.push(self.payload_type_at(depth + 1)?);
                     if !self.cursor.eat(Token::Comma) {
                         break;
                     }
                 }
-                let end = self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+                let end = self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
                 Ok(TypeSyntax::Tuple(parts, start.to(end)))
             }
             Token::LeftBrace => {
-                self.cursor.advance();
+                self.cursor.bump();
                 self.open_braces += 1;
                 let mut fields = Vec::new();
-                while self.cursor.peek() != Token::RightBrace {
+                while self.cursor.token() != Token::RightBrace {
                     let name = self.cursor.name("the name of a field")?;
-                    self.cursor.expect(Token::Colon, "`:`")?;
+                    self.cursor.expect(Token::Colon)?;
                     fields.push((name, self.payload_type_at(depth + 1)?));
                     if !self.cursor.eat(Token::Comma) {
                         break;
                     }
                 }
-                let end = self.cursor.expect(Token::RightBrace, "`,` or `}`")?;
+                let end = self.cursor.expect_as(Token::RightBrace, "`,` or `}`")?;
                 self.open_braces -= 1;
                 Ok(TypeSyntax::Record(fields, start.to(end)))
             }
             Token::Word => {
                 let name = self.qualified_name("a type")?;
-                let (close, what) = match (&*name.text, self.cursor.peek()) {
+                let (close, what) = match (&*name.text, self.cursor.token()) {
                     ("list", Token::Less) => (Token::Greater, "`>`"),
                     ("list" | "array", Token::LeftBracket) => (Token::RightBracket, "`]`"),
                     _ => return Ok(TypeSyntax::Named(name)),
                 };
-                self.cursor.advance();
+                self.cursor.bump();
                 let element = self.payload_type_at(depth + 1)?;
-                let end = self.cursor.expect(close, what)?;
+                let end = self.cursor.expect_as(close, what)?;
                 Ok(TypeSyntax::List(Box::new(element), start.to(end)))
             }
             _ => Err(self.cursor.unexpected(&["a type"])),
@@ -72,14 +72,14 @@ impl Parser<'_> {
 
     /// `label(payload)`, `label`, or `(payload)`.
     pub(super) fn message(&mut self) -> Parsed<MessageSyntax> {
-        let label = if self.cursor.peek() == Token::LeftParen {
+        let label = if self.cursor.token() == Token::LeftParen {
             Name { text: "".into(), span: Span::at(self.cursor.span().start as usize) }
         } else {
             self.cursor.fresh_name("a message")?
         };
         let payload = if self.cursor.eat(Token::LeftParen) {
             let mut fields = Vec::new();
-            while self.cursor.peek() != Token::RightParen {
+            while self.cursor.token() != Token::RightParen {
                 if fields.is_empty() {
                     // Most payloads have one field.
                     fields.reserve_exact(1);
@@ -89,7 +89,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+            self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
             Some(fields)
         } else {
             None
@@ -98,10 +98,10 @@ impl Parser<'_> {
     }
 
     fn field(&mut self) -> Parsed<FieldSyntax> {
-        let named = self.cursor.peek() == Token::Word && self.cursor.peek_second().0 == Token::Colon;
+        let named = self.cursor.token() == Token::Word && self.cursor.second().0 == Token::Colon;
         let name = if named {
             let name = self.cursor.fresh_name("the name of a field")?;
-            self.cursor.expect(Token::Colon, "`:`")?;
+            self.cursor.expect(Token::Colon)?;
             Some(name)
         } else {
             None
@@ -123,12 +123,12 @@ impl Parser<'_> {
 
     /// `{x > 0}` behind a type, if there is one.
     pub(super) fn refinement(&mut self) -> Parsed<Option<Written>> {
-        if self.cursor.peek() != Token::LeftBrace {
+        if self.cursor.token() != Token::LeftBrace {
             return Ok(None);
         }
         let refinement = self.expression(Dialect::NuScr)?;
         self.open_braces += 1;
-        self.cursor.expect(Token::RightBrace, "`}`")?;
+        self.cursor.expect(Token::RightBrace)?;
         self.open_braces -= 1;
         Ok(Some(refinement))
     }
@@ -136,15 +136,16 @@ impl Parser<'_> {
     /// The expression that begins behind the current token.
     pub(super) fn expression(&mut self, dialect: Dialect) -> Parsed<Written> {
         let start = self.cursor.span().end as usize;
-        match expr::parse_prefix(&self.cursor.text[start..], narrow(start), dialect) {
+        match expr::parse_prefix(&self.cursor.whole_text()[start..], narrow(start), dialect) {
             Ok((expr, consumed)) => {
                 let span = Span::new(start, start + consumed);
-                self.cursor.comments.extend(written::comments(self.cursor.text, span, dialect));
-                self.cursor.resume(start + consumed);
+                let comments = written::comments(self.cursor.whole_text(), span, dialect);
+                self.cursor.add_comments(comments);
+                self.cursor.seek(start + consumed);
                 Ok(Written { expr: Arc::new(expr), span })
             }
             Err(error) => {
-                self.cursor.diagnostics.push(assertion_syntax(&error));
+                self.cursor.report(assertion_syntax(&error));
                 Err(Reported)
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::Parser;
-use crate::diagnostics::rf0315_assertion_syntax::assertion_syntax;
+use crate::diagnostics::assertions::assertion_syntax;
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -49,8 +49,8 @@ impl Parser<'_> {
     }
 
     fn message_statement(&mut self) -> Parsed<StatementKind> {
-        let first = self.cursor.peek();
-        let word = self.cursor.word();
+        let first = self.cursor.token();
+        let word = self.cursor.text();
         let message = self.message()?;
         let connects = self.cursor.eat_word("connect");
         let from = if connects {
@@ -78,9 +78,9 @@ impl Parser<'_> {
     fn not_a_statement(&mut self, first: Token, word: &str) -> Reported {
         let reported = self.cursor.unexpected(&["`from`"]);
         if first == Token::Word
-            && self.cursor.peek() == Token::Word
+            && self.cursor.token() == Token::Word
             && let Some(close) = suggest::closest(word, STATEMENTS)
-            && let Some(last) = self.cursor.diagnostics.last_mut()
+            && let Some(last) = self.cursor.last_diagnostic()
         {
             last.help = Some(format!("did you mean `{close}` instead of `{word}`?"));
         }
@@ -97,7 +97,9 @@ impl Parser<'_> {
         if let StatementKind::Message(message) = &mut statement.kind {
             match expr::parse(&text.text, text.span.start + 1, Dialect::NuScr) {
                 Ok(expr) => message.annotation = Some(Arc::new(expr)),
-                Err(error) => self.cursor.diagnostics.push(assertion_syntax(&error)),
+                Err(error) => {
+                    self.cursor.report(assertion_syntax(&error));
+                }
             }
         }
         statement.annotation = Some(Name { text: text.text.trim().into(), span: text.span });
@@ -114,7 +116,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.cursor.expect(Token::Greater, "`,` or `>`")?;
+            self.cursor.expect_as(Token::Greater, "`,` or `>`")?;
         }
         let roles = self.role_arguments()?;
         Ok(StatementKind::Do { protocol, arguments, roles })
@@ -128,7 +130,7 @@ impl Parser<'_> {
 
     fn role_arguments(&mut self) -> Parsed<Vec<Name>> {
         let mut roles = Vec::new();
-        self.cursor.expect(Token::LeftParen, "`(`")?;
+        self.cursor.expect(Token::LeftParen)?;
         loop {
             let role = self.cursor.name("the name of a role")?;
             // Scribble's `do P(A as B)`: A plays B; the order of roles says so already.
@@ -137,7 +139,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
         Ok(roles)
     }
 
@@ -146,7 +148,7 @@ impl Parser<'_> {
         if !self.cursor.eat(Token::LeftBracket) {
             return Ok(parameters);
         }
-        while self.cursor.peek() != Token::RightBracket {
+        while self.cursor.token() != Token::RightBracket {
             let name = self.cursor.name("the name of a variable")?;
             let mut roles = Vec::new();
             if self.cursor.eat(Token::Less) {
@@ -156,11 +158,11 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                self.cursor.expect(Token::Greater, "`,` or `>`")?;
+                self.cursor.expect_as(Token::Greater, "`,` or `>`")?;
             }
-            self.cursor.expect(Token::Colon, "`:`")?;
+            self.cursor.expect(Token::Colon)?;
             let (alias, ty, refinement) = self.rec_parameter_type()?;
-            if self.cursor.peek() != Token::Equals {
+            if self.cursor.token() != Token::Equals {
                 return Err(self.cursor.unexpected(&["`=` and an initial value"]));
             }
             let initial = self.expression(Dialect::NuScr)?;
@@ -169,7 +171,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.cursor.expect(Token::RightBracket, "`,` or `]`")?;
+        self.cursor.expect_as(Token::RightBracket, "`,` or `]`")?;
         Ok(parameters)
     }
 
@@ -178,22 +180,22 @@ impl Parser<'_> {
     fn rec_parameter_type(&mut self) -> Parsed<(Option<Name>, TypeSyntax, Option<Written>)> {
         let start = self.cursor.span();
         let parenthesised = self.cursor.eat(Token::LeftParen);
-        if parenthesised && self.cursor.peek() == Token::RightParen {
-            self.cursor.advance();
+        if parenthesised && self.cursor.token() == Token::RightParen {
+            self.cursor.bump();
             return Ok((None, TypeSyntax::Tuple(Vec::new(), start.to(self.here())), None));
         }
         let mut alias = None;
-        if self.cursor.peek_second().0 == Token::Colon {
+        if self.cursor.second().0 == Token::Colon {
             alias = Some(self.cursor.name("a name")?);
-            self.cursor.expect(Token::Colon, "`:`")?;
+            self.cursor.expect(Token::Colon)?;
         }
         let mut ty = self.payload_type()?;
         let refinement = self.refinement()?;
         if parenthesised {
-            if alias.is_none() && refinement.is_none() && self.cursor.peek() == Token::Comma {
+            if alias.is_none() && refinement.is_none() && self.cursor.token() == Token::Comma {
                 ty = self.tuple_from(ty, start)?;
             } else {
-                self.cursor.expect(Token::RightParen, "`)`")?;
+                self.cursor.expect(Token::RightParen)?;
             }
         }
         Ok((alias, ty, refinement))
@@ -202,16 +204,16 @@ impl Parser<'_> {
     /// The rest of a tuple that began with `first` at `start`, from the comma on.
     fn tuple_from(&mut self, first: TypeSyntax, start: Span) -> Parsed<TypeSyntax> {
         let mut parts = vec![first];
-        while self.cursor.eat(Token::Comma) && self.cursor.peek() != Token::RightParen {
+        while self.cursor.eat(Token::Comma) && self.cursor.token() != Token::RightParen {
             parts.push(self.payload_type()?);
         }
-        let end = self.cursor.expect(Token::RightParen, "`,` or `)`")?;
+        let end = self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
         Ok(TypeSyntax::Tuple(parts, start.to(end)))
     }
 
     fn continue_arguments(&mut self) -> Parsed<Vec<Written>> {
         let mut arguments = Vec::new();
-        if self.cursor.peek() != Token::LeftBracket {
+        if self.cursor.token() != Token::LeftBracket {
             return Ok(arguments);
         }
         loop {
@@ -219,7 +221,7 @@ impl Parser<'_> {
             if self.cursor.eat(Token::RightBracket) {
                 return Ok(arguments);
             }
-            if self.cursor.peek() != Token::Comma {
+            if self.cursor.token() != Token::Comma {
                 return Err(self.cursor.unexpected(&["`,`", "`]`"]));
             }
         }

@@ -1,8 +1,8 @@
 //! Blocks and statements, parsed with an explicit stack of the blocks that are open.
 
 use super::Parser;
-use crate::diagnostics::rf0005_nested_too_deep::nested_too_deep;
-use crate::diagnostics::rf0117_nested_protocol_misplaced as rf0117;
+use crate::diagnostics::lexical::nested_too_deep;
+use crate::diagnostics::names;
 use crate::scr::ast::{Block, Name, Protocol, RecParameter, Statement, StatementId, StatementKind};
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
@@ -29,12 +29,12 @@ impl Parser<'_> {
     /// The braces of a protocol: nested protocols first, then statements.
     pub(super) fn protocol_body(&mut self) -> Parsed<(Vec<Protocol>, Block)> {
         let mut nested = Vec::new();
-        let start = self.cursor.expect(Token::LeftBrace, "`{`")?;
-        while self.cursor.is_word("nested") && self.cursor.peek_second().1 == "protocol" {
+        let start = self.cursor.expect(Token::LeftBrace)?;
+        while self.cursor.is_word("nested") && self.cursor.second().1 == "protocol" {
             // Protocols nest by declaration, which is as deep as a person writes: recursion is bounded.
             if self.depth >= MAX_PROTOCOL_DEPTH {
                 let span = self.cursor.span();
-                self.cursor.diagnostics.push(nested_too_deep(span, MAX_PROTOCOL_DEPTH));
+                self.cursor.report(nested_too_deep(span, MAX_PROTOCOL_DEPTH));
                 return Err(Reported);
             }
             self.depth += 1;
@@ -50,10 +50,10 @@ impl Parser<'_> {
         let mut open =
             vec![Open { block: Block { statements: Vec::new(), span: start }, owner: Owner::Body }];
         loop {
-            match self.cursor.peek() {
+            match self.cursor.token() {
                 Token::RightBrace => {
                     let end = self.cursor.span();
-                    self.cursor.advance();
+                    self.cursor.bump();
                     let Some(mut closed) = open.pop() else { return Block::default() };
                     closed.block.span = closed.block.span.to(end);
                     match self.close(closed, &mut open) {
@@ -68,9 +68,9 @@ impl Parser<'_> {
                 _ if self.gave_up() => return self.abandon(open),
                 _ => {}
             }
-            if self.cursor.is_word("nested") && self.cursor.peek_second().1 == "protocol" {
+            if self.cursor.is_word("nested") && self.cursor.second().1 == "protocol" {
                 let span = self.cursor.span();
-                self.cursor.diagnostics.push(rf0117::after_a_statement(span));
+                self.cursor.report(names::after_a_statement(span));
                 // Parse it all the same, so that what follows is understood.
                 if self.protocol().is_err() {
                     self.skip_statement();
@@ -119,7 +119,7 @@ impl Parser<'_> {
                 earlier.push(closed.block);
                 if self.cursor.eat_word("or") {
                     let start = self.cursor.span();
-                    if self.cursor.expect(Token::LeftBrace, "`{`").is_ok() {
+                    if self.cursor.expect(Token::LeftBrace).is_ok() {
                         let block = Block { statements: Vec::new(), span: start };
                         open.push(Open { block, owner: Owner::Branch { head, at, earlier } });
                         return None;
@@ -143,36 +143,36 @@ impl Parser<'_> {
     fn statement(&mut self, open: &mut Vec<Open>) -> Parsed<()> {
         self.open_braces = 0;
         let start = self.cursor.span();
-        let second_is_name = self.cursor.peek_second().0 == Token::Word;
+        let second_is_name = self.cursor.second().0 == Token::Word;
         if self.cursor.is_word("choice") && second_is_name {
-            self.cursor.advance();
+            self.cursor.bump();
             self.cursor.expect_word("at")?;
             let at = self.cursor.name("the name of a role")?;
             let head = start.to(at.span);
-            let brace = self.cursor.expect(Token::LeftBrace, "`{`")?;
+            let brace = self.cursor.expect(Token::LeftBrace)?;
             let block = Block { statements: Vec::new(), span: brace };
             open.push(Open { block, owner: Owner::Branch { head, at, earlier: Vec::new() } });
             return Ok(());
         }
         if self.cursor.is_word("rec") && second_is_name && !self.second_is("from") {
-            self.cursor.advance();
+            self.cursor.bump();
             let name = self.cursor.name("the name of the recursion")?;
             let parameters = self.rec_parameters()?;
             let head = start.to(Span::at(self.cursor.last_end()));
-            let brace = self.cursor.expect(Token::LeftBrace, "`{`")?;
+            let brace = self.cursor.expect(Token::LeftBrace)?;
             let block = Block { statements: Vec::new(), span: brace };
             open.push(Open { block, owner: Owner::Rec { head, name, parameters } });
             return Ok(());
         }
         let kind = self.simple_statement(second_is_name)?;
-        let end = self.cursor.expect(Token::Semicolon, "`;`")?;
+        let end = self.cursor.expect(Token::Semicolon)?;
         let statement = self.annotated(Statement { kind, annotation: None, span: start.to(end) })?;
         self.push(statement, open);
         Ok(())
     }
 
     pub(super) fn second_is(&self, word: &str) -> bool {
-        self.cursor.peek_second().1 == word
+        self.cursor.second().1 == word
     }
 
     /// Goes on behind the statement that could not be understood: after its `;` or its block, or at the
@@ -180,17 +180,17 @@ impl Parser<'_> {
     fn skip_statement(&mut self) {
         let mut depth = std::mem::take(&mut self.open_braces);
         loop {
-            match self.cursor.peek() {
+            match self.cursor.token() {
                 Token::End => return,
                 Token::LeftBrace => depth += 1,
                 Token::RightBrace if depth == 0 => return,
                 Token::RightBrace => {
                     depth -= 1;
                     if depth == 0 {
-                        self.cursor.advance();
+                        self.cursor.bump();
                         // The statement goes on behind a record or a refinement.
                         let goes_on = matches!(
-                            self.cursor.peek(),
+                            self.cursor.token(),
                             Token::RightParen
                                 | Token::Comma
                                 | Token::RightBracket
@@ -204,7 +204,7 @@ impl Parser<'_> {
                     }
                 }
                 Token::Semicolon if depth == 0 => {
-                    self.cursor.advance();
+                    self.cursor.bump();
                     return;
                 }
                 Token::Word if self.at_protocol() && self.begins_protocol() => return,

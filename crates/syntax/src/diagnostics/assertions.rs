@@ -1,0 +1,158 @@
+//! Assertions and recursion data: RF03xx.
+
+use super::{
+    Diagnostic, RF0301, RF0302, RF0303, RF0304, RF0305, RF0306, RF0307, RF0308, RF0309, RF0310, RF0311,
+    RF0312, RF0313, RF0314, RF0315,
+};
+use crate::expr::SyntaxError;
+use crate::source::Span;
+
+/// `what` is wrong with the types at `span`.
+#[must_use]
+pub fn type_mismatch(span: Span, what: String, fix: Option<&str>) -> Diagnostic {
+    let diagnostic = RF0301.at(span, what);
+    match fix {
+        Some(replacement) => diagnostic.help(format!("write `{replacement}`")),
+        None => diagnostic.help("use operands of matching types"),
+    }
+}
+
+/// `name` is not bound; `bound` are.
+#[must_use]
+pub fn unknown_variable<'a>(span: Span, name: &str, bound: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    RF0302
+        .at(span, format!("no message before this binds `{name}`"))
+        .help("use a payload field of this message or of an earlier one")
+        .suggest(name, bound)
+}
+
+/// `name` is neither built in nor declared; `known` are.
+#[must_use]
+pub fn unknown_function<'a>(span: Span, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    RF0303
+        .at(span, format!("there is no function `{name}`"))
+        .help(format!("declare it: `external fn {name}(…) -> bool;`"))
+        .suggest(name, known)
+}
+
+/// `what` is wrong with the number of arguments at `span`.
+#[must_use]
+pub fn wrong_number_of_arguments(span: Span, what: String) -> Diagnostic {
+    RF0304.at(span, what).help("give exactly the arguments the function takes")
+}
+
+/// `what` is wrong at `span`.
+#[must_use]
+pub fn not_boolean(span: Span, what: String) -> Diagnostic {
+    RF0305.at(span, what).help("compare it with something, for example `… != 0`")
+}
+
+/// `what` is wrong with the pattern at `span`.
+#[must_use]
+pub fn bad_pattern(span: Span, what: String) -> Diagnostic {
+    RF0306.at(span, what).help("write a regular expression as a string constant, such as `\"[a-z]+\"`")
+}
+
+/// `what` is wrong at `span`; `fields` exist.
+#[must_use]
+pub fn unknown_field<'a>(
+    span: Span,
+    what: String,
+    name: &str,
+    fields: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    RF0307.at(span, what).help("use one of the record's fields").suggest(name, fields)
+}
+
+/// `name` is bound with type `left` at one place and `right` at another.
+#[must_use]
+pub fn ambiguous_variable(span: Span, name: &str, left: (Span, String), right: (Span, String)) -> Diagnostic {
+    RF0308
+        .at(span, format!("`{name}` is `{}` or `{}` here, depending on the way taken", left.1, right.1))
+        .related(left.0, format!("`{}` here", left.1))
+        .related(right.0, format!("`{}` here", right.1))
+        .help("give the two fields different names")
+}
+
+/// `name` is bound at `bound`, but not on every way to `span`.
+#[must_use]
+pub fn maybe_unbound(span: Span, name: &str, bound: Span) -> Diagnostic {
+    RF0309
+        .at(span, format!("`{name}` is not bound on every way to this assertion"))
+        .related(bound, "bound here, in only some of the branches")
+        .help("move the assertion to where the variable is always bound")
+}
+
+/// Neither `sender` nor `receiver` knows all variables; each lacks what is listed beside it.
+#[must_use]
+pub fn nobody_can_check(span: Span, sender: (&str, &[String]), receiver: (&str, &[String])) -> Diagnostic {
+    let list = |names: &[String]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    RF0310
+        .at(span, "nobody can check this assertion")
+        .label(format!(
+            "`{}` does not know {}; `{}` does not know {}",
+            sender.0,
+            list(sender.1),
+            receiver.0,
+            list(receiver.1)
+        ))
+        .help("send the missing values to one of them first")
+}
+
+/// `role` carries recursion data whose next value needs what it does not know.
+#[must_use]
+pub fn cannot_compute(span: Span, role: &str, unknown: &[String]) -> Diagnostic {
+    let unknown: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
+    RF0310
+        .at(span, format!("`{role}` cannot compute this value: it does not know {}", unknown.join(", ")))
+        .help("send the missing values to it first, or do not list it among the roles that carry the data")
+}
+
+/// `signature` must be supplied to monitors.
+#[must_use]
+pub fn external_predicate(span: Span, signature: &str) -> Diagnostic {
+    RF0311.at(span, format!("monitors must be given the predicate `{signature}`"))
+}
+
+/// `expected` values are needed, `found` are given.
+#[must_use]
+pub fn wrong_number_of_values(span: Span, definition: Span, expected: usize, found: usize) -> Diagnostic {
+    RF0312
+        .at(span, format!("this recursion carries {expected} values, but {found} are given"))
+        .related(definition, "defined here")
+        .help("give one value for each variable, or leave the brackets out")
+}
+
+/// A value of type `found` where `expected` is declared.
+#[must_use]
+pub fn wrong_type_of_value(span: Span, definition: Span, expected: &str, found: &str) -> Diagnostic {
+    RF0312
+        .at(span, format!("this value is `{found}`, but the recursion carries `{expected}`"))
+        .related(definition, "declared here")
+        .help("give a value of the declared type")
+}
+
+/// `name` is used at `first` already.
+#[must_use]
+pub fn duplicate_field(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0313
+        .at(span, format!("two fields of this payload are called `{name}`"))
+        .related(first, "first here")
+        .help("rename one of them")
+}
+
+/// `name` is declared at `first` already.
+#[must_use]
+pub fn duplicate_external(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0314
+        .at(span, format!("the external predicate `{name}` is declared twice"))
+        .related(first, "first declared here")
+        .help("keep one of them")
+}
+
+/// What the expression parser found.
+#[must_use]
+pub fn assertion_syntax(error: &SyntaxError) -> Diagnostic {
+    let span = Span { start: error.place.start, end: error.place.end };
+    RF0315.at(span, error.to_string()).help("see `referee explain RF0315` for what an assertion may contain")
+}

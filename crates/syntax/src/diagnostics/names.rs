@@ -1,0 +1,170 @@
+//! Names of protocols, roles, recursions and types, and how protocols call one another: RF01xx.
+
+use super::{
+    Diagnostic, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110, RF0115,
+    RF0116, RF0117, RF0118,
+};
+use crate::source::Span;
+
+/// No protocol called `name` is visible; `visible` are.
+#[must_use]
+pub fn unknown_protocol<'a>(
+    span: Span,
+    name: &str,
+    visible: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    RF0101
+        .at(span, format!("there is no protocol `{name}` here"))
+        .help("declare it in this file, or correct its name")
+        .suggest(name, visible)
+}
+
+/// `name` exists, but as the other kind: nested protocols are called, global ones are done.
+#[must_use]
+pub fn wrong_kind(span: Span, name: &str, declared: Span, is_nested: bool) -> Diagnostic {
+    let (kind, verb) = if is_nested { ("nested", "calls") } else { ("global", "do") };
+    RF0101
+        .at(span, format!("`{name}` is a {kind} protocol"))
+        .related(declared, "declared here")
+        .help(format!("use `{verb}` for a {kind} protocol"))
+}
+
+/// `name` is declared at `first` already.
+#[must_use]
+pub fn duplicate_protocol(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0102
+        .at(span, format!("the protocol `{name}` is declared twice"))
+        .related(first, "first declared here")
+        .help("rename one of them")
+}
+
+/// Longer lists of roles are cut short.
+const MOST_LISTED: usize = 10;
+
+/// `name` is not one of the declared `roles`.
+#[must_use]
+pub fn unknown_role<'a>(span: Span, name: &str, roles: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let roles: Vec<&str> = roles.into_iter().collect();
+    let diagnostic = RF0103.at(span, format!("there is no role `{name}`"));
+    let listed =
+        roles.iter().take(MOST_LISTED).map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
+    let declared = match roles.len() {
+        0 => String::from("name a role of the protocol's header"),
+        1..=MOST_LISTED => format!("the roles are {listed}"),
+        more => format!("the roles are {listed} and {} others", more - MOST_LISTED),
+    };
+    diagnostic.help(declared).suggest(name, roles)
+}
+
+/// `name` is declared at `first` already.
+#[must_use]
+pub fn duplicate_role(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0104
+        .at(span, format!("the role `{name}` is declared twice"))
+        .related(first, "first declared here")
+        .help("remove it, or give it another name")
+}
+
+/// `name` is not one of the recursion variables in `scope`.
+#[must_use]
+pub fn unknown_recursion_variable<'a>(
+    span: Span,
+    name: &str,
+    scope: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    RF0105
+        .at(span, format!("no enclosing recursion is called `{name}`"))
+        .help("a recursion variable can be used only inside its own definition")
+        .suggest(name, scope)
+}
+
+/// `name` is unknown, but `close` exists.
+#[must_use]
+pub fn misspelt_type(span: Span, name: &str, close: &str) -> Diagnostic {
+    RF0106
+        .at(span, format!("`{name}` is not a known type and will not be checked"))
+        .help(format!("did you mean `{close}`? if not, declare it: `type {name};`"))
+}
+
+/// `name` takes `expected` of `what`, not `found`.
+#[must_use]
+pub fn wrong_number(
+    span: Span,
+    declared: Span,
+    name: &str,
+    what: &str,
+    expected: usize,
+    found: usize,
+) -> Diagnostic {
+    RF0107
+        .at(span, format!("`{name}` takes {expected} {what}, but {found} are given"))
+        .related(declared, "declared here")
+        .help(format!("give exactly {expected} {what}, in the order of the declaration"))
+}
+
+/// `role` is given twice.
+#[must_use]
+pub fn role_plays_twice(span: Span, first: Span, role: &str) -> Diagnostic {
+    RF0108
+        .at(span, format!("`{role}` would play two roles of this protocol"))
+        .related(first, "already given here")
+        .help("give each role of the protocol to a different participant")
+}
+
+/// `name` is declared at `first` already.
+#[must_use]
+pub fn duplicate_type(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0109
+        .at(span, format!("the type `{name}` is declared twice"))
+        .related(first, "first declared here")
+        .help("rename or remove one of them")
+}
+
+/// The definition of `name` leads back to itself.
+#[must_use]
+pub fn cyclic_type(span: Span, name: &str) -> Diagnostic {
+    RF0110
+        .at(span, format!("the type `{name}` is defined by itself"))
+        .help(format!("declare it without a definition, `type {name};`, to treat it as opaque"))
+}
+
+/// `name` is no role; `chooser` sends the first message of every branch.
+#[must_use]
+pub fn unknown_chooser(span: Span, name: &str, chooser: &str) -> Diagnostic {
+    RF0115
+        .at(span, format!("there is no role `{name}`; the choice is read as `choice at {chooser}`"))
+        .help(format!("write `choice at {chooser}`"))
+}
+
+/// `name` takes part in no message.
+#[must_use]
+pub fn unused_role(span: Span, name: &str) -> Diagnostic {
+    RF0116
+        .at(span, format!("the role `{name}` neither sends nor receives anything"))
+        .help("remove it from the header, or use it")
+}
+
+/// A nested protocol comes after a global one.
+#[must_use]
+pub fn after_a_global_protocol(span: Span) -> Diagnostic {
+    RF0117
+        .at(span, "a nested protocol must come before all global protocols")
+        .help("move it to the top of the file")
+}
+
+/// A nested protocol comes after a statement.
+#[must_use]
+pub fn after_a_statement(span: Span) -> Diagnostic {
+    RF0117
+        .at(span, "a nested protocol must come before the first message")
+        .help("move it to the top of the protocol")
+}
+
+/// `name` is no known pragma; `known` are.
+#[must_use]
+pub fn unknown_pragma<'a>(span: Span, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    RF0118
+        .at(span, format!("there is no pragma `{name}`"))
+        .help("it has no effect; remove it")
+        .suggest(name, known)
+}

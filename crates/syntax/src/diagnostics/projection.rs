@@ -1,0 +1,111 @@
+//! Projections and relative projections that are undefined: RF04xx.
+
+use super::{Code, Diagnostic, RF0410, RF0411, RF0412};
+use crate::source::Span;
+
+/// A choice that a role does not see: its place, who decides, and what leads to either branch.
+pub(crate) struct UnseenChoice {
+    pub(crate) chooser: String,
+    pub(crate) left: Span,
+    pub(crate) right: Span,
+}
+
+/// A role behaves differently after branches it cannot tell apart: `role` does `left` in one and `right` in
+/// the other, each with its place where it has one.
+pub(crate) fn undecided(
+    code: &'static Code,
+    span: Span,
+    role: &str,
+    left: (Option<Span>, String),
+    right: (Option<Span>, String),
+    choice: Option<UnseenChoice>,
+) -> Diagnostic {
+    let message =
+        format!("`{role}` cannot know what to do: {} in one branch, {} in another", left.1, right.1);
+    let mut diagnostic = code.at(span, message);
+    let informer = match choice {
+        Some(UnseenChoice { chooser, left: first, right: second }) => {
+            diagnostic = diagnostic
+                .label(format!("`{role}` does not see this choice of `{chooser}`"))
+                .related(first, format!("in this branch `{role}` {}", left.1))
+                .related(second, format!("in this branch `{role}` {}", right.1));
+            format!("`{chooser}`")
+        }
+        None => {
+            for (place, what) in [left, right] {
+                if let Some(place) = place {
+                    diagnostic = diagnostic.related(place, what);
+                }
+            }
+            "the role that decides".to_owned()
+        }
+    };
+    diagnostic.help(format!(
+        "let `{role}` receive a different message in each branch, from {informer} or from a role that knows the \
+         outcome"
+    ))
+}
+
+/// What is known about an undefined relative projection.
+pub(crate) struct HiddenDependency<'a> {
+    pub(crate) pair: (&'a str, &'a str),
+    pub(crate) exchange: Span,
+    pub(crate) sender: &'a str,
+    pub(crate) receiver: &'a str,
+    pub(crate) left: (&'a str, Span, &'a str),
+    pub(crate) right: (&'a str, Span, &'a str),
+}
+
+/// The exchange is a choice between several receivers.
+pub(crate) fn several_receivers(span: Span, sender: &str, receivers: &[&str]) -> Diagnostic {
+    let receivers: Vec<String> = receivers.iter().map(|receiver| format!("`{receiver}`")).collect();
+    let receivers = receivers.join(", ");
+    RF0410
+        .at(span, format!("`{sender}` chooses here not only what to send but to whom: {receivers}"))
+        .help("for relative types, let every branch of a choice begin with a message to the same role")
+}
+
+pub(crate) fn hidden_dependency(found: &HiddenDependency<'_>) -> Diagnostic {
+    let (p, q) = found.pair;
+    let say = |what: &str| match what {
+        "end" => "they have nothing more to do with each other".to_string(),
+        what => format!("they go on as {}", shorten(what)),
+    };
+    RF0410.at(
+        found.exchange,
+        format!(
+            "what `{p}` and `{q}` do with each other depends on this exchange between `{}` and `{}`, \
+             and neither takes part in it",
+            found.sender, found.receiver
+        ),
+    )
+    .related(found.left.1, format!("after `{}` {}", found.left.0, say(found.left.2)))
+    .related(found.right.1, format!("after `{}` {}", found.right.0, say(found.right.2)))
+    .help(format!(
+        "let one of them take part in the choice: let `{}` tell `{p}` or `{q}` first which way it goes, and `{}` \
+         after that",
+        found.sender, found.receiver
+    ))
+}
+
+/// Long types are not worth reading in a message.
+fn shorten(text: &str) -> String {
+    const LIMIT: usize = 80;
+    if text.chars().count() <= LIMIT {
+        return format!("`{text}`");
+    }
+    let cut: String = text.chars().take(LIMIT).collect();
+    format!("`{cut}…`")
+}
+
+/// `role` has no projection, but all relative projections are defined.
+#[must_use]
+pub fn relative_only(span: Span, why: &str) -> Diagnostic {
+    RF0411.at(span, format!("this protocol needs monitors that pass on outcomes: {why}"))
+}
+
+/// `why` some pair has no relative type.
+#[must_use]
+pub fn projection_only(span: Span, why: &str) -> Diagnostic {
+    RF0412.at(span, format!("no relative types: {why}"))
+}

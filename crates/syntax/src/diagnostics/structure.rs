@@ -1,0 +1,152 @@
+//! The shape of protocols: recursion, choices, reachability, size: RF02xx.
+
+use referee_theory::Action;
+
+use super::{
+    Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
+    RF0218,
+};
+use crate::source::Span;
+
+/// `role` sends a message to itself.
+#[must_use]
+pub fn self_message(span: Span, role: &str) -> Diagnostic {
+    RF0201
+        .at(span, format!("`{role}` sends this message to itself"))
+        .help("name another role as the receiver, or leave the message out")
+}
+
+/// The action of `role` at `span` names `role` itself as the other side.
+#[must_use]
+pub fn self_peer(span: Span, role: &str, action: Action) -> Diagnostic {
+    let what = match action {
+        Action::Send => "sends to itself",
+        Action::Receive => "receives from itself",
+    };
+    RF0201.at(span, format!("`{role}` {what}")).help("name another role here, or leave the action out")
+}
+
+/// Two branches begin with `label` to `receiver`: the second at `span`, the first at `first`.
+#[must_use]
+pub fn duplicate_label(span: Span, first: Span, label: &str, receiver: &str) -> Diagnostic {
+    RF0202
+        .at(span, format!("two branches of this choice begin with `{label}` to `{receiver}`"))
+        .label("and here again")
+        .related(first, "first here")
+        .help("give them different labels, or put the common message before the choice")
+}
+
+/// The call at `span` leads back to the definition at `definition` with nothing in between.
+#[must_use]
+pub fn unguarded_recursion(span: Span, definition: Span) -> Diagnostic {
+    RF0203
+        .at(span, "this recursion turns round without any message")
+        .label("continued here")
+        .related(definition, "defined here")
+        .help("put a message between the definition and the jump back to it")
+}
+
+/// The definition at `span` is nested in more than `limit` others that it depends on.
+#[must_use]
+pub fn recursion_too_deep(span: Span, limit: u32) -> Diagnostic {
+    RF0204
+        .at(span, format!("more than {limit} recursions depend on one another"))
+        .help("split the protocol into smaller ones")
+}
+
+/// The statement at `span` follows the jump at `jump`.
+#[must_use]
+pub fn unreachable(span: Span, jump: Span) -> Diagnostic {
+    RF0205
+        .at(span, "this can never be reached")
+        .related(jump, "the protocol jumps back here")
+        .help("move it before the jump, or remove it")
+}
+
+/// A branch of the choice at `choice` begins with a message of `found`, not of `chooser`.
+#[must_use]
+pub fn wrong_chooser(span: Span, choice: Span, found: &str, chooser: &str) -> Diagnostic {
+    RF0206
+        .at(span, format!("this branch begins with a message of `{found}`, but the choice is `{chooser}`'s"))
+        .label(format!("sent by `{found}`"))
+        .related(choice, format!("`{chooser}` decides here"))
+        .help(format!("begin the branch with a message from `{chooser}`"))
+}
+
+/// A branch of the choice at `span` has no first message.
+#[must_use]
+pub fn empty_branch(span: Span, chooser: &str) -> Diagnostic {
+    RF0207
+        .at(span, "a branch of this choice begins with no message")
+        .help(format!("begin every branch with a message from `{chooser}`, for example `Stop()`"))
+}
+
+/// `name` is done again at `span` while something is left to do after it.
+#[must_use]
+pub fn not_tail_recursive(span: Span, name: &str) -> Diagnostic {
+    RF0208
+        .at(span, format!("`{name}` starts itself again here, and more follows afterwards"))
+        .label("not supported, because each round would leave unfinished business")
+        .help("make the recursive `do` the last statement on its path")
+}
+
+/// The protocol declared at `span` has more than `limit` steps.
+#[must_use]
+pub fn too_large(span: Span, limit: usize) -> Diagnostic {
+    RF0209
+        .at(span, format!("written out, this protocol has more than {limit} steps"))
+        .help("replace repeated `do`s by `rec` and `continue`")
+}
+
+/// The protocols up to the one declared at `span` have together more than `limit` steps.
+#[must_use]
+pub fn together_too_large(span: Span, limit: usize) -> Diagnostic {
+    RF0209
+        .at(span, format!("written out, the protocols up to this one have more than {limit} steps together"))
+        .help("replace repeated `do`s by `rec` and `continue`, or split the file")
+}
+
+/// The protocol declared at `span` has more than `limit` roles.
+#[must_use]
+pub fn too_many_roles(span: Span, limit: usize) -> Diagnostic {
+    RF0209
+        .at(span, format!("this protocol has more than {limit} roles"))
+        .help("split it into protocols between fewer roles")
+}
+
+/// The machine of `role` would have more than a million states.
+#[must_use]
+pub fn projection_too_large(span: Span, role: &str) -> Diagnostic {
+    RF0209
+        .at(span, format!("the machine of `{role}` would have more than a million states"))
+        .help(format!("tell `{role}` the outcome of choices earlier"))
+}
+
+/// The property with the variable at `span` has more than `limit` of them.
+#[must_use]
+pub fn too_many_variables(span: Span, limit: usize) -> Diagnostic {
+    RF0209
+        .at(span, format!("this property has more than {limit} data variables"))
+        .help("split it into several properties")
+}
+
+/// `keyword` at `span` has no effect.
+#[must_use]
+pub fn connections_not_monitored(span: Span, keyword: &str) -> Diagnostic {
+    RF0216.at(span, format!("`{keyword}` is read, but has no effect on the protocol"))
+}
+
+/// The module `name` is not loaded.
+#[must_use]
+pub fn import_ignored(span: Span, name: &str) -> Diagnostic {
+    RF0217.at(span, format!("`{name}` is not loaded")).help("copy the protocols you need into this file")
+}
+
+/// The statement at `span` follows the choice or recursion at `block`.
+#[must_use]
+pub fn statement_after_block(span: Span, block: Span) -> Diagnostic {
+    RF0218
+        .at(span, "with nested protocols, nothing may follow a choice or a recursion")
+        .related(block, "this must be the last statement")
+        .help("move it into the branches")
+}
