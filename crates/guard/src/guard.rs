@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use crate::keyed::Sessions;
 use crate::listen::{Listener, Place, unlistenable};
 use crate::metrics::{Counters, MessageCounters, Scope, Snapshot, lock};
-use crate::multiparty::Office;
+use crate::multiparty::Runtime;
 use crate::plan::{Plan, Plans};
 use crate::scribe::{Observer, Scribe};
 use crate::worker::{self, Order, Seat, Worker};
@@ -122,7 +122,7 @@ pub struct Guard {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<io::Result<()>>>>,
     /// The roles of a protocol of several parties.
-    office: Option<Arc<Office>>,
+    multiparty: Option<Arc<Runtime>>,
     /// Of the configuration that they follow.
     digest: u64,
     scribe: Mutex<Option<JoinHandle<()>>>,
@@ -174,7 +174,7 @@ impl Guard {
         let mut guard = Self {
             shared,
             threads: Mutex::default(),
-            office: None,
+            multiparty: None,
             digest: plans.digest,
             scribe: Mutex::new(Some(scribe_thread)),
         };
@@ -185,9 +185,9 @@ impl Guard {
         }
         guard.listen(plans, inherited)?;
         if let Some(plan) = &plans.multiparty {
-            let (office, thread) = Office::start(plan, guard.shared.scribe.clone())?;
+            let (multiparty, thread) = Runtime::start(plan, guard.shared.scribe.clone())?;
             lock(&guard.threads).push(thread);
-            guard.office = Some(office);
+            guard.multiparty = Some(multiparty);
         }
         Ok(guard)
     }
@@ -257,7 +257,7 @@ impl Guard {
     pub fn addresses(&self) -> Vec<(String, String)> {
         let listeners = self.shared.listeners.load();
         let own = listeners.iter().map(|listening| (listening.name.clone(), listening.socket.address()));
-        own.chain(self.office.iter().flat_map(|office| office.places.clone())).collect()
+        own.chain(self.multiparty.iter().flat_map(|multiparty| multiparty.addresses.clone())).collect()
     }
 
     /// Second handles on all listening sockets, by the names of their listeners.
@@ -269,7 +269,7 @@ impl Guard {
     /// Takes no more connections; sessions under way go on.
     pub fn drain(&self) {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
-            self.office.iter().for_each(|office| office.drain());
+            self.multiparty.iter().for_each(|multiparty| multiparty.drain());
             for listening in self.shared.listeners.load().iter() {
                 listening.stopped.send_replace(true);
             }
@@ -292,7 +292,7 @@ impl Guard {
     #[must_use]
     pub fn open_sessions(&self) -> usize {
         let own: usize = self.shared.workers().iter().map(|worker| worker.load.load(Ordering::Relaxed)).sum();
-        own + self.office.as_ref().map_or(0, |office| office.open())
+        own + self.multiparty.as_ref().map_or(0, |multiparty| multiparty.open())
     }
 
     /// Waits until no session is under way, at most until `deadline`. Whether that came to be.
@@ -313,7 +313,7 @@ impl Guard {
         let workers = self.shared.workers();
         let each = most.div_ceil(workers.len().max(1));
         let own = workers.iter().flat_map(|worker| worker.describe(each));
-        own.chain(self.office.iter().flat_map(|office| office.describe(most))).collect()
+        own.chain(self.multiparty.iter().flat_map(|multiparty| multiparty.describe(most))).collect()
     }
 
     /// All that was counted, as OpenMetrics text.
@@ -331,7 +331,10 @@ impl Guard {
         let snapshot = Snapshot {
             scopes: self.shared.listeners.load().iter().map(scope).collect(),
             reloads: [count(good), count(refused)],
-            network: self.office.as_ref().map(|office| (office.name().to_owned(), office.tallies())),
+            network: self
+                .multiparty
+                .as_ref()
+                .map(|multiparty| (multiparty.name().to_owned(), multiparty.role_metrics())),
             journal_errors: count(&self.shared.scribe.errors),
         };
         snapshot.open_metrics()
@@ -340,7 +343,7 @@ impl Guard {
     /// Stops at once; what is under way is closed and reported.
     pub fn halt(&self) {
         self.drain();
-        self.office.iter().for_each(|office| office.halt());
+        self.multiparty.iter().for_each(|multiparty| multiparty.halt());
         for worker in self.shared.workers() {
             let _ = worker.orders.send(Order::Stop);
         }

@@ -5,29 +5,29 @@
 //! monitors: on RelaMon's own wire (`relamon`), one session for each process; and from the guard's configuration, many
 //! sessions at once, components behind any codec, and a choice of transports between monitors.
 //!
-//! Reading order of the latter: `plan` (what the configuration becomes), `parcel` (a message), `letter` (what monitors
-//! send each other), `seat` and `roster` (the sessions of one role, without I/O), `link` (what a connection may lose,
-//! without I/O), `transport`, `entrance` and `component` (one component's connection), `reunion` (how it comes back),
-//! `diary` (what survives a kill), `office` (what holds it together).
+//! Reading order of the latter: `plan` (the configuration, compiled), `payload` (a component's message), `peer_message` (what
+//! monitors send each other), `role_session` and `session_table` (the sessions of one role, without I/O), `retransmit` (the
+//! reliability of a link, without I/O), `transport`, `connection_setup` and `component` (a component's connection), `resume`
+//! (how it resumes a session), `state_log` (what survives a crash), `runtime` (which joins them).
 
-mod complaints;
 mod component;
-mod diary;
-mod entrance;
-mod letter;
-mod link;
-mod office;
-mod parcel;
+mod connection_setup;
+mod payload;
+mod peer_message;
 mod plan;
 mod protocol;
+mod rate_limit;
 mod relamon;
-mod reunion;
-mod roster;
-mod seat;
+mod resume;
+mod retransmit;
+mod role_session;
+mod runtime;
+mod session_table;
+mod state_log;
 mod transport;
 mod violation;
 
-pub(crate) use office::{Office, Tally};
 pub(crate) use plan::{Findings, MultipartyPlan};
-pub use protocol::Unusable;
-pub use relamon::{Choices, Ending, Member, read_relamon, run};
+pub use protocol::ProtocolError;
+pub use relamon::{RelamonOptions, RoleConfig, SessionOutcome, read_relamon, run};
+pub(crate) use runtime::{RoleMetrics, Runtime};

@@ -188,12 +188,12 @@ impl Default for MultipartyLimits {
 }
 
 /// Monitors that hear nothing say nothing for about a second.
-const SHORTEST_PARTITION: Duration = Duration::from_secs(2);
+const MIN_PARTITION: Duration = Duration::from_secs(2);
 
 impl MultipartyLimits {
     /// What is wrong with them in the configuration `text`.
     pub(crate) fn problems(&self, text: &str) -> Vec<Problem> {
-        let complain = |key: &str, message: &str| {
+        let problem = |key: &str, message: &str| {
             let span = referee_wire::locate(text, ["multiparty", "limits", key]).unwrap_or(0..0);
             Problem::new(message, span)
         };
@@ -208,9 +208,9 @@ impl MultipartyLimits {
         ];
         let none = allowed.into_iter().filter(|(_, allowed)| !allowed);
         let mut problems: Vec<Problem> =
-            none.map(|(key, _)| complain(key, "a limit of 0 lets nothing through")).collect();
-        if self.partition.0.is_some_and(|time| time < SHORTEST_PARTITION) {
-            problems.push(complain(
+            none.map(|(key, _)| problem(key, "a limit of 0 lets nothing through")).collect();
+        if self.partition.0.is_some_and(|time| time < MIN_PARTITION) {
+            problems.push(problem(
                 "partition",
                 "a monitor that lives may say nothing for almost 2 s: wait at least 2 s",
             ));

@@ -13,7 +13,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::{Count, Counters, DECISION_BOUNDS, MessageCounters, lock, network};
-use crate::multiparty::Tally;
+use crate::multiparty::RoleMetrics;
 
 /// A listener's counters.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Scope {
 pub(crate) struct Snapshot {
     pub(crate) scopes: Vec<Scope>,
     /// A protocol of several parties, and its roles here.
-    pub(crate) network: Option<(String, Vec<Tally>)>,
+    pub(crate) network: Option<(String, Vec<RoleMetrics>)>,
     /// Those that worked and those that did not.
     pub(crate) reloads: [u64; 2],
     pub(crate) journal_errors: u64,
@@ -164,8 +164,8 @@ impl Collector for Snapshot {
                 .encode_histogram::<NoLabelSet>(seconds, total, &buckets, None)?;
         }
 
-        if let Some((protocol, tallies)) = &self.network {
-            network::encode(&mut encoder, protocol, tallies)?;
+        if let Some((protocol, role_metrics)) = &self.network {
+            network::encode(&mut encoder, protocol, role_metrics)?;
         }
 
         let help = "Reloads of the configuration, by result";

@@ -1,7 +1,7 @@
-//! One component's connection, for one session: its bytes become messages, and messages for it are written as the bytes
-//! that their sender wrote.
+//! A component's connection for one session: decodes its bytes, offers its messages to the session table, and writes the
+//! bytes of messages for it unchanged.
 
-mod errand;
+mod open_requests;
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,55 +14,55 @@ use referee_wire::{Codec, Connection, Fields, Limits, Reading, Scratch, Sender, 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 
-use errand::{Closing, Errand};
+use open_requests::{OpenRequests, ServiceClose};
 
-use super::letter::SessionId;
-use super::office::Office;
-use super::parcel::{Parcel, write_fields};
-use super::plan::{Place, RolePlan};
-use super::roster::Offer;
+use super::payload::{Payload, write_fields};
+use super::peer_message::SessionId;
+use super::plan::{Endpoint, RolePlan};
+use super::runtime::Runtime;
+use super::session_table::Offer;
 use crate::metrics::lock;
 use crate::stream::Stream;
 
-/// How long a component may take to hear the last words.
-pub(super) const FAREWELL: Duration = Duration::from_secs(1);
-const CHUNK: usize = 16 << 10;
-/// What is written to a component at once.
-const TOGETHER: usize = 64 << 10;
-/// What is read of a component that has to wait.
-pub(super) const AHEAD: usize = 64 << 10;
+/// How long a component may take to read the close message.
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const READ_CHUNK_BYTES: usize = 16 << 10;
+/// Messages are written in batches of about this size.
+const MAX_BATCH_BYTES: usize = 64 << 10;
+/// Bytes that are read ahead from a component whose message has to wait.
+pub(super) const MAX_READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// What is to be written to a component.
-enum Item {
+/// An entry of a [`ComponentQueue`].
+enum QueueItem {
     Bytes(Bytes),
-    /// Nothing more will come.
-    Over,
-    /// These are the last words.
+    /// Half-close: nothing more will be delivered.
+    HalfClose,
+    /// The close message, if there is one; then the connection is closed.
     Close(Option<Bytes>),
 }
 
-/// Where things for one component wait.
+/// The queue of what is to be written to one component.
 #[derive(Default)]
-pub(super) struct Outlet {
-    items: Mutex<VecDeque<Item>>,
+pub(super) struct ComponentQueue {
+    items: Mutex<VecDeque<QueueItem>>,
     more: Notify,
-    /// Told when a message of the component may be judged.
+    /// Notified when a waiting message of the component may be offered again.
     wake: Notify,
-    /// Told when the session is over.
+    /// Notified when the session is over.
     closed: Notify,
 }
 
-impl Outlet {
+impl ComponentQueue {
     pub(super) fn deliver(&self, bytes: Bytes) {
-        self.push(Item::Bytes(bytes));
+        self.push(QueueItem::Bytes(bytes));
     }
 
-    pub(super) fn over(&self) {
-        self.push(Item::Over);
+    pub(super) fn half_close(&self) {
+        self.push(QueueItem::HalfClose);
     }
 
-    pub(super) fn close(&self, last_words: Option<Bytes>) {
-        self.push(Item::Close(last_words));
+    pub(super) fn close(&self, close_message: Option<Bytes>) {
+        self.push(QueueItem::Close(close_message));
         self.closed.notify_one();
         self.wake();
     }
@@ -71,11 +71,11 @@ impl Outlet {
         self.wake.notify_one();
     }
 
-    /// When there is something to be written, or the end. Whether it is something.
-    async fn wants(&self) -> bool {
+    /// Waits for an entry; whether it is a message.
+    async fn has_output(&self) -> bool {
         loop {
             match lock(&self.items).front() {
-                Some(Item::Bytes(_)) => return true,
+                Some(QueueItem::Bytes(_)) => return true,
                 Some(_) => return false,
                 None => {}
             }
@@ -83,13 +83,12 @@ impl Outlet {
         }
     }
 
-    /// What is to be written next, together, and what comes after it if it is the end. Many small messages are written
-    /// at once; a long one is not copied.
-    fn take(&self) -> (Vec<Bytes>, Option<Item>) {
+    /// The next batch of messages, and the half-close or close after it. Small messages are batched; a long one is not copied.
+    fn take(&self) -> (Vec<Bytes>, Option<QueueItem>) {
         let mut items = lock(&self.items);
         let (mut batch, mut size) = (Vec::new(), 0);
-        while let Some(Item::Bytes(bytes)) = items.front() {
-            if size > 0 && size + bytes.len() > TOGETHER {
+        while let Some(QueueItem::Bytes(bytes)) = items.front() {
+            if size > 0 && size + bytes.len() > MAX_BATCH_BYTES {
                 return (batch, None);
             }
             size += bytes.len();
@@ -99,225 +98,225 @@ impl Outlet {
         (batch, items.pop_front())
     }
 
-    fn push(&self, item: Item) {
+    fn push(&self, item: QueueItem) {
         lock(&self.items).push_back(item);
         self.more.notify_one();
     }
 }
 
-/// A component that has connected, and what it has said so far.
-pub(super) struct Arrived {
+/// A connection of a component, and the bytes read from it so far.
+pub(super) struct IncomingComponent {
     pub(super) stream: Stream,
     pub(super) unread: Vec<u8>,
 }
 
-/// How far reading has got.
-enum Read {
-    Parcel(Parcel),
-    /// No message, and nothing after it can be read.
+/// The result of reading one message.
+enum ReadOutcome {
+    Payload(Payload),
+    /// Undecodable bytes; nothing after them can be decoded.
     Wrong(String),
-    /// The monitor's own limit.
+    /// The message exceeds `limits.message`.
     TooLong,
     End,
     /// The connection is broken, both ways.
     Reset,
 }
 
-/// One component's connection.
-struct Attendance<'a> {
-    office: &'a Office,
-    desk: usize,
+/// A component's connection for one session.
+struct ComponentConnection<'a> {
+    runtime: &'a Runtime,
+    slot: usize,
     id: SessionId,
     plan: &'a RolePlan,
-    outlet: &'a Outlet,
-    /// What the codec knows of both directions.
-    connection: Mutex<Connection>,
-    /// Told when something was written to the component: an answer may be readable now.
+    queue: &'a ComponentQueue,
+    /// The codec's state of both directions.
+    codec_state: Mutex<Connection>,
+    /// Notified when something was written to the component: an answer may be decodable now.
     answered: Notify,
-    errand: Mutex<Errand>,
-    /// Whether the component was told that nothing more comes.
+    requests: Mutex<OpenRequests>,
+    /// Whether the connection was shut down for writing.
     over: AtomicBool,
-    /// Whether it said that nothing more comes of it, and stays.
-    hushed: AtomicBool,
+    /// Whether the component shut down its own direction and still reads.
+    half_closed: AtomicBool,
 }
 
-/// Carries the component of session `id` at `desk` until it ends.
-pub(super) async fn attend(
-    office: Arc<Office>,
-    desk: usize,
+/// Serves the component of session `id` of the role at `slot` until its connection ends.
+pub(super) async fn serve_component(
+    runtime: Arc<Runtime>,
+    slot: usize,
     id: SessionId,
-    arrived: Arrived,
-    outlet: Arc<Outlet>,
+    incoming: IncomingComponent,
+    queue: Arc<ComponentQueue>,
 ) {
-    let plan = office.plan(desk);
-    let attendance = Attendance {
-        office: &office,
-        desk,
+    let plan = runtime.plan(slot);
+    let component = ComponentConnection {
+        runtime: &runtime,
+        slot,
         id,
         plan: &plan,
-        outlet: &outlet,
-        connection: Mutex::new(plan.codec.endpoint(Limits { message: plan.message })),
+        queue: &queue,
+        codec_state: Mutex::new(plan.codec.endpoint(Limits { message: plan.message })),
         answered: Notify::new(),
-        errand: Mutex::default(),
+        requests: Mutex::default(),
         over: AtomicBool::new(false),
-        hushed: AtomicBool::new(false),
+        half_closed: AtomicBool::new(false),
     };
-    office.attending.fetch_add(1, Ordering::Relaxed);
-    let mut next = Some(arrived);
-    while let Some(arrived) = next {
-        let (mut reader, mut writer) = tokio::io::split(arrived.stream);
+    runtime.connected_components.fetch_add(1, Ordering::Relaxed);
+    let mut next = Some(incoming);
+    while let Some(incoming) = next {
+        let (mut reader, mut writer) = tokio::io::split(incoming.stream);
         next = tokio::select! {
-            () = attendance.read(&mut reader, arrived.unread) => attendance.reconnect().await,
-            () = attendance.write(&mut writer) => {
-                let _ = tokio::time::timeout(FAREWELL, hear_out(&mut reader)).await;
+            () = component.read(&mut reader, incoming.unread) => component.reconnect().await,
+            () = component.write(&mut writer) => {
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, drain(&mut reader)).await;
                 None
             }
-            () = attendance.overdue() => None,
+            () = component.close_timed_out() => None,
         };
     }
-    office.attending.fetch_sub(1, Ordering::Relaxed);
-    office.component_gone(desk, id);
+    runtime.connected_components.fetch_sub(1, Ordering::Relaxed);
+    runtime.component_gone(slot, id);
 }
 
-/// Reads until the other side ends: who closes while there is something to be read takes the last words back.
-pub(super) async fn hear_out(reader: &mut (impl AsyncRead + Unpin)) {
+/// Reads until the other side closes: closing with unread bytes would reset the connection and discard the close message.
+pub(super) async fn drain(reader: &mut (impl AsyncRead + Unpin)) {
     let mut rest = [0; 4096];
     while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {}
 }
 
-impl Attendance<'_> {
-    /// The side that the component is.
+impl ComponentConnection<'_> {
+    /// The component's side of the codec.
     fn side(&self) -> Sender {
-        match self.plan.place {
-            Place::Listen(_) => Sender::Client,
-            Place::Connect(_) => Sender::Server,
+        match self.plan.endpoint {
+            Endpoint::Listen(_) => Sender::Client,
+            Endpoint::Connect(_) => Sender::Server,
         }
     }
 
-    /// Whether it is a service that may close its connection between exchanges.
+    /// Whether the component is a service that may close its connection between exchanges.
     fn returns(&self) -> bool {
-        matches!(self.plan.place, Place::Connect(_)) && self.plan.codec.has_requests()
+        matches!(self.plan.endpoint, Endpoint::Connect(_)) && self.plan.codec.has_requests()
     }
 
-    /// Another connection to a service that has closed the one there was, as it may; none if it is gone.
-    async fn reconnect(&self) -> Option<Arrived> {
-        let Place::Connect(address) = &self.plan.place else { return None };
+    /// Connects again to a service that closed its connection between exchanges; `None` if it is gone.
+    async fn reconnect(&self) -> Option<IncomingComponent> {
+        let Endpoint::Connect(address) = &self.plan.endpoint else { return None };
         if !self.returns() || self.over.load(Ordering::Relaxed) {
             return None;
         }
-        let closing = lock(&self.errand).closes(self.plan.codec.is_idle(&lock(&self.connection)));
+        let closing = lock(&self.requests).on_close(self.plan.codec.is_idle(&lock(&self.codec_state)));
         match closing {
-            // To see at once whether it is still there. One that lets nobody stay is not asked for nothing.
-            Closing::Idle { used: true } | Closing::Crossed => {}
-            Closing::Idle { used: false } => {
-                if !self.outlet.wants().await {
+            // Reconnect at once to see whether it is still there; but not to a service that closes unused connections.
+            ServiceClose::Idle { used: true } | ServiceClose::Crossed => {}
+            ServiceClose::Idle { used: false } => {
+                if !self.queue.has_output().await {
                     return None;
                 }
             }
-            Closing::Unknown => {
+            ServiceClose::Unknown => {
                 let name = &self.plan.name;
                 let sentence = format!("`{name}` closed its connection while a request was on its way");
-                self.office.fault(self.desk, self.id, sentence);
+                self.runtime.fault(self.slot, self.id, sentence);
                 return None;
             }
-            Closing::Gone => return None,
+            ServiceClose::Gone => return None,
         }
-        let connected = tokio::time::timeout(self.plan.handshake, self.plan.entrance.connect(address)).await;
+        let connected = tokio::time::timeout(self.plan.handshake, self.plan.setup.connect(address)).await;
         let mut stream = connected.ok()?.ok()?;
-        *lock(&self.connection) = self.plan.codec.endpoint(Limits { message: self.plan.message });
-        let (again, count) = lock(&self.errand).anew();
+        *lock(&self.codec_state) = self.plan.codec.endpoint(Limits { message: self.plan.message });
+        let (again, count) = lock(&self.requests).reset();
         if !again.is_empty() {
-            self.give(&again, count, &mut stream).await.ok()?;
+            self.write_messages(&again, count, &mut stream).await.ok()?;
         }
-        Some(Arrived { stream, unread: Vec::new() })
+        Some(IncomingComponent { stream, unread: Vec::new() })
     }
 
-    /// When the session is over, and the component has had its time to read what is left.
-    async fn overdue(&self) {
-        self.outlet.closed.notified().await;
-        // Whoever asks again is told again.
-        self.outlet.closed.notify_one();
-        tokio::time::sleep(FAREWELL).await;
+    /// Waits until the session is over and [`CLOSE_TIMEOUT`] has passed.
+    async fn close_timed_out(&self) {
+        self.queue.closed.notified().await;
+        // For the next caller.
+        self.queue.closed.notify_one();
+        tokio::time::sleep(CLOSE_TIMEOUT).await;
     }
 
-    /// Writes `messages` to the component, of which so many are then delivered.
-    async fn give(
+    /// Writes `messages` to the component, the last `count` of which have not been counted as delivered.
+    async fn write_messages(
         &self,
         messages: &[Bytes],
         count: u32,
         writer: &mut (impl AsyncWrite + Unpin),
     ) -> io::Result<()> {
-        messages.iter().for_each(|bytes| self.note(bytes));
+        messages.iter().for_each(|bytes| self.observe_output(bytes));
         if self.returns() {
-            lock(&self.errand).asks(messages, count);
+            lock(&self.requests).sent(messages, count);
         }
         match messages {
             [one] => writer.write_all(one).await?,
             several => writer.write_all(&several.concat()).await?,
         }
         let _ = writer.flush().await;
-        lock(&self.errand).counted();
+        lock(&self.requests).delivered();
         self.answered.notify_one();
-        // What is given again was delivered before.
+        // Repeated messages were counted before.
         let bytes = messages.iter().rev().take(count as usize).map(Bytes::len).sum();
-        self.office.delivered(self.desk, self.id, (count, bytes));
+        self.runtime.delivered(self.slot, self.id, (count, bytes));
         Ok(())
     }
 
-    /// Judges what the component sends until it ends. Never returns once the session is over: the other direction
-    /// has the last word.
+    /// Offers what the component sends until it closes. Never returns once the session is over: the writer closes the
+    /// connection then.
     async fn read(&self, reader: &mut ReadHalf<Stream>, mut unread: Vec<u8>) {
         loop {
             match self.next(reader, &mut unread).await {
-                Read::Parcel(parcel) => self.offer(parcel, reader, &mut unread).await,
-                Read::Wrong(why) => {
-                    self.offer(Parcel::malformed(&why), reader, &mut unread).await;
+                ReadOutcome::Payload(payload) => self.offer(payload, reader, &mut unread).await,
+                ReadOutcome::Wrong(why) => {
+                    self.offer(Payload::malformed(&why), reader, &mut unread).await;
                     return std::future::pending().await;
                 }
-                Read::TooLong => {
+                ReadOutcome::TooLong => {
                     let limit = self.plan.message;
                     let name = &self.plan.name;
                     let sentence = format!("a message of `{name}` has more than {limit} bytes");
-                    self.office.fault(self.desk, self.id, sentence);
+                    self.runtime.fault(self.slot, self.id, sentence);
                     return std::future::pending().await;
                 }
-                Read::Reset => return,
-                Read::End => {
-                    // A WebSocket closes both ways, and a service that closes is connected to again.
-                    let both = self.returns() || self.plan.entrance.has_pings();
-                    if both || !self.office.hushes(self.desk, self.id) {
+                ReadOutcome::Reset => return,
+                ReadOutcome::End => {
+                    // A WebSocket has no half-close, and a service is connected to again.
+                    let both = self.returns() || self.plan.setup.has_pings();
+                    if both || !self.runtime.half_close(self.slot, self.id) {
                         return;
                     }
-                    self.hushed.store(true, Ordering::Relaxed);
+                    self.half_closed.store(true, Ordering::Relaxed);
                     return std::future::pending().await;
                 }
             }
         }
     }
 
-    /// Offers a message until it is taken. Meanwhile it is read on: the pings of a WebSocket want answers, and whether a
-    /// component has left is to be known.
-    async fn offer(&self, mut parcel: Parcel, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) {
-        let pings = self.plan.entrance.has_pings();
-        let (mut listens, most) = (true, if pings { AHEAD } else { 1 });
+    /// Offers a message until it is accepted. Meanwhile the connection is read ahead, to answer WebSocket pings and to notice
+    /// that the component has left.
+    async fn offer(&self, mut payload: Payload, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) {
+        let pings = self.plan.setup.has_pings();
+        let (mut listens, most) = (true, if pings { MAX_READ_AHEAD_BYTES } else { 1 });
         loop {
-            match self.office.offer(self.desk, self.id, parcel) {
+            match self.runtime.offer(self.slot, self.id, payload) {
                 Offer::Taken => return,
-                Offer::Later(again) => parcel = again,
+                Offer::Later(again) => payload = again,
                 Offer::Over => return std::future::pending().await,
             }
             loop {
                 let reads = listens && unread.len() < most;
-                // Only for what is read: whatever is reserved before grows with each message that waits.
-                unread.reserve(if reads { CHUNK } else { 0 });
+                // Reserved only where something is read, so that memory does not grow with each message that waits.
+                unread.reserve(if reads { READ_CHUNK_BYTES } else { 0 });
                 tokio::select! {
                     biased;
-                    () = self.outlet.wake.notified() => break,
-                    // How it ended is said again when it is asked for.
+                    () = self.queue.wake.notified() => break,
+                    // The next read returns the end again.
                     read = reader.read_buf(unread), if reads => {
                         listens = matches!(read, Ok(1..));
                         if !listens && unread.is_empty() && !pings && !self.returns() {
-                            self.office.hushes_after(self.desk, self.id, &parcel);
+                            self.runtime.half_close_after(self.slot, self.id, &payload);
                         }
                     }
                 }
@@ -325,91 +324,96 @@ impl Attendance<'_> {
         }
     }
 
-    /// The next message, with its body.
-    async fn next(&self, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) -> Read {
-        /// What a look at the bytes says.
-        enum Look {
+    /// Reads the next message with its body.
+    async fn next(&self, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) -> ReadOutcome {
+        /// The result of one decoding step.
+        enum Decoded {
             More(usize),
             Wait,
-            Found(Parcel, usize, bool),
+            Found(Payload, usize, bool),
             Wrong(String),
             TooLong,
         }
         let codec: &Codec = &self.plan.codec;
         loop {
-            let look = {
+            let decoded = {
                 let (scratch, mut fields) = (Scratch::new(), Fields::new());
-                let mut connection = lock(&self.connection);
+                let mut codec_state = lock(&self.codec_state);
                 match codec.decode(
-                    &mut connection,
+                    &mut codec_state,
                     self.side(),
                     unread,
                     Reading::anything(),
                     &scratch,
                     &mut fields,
                 ) {
-                    Step::More { at_least } => Look::More(at_least),
-                    Step::Wait => Look::Wait,
+                    Step::More { at_least } => Decoded::More(at_least),
+                    Step::Wait => Decoded::Wait,
                     Step::Message(message) => {
-                        let parcel = Parcel {
+                        let payload = Payload {
                             label: Ok(codec.name(message.label).into()),
                             fields: write_fields(&fields),
                             bytes: Bytes::copy_from_slice(unread.get(..message.bytes).unwrap_or_default()),
                         };
-                        codec.take(&mut connection, self.side(), message.after, true);
-                        lock(&self.errand).answers(codec.is_idle(&connection));
-                        Look::Found(parcel, message.bytes, message.has_body)
+                        codec.take(&mut codec_state, self.side(), message.after, true);
+                        lock(&self.requests).note_answer(codec.is_idle(&codec_state));
+                        Decoded::Found(payload, message.bytes, message.has_body)
                     }
-                    Step::Malformed(malformed) if malformed.too_long => Look::TooLong,
-                    Step::Malformed(malformed) => Look::Wrong(malformed.to_string()),
+                    Step::Malformed(malformed) if malformed.too_long => Decoded::TooLong,
+                    Step::Malformed(malformed) => Decoded::Wrong(malformed.to_string()),
                     Step::Body { .. } | Step::Transparent => {
-                        Look::Wrong("something that cannot be read".to_owned())
+                        Decoded::Wrong("something that cannot be read".to_owned())
                     }
                 }
             };
-            match look {
-                Look::Found(parcel, bytes, has_body) => {
+            match decoded {
+                Decoded::Found(payload, bytes, has_body) => {
                     unread.drain(..bytes);
-                    if parcel.is_unwieldy(self.plan.message) {
-                        return Read::TooLong;
+                    if payload.is_unwieldy(self.plan.message) {
+                        return ReadOutcome::TooLong;
                     }
                     return if has_body {
-                        self.body(parcel, reader, unread).await
+                        self.body(payload, reader, unread).await
                     } else {
-                        Read::Parcel(parcel)
+                        ReadOutcome::Payload(payload)
                     };
                 }
-                Look::More(at_least) => match self.fill(reader, unread, at_least).await {
+                Decoded::More(at_least) => match self.fill(reader, unread, at_least).await {
                     Ok(true) => {}
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                        return Read::Wrong(error.to_string());
+                        return ReadOutcome::Wrong(error.to_string());
                     }
-                    Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Read::TooLong,
+                    Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return ReadOutcome::TooLong,
                     Ok(false) => return self.end(unread),
                     Err(_) => {
                         return match self.end(unread) {
-                            Read::End => Read::Reset,
+                            ReadOutcome::End => ReadOutcome::Reset,
                             wrong => wrong,
                         };
                     }
                 },
-                Look::Wait => self.answered.notified().await,
-                Look::Wrong(why) => return Read::Wrong(why),
-                Look::TooLong => return Read::TooLong,
+                Decoded::Wait => self.answered.notified().await,
+                Decoded::Wrong(why) => return ReadOutcome::Wrong(why),
+                Decoded::TooLong => return ReadOutcome::TooLong,
             }
         }
     }
 
-    /// The rest of a message that has a body.
-    async fn body(&self, mut parcel: Parcel, reader: &mut ReadHalf<Stream>, unread: &mut Vec<u8>) -> Read {
+    /// Reads the body of a message.
+    async fn body(
+        &self,
+        mut payload: Payload,
+        reader: &mut ReadHalf<Stream>,
+        unread: &mut Vec<u8>,
+    ) -> ReadOutcome {
         let codec: &Codec = &self.plan.codec;
-        let mut bytes = parcel.bytes.to_vec();
+        let mut bytes = payload.bytes.to_vec();
         loop {
             let step = {
                 let (scratch, mut fields) = (Scratch::new(), Fields::new());
-                let mut connection = lock(&self.connection);
+                let mut codec_state = lock(&self.codec_state);
                 let step = codec.decode(
-                    &mut connection,
+                    &mut codec_state,
                     self.side(),
                     unread,
                     Reading::anything(),
@@ -419,7 +423,7 @@ impl Attendance<'_> {
                 match step {
                     Step::Body { bytes, last } => Ok((usize::try_from(bytes).unwrap_or(usize::MAX), last)),
                     Step::More { at_least } => Err(at_least),
-                    _ => return Read::Wrong("a body that cannot be read".to_owned()),
+                    _ => return ReadOutcome::Wrong("a body that cannot be read".to_owned()),
                 }
             };
             let wanted = match step {
@@ -427,7 +431,7 @@ impl Attendance<'_> {
                 Err(at_least) => at_least,
             };
             if bytes.len().saturating_add(wanted) > self.plan.message {
-                return Read::TooLong;
+                return ReadOutcome::TooLong;
             }
             if !matches!(self.fill(reader, unread, wanted).await, Ok(true)) {
                 return self.end(unread);
@@ -435,14 +439,14 @@ impl Attendance<'_> {
             if let Ok((count, last)) = step {
                 bytes.extend(unread.drain(..count));
                 if last {
-                    parcel.bytes = bytes.into();
-                    return Read::Parcel(parcel);
+                    payload.bytes = bytes.into();
+                    return ReadOutcome::Payload(payload);
                 }
             }
         }
     }
 
-    /// Reads until there are `at_least` bytes. Whether there are.
+    /// Reads until `at_least` bytes are there; false if the connection ends before.
     async fn fill(
         &self,
         reader: &mut ReadHalf<Stream>,
@@ -450,7 +454,7 @@ impl Attendance<'_> {
         at_least: usize,
     ) -> io::Result<bool> {
         while unread.len() < at_least {
-            unread.reserve(CHUNK);
+            unread.reserve(READ_CHUNK_BYTES);
             if reader.read_buf(unread).await? == 0 {
                 return Ok(false);
             }
@@ -458,58 +462,58 @@ impl Attendance<'_> {
         Ok(true)
     }
 
-    fn end(&self, unread: &[u8]) -> Read {
-        match self.plan.codec.end(&mut lock(&self.connection), self.side(), unread) {
-            Ok(()) => Read::End,
-            Err(malformed) => Read::Wrong(malformed.to_string()),
+    fn end(&self, unread: &[u8]) -> ReadOutcome {
+        match self.plan.codec.end(&mut lock(&self.codec_state), self.side(), unread) {
+            Ok(()) => ReadOutcome::End,
+            Err(malformed) => ReadOutcome::Wrong(malformed.to_string()),
         }
     }
 
-    /// Writes what there is for the component until its last words.
+    /// Writes queued messages to the component until the connection is to be closed.
     async fn write(&self, writer: &mut WriteHalf<Stream>) {
         loop {
-            let (batch, last) = self.outlet.take();
+            let (batch, last) = self.queue.take();
             let count = u32::try_from(batch.len()).unwrap_or(u32::MAX);
-            if count > 0 && self.give(&batch, count, writer).await.is_err() {
+            if count > 0 && self.write_messages(&batch, count, writer).await.is_err() {
                 if self.returns() {
-                    // It has closed the connection, which is seen where it is read from.
+                    // It has closed the connection; the reader handles that.
                     return std::future::pending().await;
                 }
                 return;
             }
             match last {
-                Some(Item::Close(words)) => {
-                    let farewell = async {
+                Some(QueueItem::Close(words)) => {
+                    let closing = async {
                         if let Some(words) = words {
                             let _ = writer.write_all(&words).await;
                         }
                         let _ = writer.shutdown().await;
                     };
-                    let _ = tokio::time::timeout(FAREWELL, farewell).await;
+                    let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
                     return;
                 }
-                Some(Item::Over) => {
+                Some(QueueItem::HalfClose) => {
                     self.over.store(true, Ordering::Relaxed);
                     let _ = writer.shutdown().await;
-                    if self.hushed.load(Ordering::Relaxed) {
+                    if self.half_closed.load(Ordering::Relaxed) {
                         return;
                     }
                 }
-                _ if count == 0 => self.outlet.more.notified().await,
+                _ if count == 0 => self.queue.more.notified().await,
                 _ => {}
             }
         }
     }
 
-    /// Lets the codec know what the component is given: it may have to tell an answer by its question.
-    fn note(&self, bytes: &[u8]) {
+    /// Lets the codec see what the component is sent: it may need the request to decode the answer.
+    fn observe_output(&self, bytes: &[u8]) {
         let codec: &Codec = &self.plan.codec;
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
-        let mut connection = lock(&self.connection);
+        let mut codec_state = lock(&self.codec_state);
         let side = self.side().other();
         let mut rest = bytes;
         loop {
-            let step = codec.decode(&mut connection, side, rest, Reading::anything(), &scratch, &mut fields);
+            let step = codec.decode(&mut codec_state, side, rest, Reading::anything(), &scratch, &mut fields);
             let (count, after) = match step {
                 Step::Message(message) => (message.bytes, Some((message.after, message.has_body))),
                 Step::Body { bytes, last } if !last => (usize::try_from(bytes).unwrap_or(usize::MAX), None),
@@ -517,7 +521,7 @@ impl Attendance<'_> {
             };
             rest = rest.get(count..).unwrap_or_default();
             if let Some((after, has_body)) = after {
-                codec.take(&mut connection, side, after, true);
+                codec.take(&mut codec_state, side, after, true);
                 if !has_body {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! What `[multiparty]` becomes: the protocol's monitors, checked together, and one plan for each role that runs here.
+//! `[multiparty]`, compiled: the protocol's monitors, checked together, and one plan for each local role.
 
 mod network;
 mod template;
@@ -14,67 +14,67 @@ use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::{Carries, Codec, Kind};
 
-use super::entrance::Entrance;
-use super::parcel::Parcel;
-use super::protocol::{self, Checked, Unusable};
+use super::connection_setup::ConnectionSetup;
+use super::payload::Payload;
+use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
 use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
 
-const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// `[multiparty]`, checked and compiled.
 pub(crate) struct MultipartyPlan {
     pub(super) name: String,
     pub(super) roles: Vec<Arc<RolePlan>>,
-    /// How the monitors of other processes are reached; `None` where there are none.
-    pub(super) carrier: Option<Carrier>,
-    /// Where sessions are remembered, and whether that is forced onto the disk.
+    /// The transport to other processes; `None` where all roles are local.
+    pub(super) transport: Option<TransportPlan>,
+    /// The folder of the state log, and whether it is synced.
     pub(super) state: Option<(PathBuf, bool)>,
 }
 
-/// A transport that is to be started.
+/// The configuration of a transport.
 #[derive(Clone)]
-pub(super) enum Carrier {
+pub(super) enum TransportPlan {
     Tcp(Arc<TcpPlan>),
     Nats(Arc<NatsPlan>),
 }
 
-/// Where a component is.
+/// Where a component connects, or is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Endpoint {
     Listen(Address),
     Connect(Address),
 }
 
-/// One role that runs here.
+/// One local role.
 #[derive(Debug)]
 pub(super) struct RolePlan {
     pub(super) name: String,
     pub(super) engine: Engine,
-    /// By state: the labels that the component may send, and to whom.
+    /// Indexed by state: the labels that the component may send, and to whom.
     sends: Vec<Vec<(Box<str>, Role)>>,
     pub(super) initiator: Role,
-    /// Everyone else who has something to do.
+    /// The other roles that take part.
     pub(super) others: Vec<Role>,
-    pub(super) place: Place,
-    pub(super) entrance: Entrance,
+    pub(super) endpoint: Endpoint,
+    pub(super) setup: ConnectionSetup,
     pub(super) codec: Codec,
     dependency: Option<String>,
     violation: Option<String>,
-    /// Messages and bytes of a session that may be under way to one other monitor.
+    /// Messages and bytes of a session that may be in flight to one peer.
     pub(super) window: (u32, usize),
     pub(super) message: usize,
     pub(super) sessions: usize,
     pub(super) handshake: Duration,
     pub(super) idle: Option<Duration>,
-    /// Whether the component goes on after this process was killed.
+    /// Whether the component resumes its session after a crash of this process.
     pub(super) resumes: bool,
-    /// How long it may take to come back.
-    pub(super) patience: Duration,
+    /// How long it may take to resume.
+    pub(super) peer_timeout: Duration,
 }
 
-/// What is wrong with `[multiparty]`, and the files it was read from.
+/// Problems of `[multiparty]`, and the files it was read from.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) problems: Vec<Problem>,
@@ -83,9 +83,9 @@ pub(crate) struct Findings {
 }
 
 impl MultipartyPlan {
-    /// What `config` asks for; files are relative to `folder`.
+    /// Compiles `config`; files are relative to `folder`.
     pub(crate) fn make(config: &Multiparty, folder: &Path, findings: &mut Findings) -> Option<Self> {
-        let mut maker = Maker { config, folder, findings };
+        let mut maker = PlanBuilder { config, folder, findings };
         let checked = maker.protocol()?;
         let before = maker.findings.problems.len();
         let initiator = maker.initiator(&checked)?;
@@ -95,19 +95,19 @@ impl MultipartyPlan {
             own.iter().filter_map(|(role, table)| maker.role(&checked, *role, table, initiator)).collect();
         let own: Vec<Role> = own.into_iter().map(|(role, _)| role).collect();
         let kinds = maker.codec_kinds(&checked);
-        let census = maker.census(&checked, own, &kinds);
-        let carrier = match census {
-            census if census.elsewhere.is_empty() => None,
-            census if config.transport == TransportName::Nats => {
-                maker.nats(&checked, census).map(|plan| Carrier::Nats(Arc::new(plan)))
+        let topology = maker.topology(&checked, own, &kinds);
+        let transport = match topology {
+            topology if topology.remote.is_empty() => None,
+            topology if config.transport == TransportName::Nats => {
+                maker.nats(&checked, topology).map(|plan| TransportPlan::Nats(Arc::new(plan)))
             }
-            census => maker.tcp(&checked, census).map(|plan| Carrier::Tcp(Arc::new(plan))),
+            topology => maker.tcp(&checked, topology).map(|plan| TransportPlan::Tcp(Arc::new(plan))),
         };
         let state = maker.state();
         (maker.findings.problems.len() == before).then(|| Self {
             name: checked.name.clone(),
             roles: roles.into_iter().map(Arc::new).collect(),
-            carrier,
+            transport,
             state,
         })
     }
@@ -116,36 +116,38 @@ impl MultipartyPlan {
     pub(crate) fn in_words(&self) -> Vec<String> {
         let describe = |plan: &Arc<RolePlan>| {
             let vocabulary = plan.engine.vocabulary();
-            let place = match &plan.place {
-                Place::Listen(address) => format!("whose component connects to {address}"),
-                Place::Connect(address) => format!("whose component is at {address}"),
+            let endpoint = match &plan.endpoint {
+                Endpoint::Listen(address) => format!("whose component connects to {address}"),
+                Endpoint::Connect(address) => format!("whose component is at {address}"),
             };
             let others: Vec<String> = plan
                 .others
                 .iter()
                 .map(|role| {
                     let name = vocabulary.role_name(*role);
-                    match &self.carrier {
-                        Some(Carrier::Tcp(tcp)) => match tcp.place(*role) {
+                    match &self.transport {
+                        Some(TransportPlan::Tcp(tcp)) => match tcp.endpoint(*role) {
                             Some(address) => format!("{name} at {address}"),
                             None => format!("{name} here"),
                         },
-                        Some(Carrier::Nats(nats)) if nats.census.elsewhere.contains(role) => name.to_owned(),
+                        Some(TransportPlan::Nats(nats)) if nats.topology.remote.contains(role) => {
+                            name.to_owned()
+                        }
                         _ => format!("{name} here"),
                     }
                 })
                 .collect();
             format!(
-                "{}: the monitor of {}, {place}{}; {} begins sessions; the other monitors: {}{}",
+                "{}: the monitor of {}, {endpoint}{}; {} begins sessions; the other monitors: {}{}",
                 self.name,
                 plan.name,
-                plan.entrance.in_words(),
+                plan.setup.in_words(),
                 vocabulary.role_name(plan.initiator),
                 others.join(", "),
-                match &self.carrier {
+                match &self.transport {
                     None => String::new(),
-                    Some(Carrier::Tcp(tcp)) => tcp.in_words().to_owned(),
-                    Some(Carrier::Nats(nats)) => nats.in_words(),
+                    Some(TransportPlan::Tcp(tcp)) => tcp.in_words().to_owned(),
+                    Some(TransportPlan::Nats(nats)) => nats.in_words(),
                 },
             )
         };
@@ -160,11 +162,10 @@ impl RolePlan {
 
     /// Whether the component has something to send before it is given anything.
     pub(super) fn speaks_first(&self) -> bool {
-        matches!(self.engine.turn(&self.engine.run::<Parcel>(0)), Turn::Component)
+        matches!(self.engine.turn(&self.engine.run::<Payload>(0)), Turn::Component)
     }
 
-    /// Whom `label` goes to if the component sends it in `state`; where it must not, to whom it goes elsewhere, if
-    /// always to the same.
+    /// The receiver of `label` if the component sends it in `state`; out of turn, its only receiver in any state.
     pub(super) fn receiver(&self, state: State, label: &str) -> Option<Role> {
         let is_it = |sent: &&(Box<str>, Role)| *sent.0 == *label;
         let here = self.sends.get(state.index()).and_then(|sends| sends.iter().find(is_it));
@@ -175,37 +176,37 @@ impl RolePlan {
         })
     }
 
-    /// What tells the component that `label` was chosen.
+    /// The text that tells the component that `label` was chosen.
     pub(super) fn dependency(&self, from: Role, label: Label) -> Bytes {
         let vocabulary = self.engine.vocabulary();
         let template = self.dependency.as_deref().unwrap_or_default();
         let words = [("from", vocabulary.role_name(from)), ("label", vocabulary.label_name(label))];
-        self.entrance.frame(template::fill(template, &words))
+        self.setup.frame(template::fill(template, &words))
     }
 
-    /// What is said to the component after a violation.
-    pub(super) fn last_words(&self, notice: &Notice) -> Option<Bytes> {
+    /// The close message after a violation.
+    pub(super) fn close_message(&self, notice: &Notice) -> Option<Bytes> {
         let vocabulary = self.engine.vocabulary();
         let blame: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
         // One line, whatever was sent.
-        let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
-        let (blame, message) = (blame.join(", "), line(&notice.sentence));
+        let link = |text: &str| text.replace(|c: char| c.is_control(), " ");
+        let (blame, message) = (blame.join(", "), link(&notice.sentence));
         let json = violation::to_json(notice, vocabulary).to_string();
         let kind = notice.breach.name();
         let words = [("blame", &*blame), ("kind", kind), ("message", &message), ("json", &json)];
         let text = template::fill(self.violation.as_ref()?, &words);
-        Some(self.entrance.frame(text))
+        Some(self.setup.frame(text))
     }
 }
 
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     config: &'a Multiparty,
     folder: &'a Path,
     findings: &'a mut Findings,
 }
 
-impl<'a> Maker<'a> {
-    fn complain(&mut self, span: std::ops::Range<usize>, message: impl Into<String>) {
+impl<'a> PlanBuilder<'a> {
+    fn problem(&mut self, span: std::ops::Range<usize>, message: impl Into<String>) {
         self.findings.problems.push(Problem::new(message, span));
     }
 
@@ -215,7 +216,7 @@ impl<'a> Maker<'a> {
         path
     }
 
-    fn protocol(&mut self) -> Option<Checked> {
+    fn protocol(&mut self) -> Option<CheckedProtocol> {
         let (named, span) = (self.config.protocol.get_ref(), self.config.protocol.span());
         let (text, file) = if named.contains('\n') {
             (named.clone(), "protocol.scr".to_owned())
@@ -224,77 +225,77 @@ impl<'a> Maker<'a> {
             match std::fs::read_to_string(&path) {
                 Ok(text) => (text, named.clone()),
                 Err(error) => {
-                    self.complain(span, format!("cannot read `{}`: {error}", path.display()));
+                    self.problem(span, format!("cannot read `{}`: {error}", path.display()));
                     return None;
                 }
             }
         };
         let Some(language) = Language::detect(&file, &text) else {
-            self.complain(span, format!("cannot tell what language `{file}` is written in"));
+            self.problem(span, format!("cannot tell what language `{file}` is written in"));
             return None;
         };
         match protocol::read(&text, language, self.config.protocol_name.as_deref()) {
             Ok(checked) => Some(checked),
-            Err(Unusable::Errors(diagnostics)) => {
+            Err(ProtocolError::Errors(diagnostics)) => {
                 self.findings.protocols.push((file, text, diagnostics));
                 None
             }
-            Err(Unusable::Other(message)) => {
-                self.complain(span, message);
+            Err(ProtocolError::Other(message)) => {
+                self.problem(span, message);
                 None
             }
         }
     }
 
-    fn initiator(&mut self, checked: &Checked) -> Option<Role> {
+    fn initiator(&mut self, checked: &CheckedProtocol) -> Option<Role> {
         let vocabulary = checked.network.vocabulary();
         match &self.config.initiator {
             None => match checked.first() {
                 Some(role) => Some(role),
                 None => {
-                    self.complain(self.config.protocol.span(), "nobody ever sends anything in this protocol");
+                    self.problem(self.config.protocol.span(), "nobody ever sends anything in this protocol");
                     None
                 }
             },
             Some(name) => {
                 let role = vocabulary.find_role(name.get_ref()).filter(|role| checked.takes_part(*role));
                 if role.is_none() {
-                    self.complain(name.span(), format!("there is no role `{}`", name.get_ref()));
+                    self.problem(name.span(), format!("there is no role `{}`", name.get_ref()));
                 }
                 role
             }
         }
     }
 
-    /// What would be written down and not used.
+    /// Refuses secrets that would not be used.
     fn secrets(&mut self) {
         if let (Some(tls), Some(_), TransportName::Framed) =
             (&self.config.tls, &self.config.key, self.config.transport)
         {
             let message =
                 "either `tls` or `key`, not both: certificates say who a monitor is, and the key is not used";
-            self.complain(tls.span(), message);
+            self.problem(tls.span(), message);
         }
         let named = self.config.peers.values().find(|peer| peer.certificate_name.is_some());
         if let (None, Some(peer)) = (&self.config.tls, named) {
             let message = "a `certificate-name` without `tls`: nobody shows a certificate";
-            self.complain(peer.address.span(), message);
+            self.problem(peer.address.span(), message);
         }
     }
 
-    /// The roles that run here.
-    fn own(&mut self, checked: &Checked) -> Vec<(Role, &'a RoleTable)> {
+    /// The local roles.
+    fn own(&mut self, checked: &CheckedProtocol) -> Vec<(Role, &'a RoleTable)> {
         let mut own: Vec<(Role, &RoleTable)> = Vec::new();
         for table in &self.config.roles {
             let (table, name) = (table.get_ref(), &table.get_ref().name);
             match checked.network.vocabulary().find_role(name.get_ref()) {
                 Some(role) if own.iter().any(|(other, _)| *other == role) => {
-                    self.complain(name.span(), format!("`{}` is here twice", name.get_ref()));
+                    self.problem(name.span(), format!("`{}` is here twice", name.get_ref()));
                 }
                 Some(role) if checked.takes_part(role) => own.push((role, table)),
                 Some(_) => {
                     let message = format!("`{}` has nothing to do in this protocol", name.get_ref());
-                    self.complain(name.span(), message);
+                    self.problem(name.span(), message);
                 }
                 None => {
                     let vocabulary = checked.network.vocabulary();
@@ -304,44 +305,44 @@ impl<'a> Maker<'a> {
                         name.get_ref(),
                         known.join(", ")
                     );
-                    self.complain(name.span(), message);
+                    self.problem(name.span(), message);
                 }
             }
         }
         if self.config.roles.is_empty() {
             let message = "there is no `[[multiparty.role]]`: whose monitor is this?";
-            self.complain(self.config.protocol.span(), message);
+            self.problem(self.config.protocol.span(), message);
         }
         own
     }
 
     fn role(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedProtocol,
         role: Role,
         table: &RoleTable,
         initiator: Role,
     ) -> Option<RolePlan> {
         let limits = &self.config.limits;
         let name = table.name.get_ref().clone();
-        let place = match (&table.listen, &table.connect) {
-            (Some(address), None) => Place::Listen(address.get_ref().clone()),
-            (None, Some(address)) => Place::Connect(address.get_ref().clone()),
+        let endpoint = match (&table.listen, &table.connect) {
+            (Some(address), None) => Endpoint::Listen(address.get_ref().clone()),
+            (None, Some(address)) => Endpoint::Connect(address.get_ref().clone()),
             (Some(_), Some(connect)) => {
-                self.complain(connect.span(), "either `listen` or `connect`, not both");
+                self.problem(connect.span(), "either `listen` or `connect`, not both");
                 return None;
             }
             (None, None) => {
-                self.complain(
+                self.problem(
                     table.name.span(),
                     format!("where is the component of `{name}`? Say `listen` or `connect`"),
                 );
                 return None;
             }
         };
-        if role == initiator && matches!(place, Place::Connect(_)) {
+        if role == initiator && matches!(endpoint, Endpoint::Connect(_)) {
             let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
-            self.complain(table.name.span(), message);
+            self.problem(table.name.span(), message);
         }
         let dependencies = match table.dependencies {
             DependenciesName::Hide => Dependencies::Hide,
@@ -350,7 +351,7 @@ impl<'a> Maker<'a> {
         };
         if dependencies != Dependencies::Hide && table.dependency.is_none() {
             let message = "how are dependencies written to the component? Say so with `dependency`";
-            self.complain(table.name.span(), message);
+            self.problem(table.name.span(), message);
         }
         let templates = [(&table.dependency, template::DEPENDENCY), (&table.violation, template::VIOLATION)];
         for (written, known) in templates {
@@ -359,7 +360,7 @@ impl<'a> Maker<'a> {
             {
                 let known: Vec<String> = known.iter().map(|word| format!("`{{{word}}}`")).collect();
                 let message = format!("nothing is put in for `{{{word}}}`; there are {}", known.join(", "));
-                self.complain(written.span(), message);
+                self.problem(written.span(), message);
             }
         }
         let settings = Settings {
@@ -369,21 +370,21 @@ impl<'a> Maker<'a> {
                 PolicyName::Observe => Policy::Observe,
             },
             dependencies,
-            // What monitors tell each other is not held back, so there may be some more than the window.
+            // Dependencies do not wait for credit, so there may be more than the window.
             capacity: limits.window as usize * 2,
         };
         let engine = match Engine::new(&checked.network, role, &checked.externals, settings) {
             Ok(engine) => engine,
             Err(error) => {
                 let message = format!("the protocol cannot be monitored: {error}");
-                self.complain(self.config.protocol.span(), message);
+                self.problem(self.config.protocol.span(), message);
                 return None;
             }
         };
         let sends = self.sends(checked, role, table);
-        let codec = self.codec(checked, role, table, &place)?;
-        let entrance = Entrance::make(table, &place, limits.message.0, |path| self.file(path));
-        let entrance = entrance.map_err(|(span, message)| self.complain(span, message)).ok()?;
+        let codec = self.codec(checked, role, table, &endpoint)?;
+        let setup = ConnectionSetup::make(table, &endpoint, limits.message.0, |path| self.file(path));
+        let setup = setup.map_err(|(span, message)| self.problem(span, message)).ok()?;
         let vocabulary = checked.network.vocabulary();
         let others =
             vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
@@ -393,26 +394,31 @@ impl<'a> Maker<'a> {
             sends,
             initiator,
             others,
-            place,
-            entrance,
+            endpoint,
+            setup,
             codec,
             dependency: table
                 .dependency
                 .as_ref()
-                .map(|text| template::whole(text.get_ref(), table.codec.get_ref())),
+                .map(|text| template::with_line_end(text.get_ref(), table.codec.get_ref())),
             violation: table.violation.as_ref().map(|text| text.get_ref().clone()),
             window: (limits.window, limits.buffer.0),
             message: limits.message.0,
             sessions: limits.sessions,
-            handshake: limits.handshake.0.unwrap_or(FOREVER),
+            handshake: limits.handshake.0.unwrap_or(NO_TIMEOUT),
             idle: limits.idle.0,
             resumes: table.resume.as_ref().is_some_and(|resume| *resume.get_ref()),
-            patience: limits.partition.0.unwrap_or(FOREVER),
+            peer_timeout: limits.partition.0.unwrap_or(NO_TIMEOUT),
         })
     }
 
-    /// By state: what the component of `role` may send.
-    fn sends(&mut self, checked: &Checked, role: Role, table: &RoleTable) -> Vec<Vec<(Box<str>, Role)>> {
+    /// Indexed by state: what the component of `role` may send.
+    fn sends(
+        &mut self,
+        checked: &CheckedProtocol,
+        role: Role,
+        table: &RoleTable,
+    ) -> Vec<Vec<(Box<str>, Role)>> {
         let (machine, vocabulary) = (checked.network.system().machine(role), checked.network.vocabulary());
         let mut all = Vec::new();
         for state in machine.states() {
@@ -429,7 +435,7 @@ impl<'a> Maker<'a> {
                         vocabulary.role_name(*other),
                         vocabulary.role_name(t.peer),
                     );
-                    self.complain(table.name.span(), message);
+                    self.problem(table.name.span(), message);
                 }
                 sends.push((label.into(), t.peer));
             }
@@ -438,15 +444,21 @@ impl<'a> Maker<'a> {
         all
     }
 
-    fn codec(&mut self, checked: &Checked, role: Role, table: &RoleTable, place: &Place) -> Option<Codec> {
+    fn codec(
+        &mut self,
+        checked: &CheckedProtocol,
+        role: Role,
+        table: &RoleTable,
+        endpoint: &Endpoint,
+    ) -> Option<Codec> {
         let (written, span) = (table.codec.get_ref(), table.codec.span());
         if written.session.is_some() {
-            self.complain(
+            self.problem(
                 span.clone(),
                 "sessions of several parties are told apart by connections, not by `session`",
             );
         }
-        // All messages of the component in one state: a codec only asks which there are.
+        // All messages of the component in one state: a codec only needs the set.
         let network = &checked.network;
         let mut builder = MachineBuilder::new(role);
         let state = builder.add_state();
@@ -456,11 +468,11 @@ impl<'a> Maker<'a> {
             }
         }
         let other = network.vocabulary().roles().find(|other| *other != role).unwrap_or(role);
-        let client = if matches!(place, Place::Listen(_)) { role } else { other };
+        let client = if matches!(endpoint, Endpoint::Listen(_)) { role } else { other };
         match Codec::for_machine(written, &builder.finish(), network.vocabulary(), client) {
             Ok(codec) => {
                 if let Some(aside) = codec.messages().iter().find(|known| known.aside) {
-                    self.complain(
+                    self.problem(
                         span,
                         format!("`{}` has nowhere to go: there is no `aside` here", aside.name),
                     );
@@ -479,9 +491,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Which kind of codec each role here has. Those who exchange messages must have the same: bytes go on as they
-    /// are.
-    fn codec_kinds(&mut self, checked: &Checked) -> Vec<(Role, String)> {
+    /// The codec of each local role. Roles that exchange messages must have the same: bytes are forwarded unchanged.
+    fn codec_kinds(&mut self, checked: &CheckedProtocol) -> Vec<(Role, String)> {
         let mut kinds: Vec<(Role, String)> = Vec::new();
         let talks = checked.talks();
         for table in &self.config.roles {
@@ -500,7 +511,7 @@ impl<'a> Maker<'a> {
                     table.name.get_ref(),
                     checked.network.vocabulary().role_name(*other),
                 );
-                self.complain(table.codec.span(), message);
+                self.problem(table.codec.span(), message);
             }
             kinds.push((role, kind));
         }

@@ -9,32 +9,36 @@ use referee_theory::expr::Signature;
 use referee_theory::{Action, Role};
 
 /// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
-const CONFIGURATIONS: usize = 1_000_000;
+const MAX_CONFIGURATIONS: usize = 1_000_000;
 
 /// Why a role cannot be monitored.
 #[derive(Debug)]
-pub enum Unusable {
+pub enum ProtocolError {
     /// The protocol has errors.
     Errors(Vec<Diagnostic>),
     /// Something else, in one sentence.
     Other(String),
 }
 
-/// Monitors that work together.
-pub(super) struct Checked {
+/// A protocol whose network of monitors passed the check.
+pub(super) struct CheckedProtocol {
     pub(super) name: String,
     pub(super) network: Network,
     pub(super) externals: Registry,
 }
 
 /// The monitors of the protocol in `text` called `name`, or of its first.
-pub(super) fn read(text: &str, language: Language, name: Option<&str>) -> Result<Checked, Unusable> {
+pub(super) fn read(
+    text: &str,
+    language: Language,
+    name: Option<&str>,
+) -> Result<CheckedProtocol, ProtocolError> {
     let analysis = Analysis::of(parse(text, language));
     if !analysis.is_well_formed() {
-        return Err(Unusable::Errors(analysis.diagnostics));
+        return Err(ProtocolError::Errors(analysis.diagnostics));
     }
     let Content::Global(protocols) = &analysis.document.content else {
-        return Err(Unusable::Other("this is no global protocol".to_owned()));
+        return Err(ProtocolError::Other("this is no global protocol".to_owned()));
     };
     let protocol = protocols.iter().find(|protocol| match name {
         Some(name) => protocol.name.as_deref() == Some(name),
@@ -42,31 +46,34 @@ pub(super) fn read(text: &str, language: Language, name: Option<&str>) -> Result
     });
     let Some((protocol, global)) = protocol.and_then(|p| Some((p, p.global.as_deref()?))) else {
         let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
-        return Err(Unusable::Other(format!("there is no such protocol; there are: {}", known.join(", "))));
+        return Err(ProtocolError::Other(format!(
+            "there is no such protocol; there are: {}",
+            known.join(", ")
+        )));
     };
     let relative = global.relative_all().map_err(|errors| {
         let explain = |error| ill_formed::relative(error, &protocol.vocabulary, &analysis.document.origins);
-        Unusable::Errors(errors.iter().map(explain).collect())
+        ProtocolError::Errors(errors.iter().map(explain).collect())
     })?;
-    let options = Options { max_states: CONFIGURATIONS, ..Options::default() };
+    let options = Options { max_states: MAX_CONFIGURATIONS, ..Options::default() };
     let network = Network::synthesise(global, &relative, &options, None, &mut ());
-    network.deployable().map_err(|error| Unusable::Other(error.to_string()))?;
+    network.deployable().map_err(|error| ProtocolError::Other(error.to_string()))?;
     let mut externals = Registry::new();
     for external in &protocol.externals {
         let parameters = external.parameters.clone().into();
         externals.declare(&external.name, Signature { parameters, result: external.result.clone() });
     }
     let name = protocol.name.as_deref().unwrap_or("protocol").to_owned();
-    Ok(Checked { name, network, externals })
+    Ok(CheckedProtocol { name, network, externals })
 }
 
-impl Checked {
-    /// Whether `role` has anything to do.
+impl CheckedProtocol {
+    /// Whether `role` sends or receives anything.
     pub(super) fn takes_part(&self, role: Role) -> bool {
         !self.network.system().machine(role).all_transitions().is_empty()
     }
 
-    /// Who begins: the first role that may send before anything has happened.
+    /// The default initiator: the first role that may send before anything has happened.
     pub(super) fn first(&self) -> Option<Role> {
         let sends = |role: &Role| {
             let machine = self.network.system().machine(*role);
@@ -75,7 +82,7 @@ impl Checked {
         self.network.vocabulary().roles().find(sends)
     }
 
-    /// By role and role: whether one sends the other messages.
+    /// Indexed by role and role: whether they exchange messages.
     pub(super) fn talks(&self) -> Vec<Vec<bool>> {
         let count = self.network.vocabulary().roles().len();
         let mut talks = vec![vec![false; count]; count];
@@ -89,7 +96,7 @@ impl Checked {
         talks
     }
 
-    /// A number that differs, but for accidents, where the monitors of two protocols differ.
+    /// A hash of the monitors of all roles.
     pub(super) fn fingerprint(&self) -> u64 {
         let vocabulary = self.network.vocabulary();
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,12 +1,12 @@
-//! What carries letters between the monitors of different processes. Letters between roles of one process never leave
-//! it (`office`).
+//! Transports: peer messages between the monitors of different processes. Between roles of one process they are handed
+//! over by the `runtime`.
 
-mod census;
+mod authenticator;
 mod frame;
 mod handshake;
 mod nats;
-mod seal;
 mod tcp;
+mod topology;
 
 use std::time::Duration;
 
@@ -14,34 +14,34 @@ use hyper::body::Bytes;
 use referee_theory::Role;
 use serde_json::Value;
 
-pub(super) use census::{Census, Limits};
 pub(super) use handshake::random;
 pub(super) use nats::{Nats, NatsPlan};
 pub(super) use tcp::{Tcp, TcpPlan};
+pub(super) use topology::{PeerLimits, Topology};
 
-/// When nothing was heard of another monitor for this long, operators are told.
-const UNHEARD: Duration = Duration::from_millis(900);
+/// A peer that is silent for this long is reported to operators.
+const WARN_SILENT_AFTER: Duration = Duration::from_millis(900);
 
-/// Carries letters: from one role to another in order, each exactly once while both processes live.
+/// Sends peer messages from role to role, in order, each exactly once while both processes live.
 pub(super) trait Transport: Send + Sync {
-    /// `letter` goes from `from`, which runs here, to `to`, after everything that went there before.
-    fn send(&self, from: Role, to: Role, letter: Bytes);
+    /// Queues `message` from `from`, which runs here, to `to`.
+    fn send(&self, from: Role, to: Role, message: Bytes);
 
-    /// Letters to monitors that are there, which these have not acknowledged.
+    /// Unacknowledged messages to peers that are connected.
     fn unsent(&self) -> usize;
 
-    /// How it stands, for operators.
+    /// The state of each link, for `/sessions`.
     fn describe(&self) -> Value;
 }
 
-/// What a transport tells.
+/// The transport's callbacks.
 pub(super) trait Receiver: Send + Sync + 'static {
-    /// A letter from `from`, which is really its monitor, to `to`, which runs here.
-    fn letter(&self, from: Role, to: Role, letter: Bytes);
+    /// Delivers an authenticated message from `from` to `to`, which runs here.
+    fn peer_message(&self, from: Role, to: Role, message: Bytes);
 
-    /// The monitor of `peer` is gone with everything it knew.
-    fn lost(&self, peer: Role, why: &str);
+    /// The process of `peer` ended, or its state is lost.
+    fn peer_lost(&self, peer: Role, why: &str);
 
-    /// The monitor of `peer` is there.
-    fn found(&self, peer: Role);
+    /// `peer` is connected again.
+    fn peer_found(&self, peer: Role);
 }

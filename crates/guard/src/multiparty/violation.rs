@@ -1,4 +1,5 @@
-//! What `/api/violation` carries: who broke which rule. RelaMon's own monitors say nothing there, and ignore it.
+//! Violation notices between monitors, as JSON, on RelaMon's wire under `/api/violation`. RelaMon's own monitors send an
+//! empty body and ignore what they receive.
 
 use referee_monitor::Kind;
 use referee_monitor::multiparty::{Breach, Notice, Rule};
@@ -17,7 +18,7 @@ const KINDS: [Kind; 7] = [
 
 const RULES: [Rule; 4] = [Rule::ErrorOut, Rule::ErrorIn, Rule::ErrorEnd, Rule::ErrorMon];
 
-/// `notice` in names.
+/// Encodes `notice`.
 pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary) -> Value {
     let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
     json!({
@@ -35,8 +36,7 @@ pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary) -> Value {
     })
 }
 
-/// What somebody says to the monitor of `role`. A notice that says nothing is believed all the same, as RelaMon
-/// believes it; it blames nobody.
+/// Decodes a notice to the monitor of `role`. An empty one is accepted, as by RelaMon; it blames nobody.
 pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Notice {
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |key: &str| said.get(key).and_then(Value::as_str);

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Runs the monitors that RelaMon's files describe.
 fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
-    let choices = multiparty::Choices {
+    let options = multiparty::RelamonOptions {
         policy: match arguments.policy {
             Policy::Halt => monitor::Policy::Halt,
             Policy::Drop => monitor::Policy::Drop,
@@ -117,14 +117,14 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
             Dependencies::Hide => monitor::multiparty::Dependencies::Hide,
         },
     };
-    let mut members = Vec::new();
+    let mut configs = Vec::new();
     for path in &arguments.relamon {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{name}`"))?;
-        match multiparty::read_relamon(&text, choices) {
-            Ok(member) => members.push(member),
-            Err(multiparty::Unusable::Other(message)) => bail!("`{name}`: {message}"),
-            Err(multiparty::Unusable::Errors(diagnostics)) => {
+        match multiparty::read_relamon(&text, options) {
+            Ok(member) => configs.push(member),
+            Err(multiparty::ProtocolError::Other(message)) => bail!("`{name}`: {message}"),
+            Err(multiparty::ProtocolError::Errors(diagnostics)) => {
                 let refusal =
                     Refusal { problems: Vec::new(), protocols: vec![(name.clone(), text, diagnostics)] };
                 complain(&name, "", &refusal)?;
@@ -133,7 +133,7 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     if arguments.check_config {
-        for member in &members {
+        for member in &configs {
             output::print(&format!("{}\n", member.in_words()))?;
         }
         return Ok(Outcome::Holds);
@@ -141,9 +141,9 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
     // The defaults are a log level that there is.
     let _ = log::start(&Log::default());
     let started = |words: &[String]| words.iter().for_each(|line| output::remark(line));
-    Ok(match multiparty::run(members, &started)? {
-        multiparty::Ending::Violated => Outcome::Violated,
-        multiparty::Ending::Over | multiparty::Ending::Stopped => Outcome::Holds,
+    Ok(match multiparty::run(configs, &started)? {
+        multiparty::SessionOutcome::Violated => Outcome::Violated,
+        multiparty::SessionOutcome::Over | multiparty::SessionOutcome::Stopped => Outcome::Holds,
     })
 }
 

@@ -1,20 +1,20 @@
-//! The part of `[multiparty]` that says where other monitors are, how they are reached, and what outlives this process.
+//! `[multiparty]`, compiled: the topology, the transport and the state log.
 
 use std::path::PathBuf;
 
 use referee_theory::Role;
 
-use super::{FOREVER, Maker};
+use super::{NO_TIMEOUT, PlanBuilder};
 use crate::config::{Address, Problem, TlsIn, TlsOut, TransportName};
-use crate::multiparty::protocol::Checked;
-use crate::multiparty::transport::{Census, Limits, NatsPlan, TcpPlan};
+use crate::multiparty::protocol::CheckedProtocol;
+use crate::multiparty::transport::{NatsPlan, PeerLimits, TcpPlan, Topology};
 use crate::tls;
 
-/// Shorter secrets can be guessed.
-const SHORTEST_KEY: usize = 16;
+/// Shorter keys can be guessed.
+const MIN_KEY_CHARS: usize = 16;
 
-impl Maker<'_> {
-    /// Where sessions are remembered.
+impl PlanBuilder<'_> {
+    /// The folder of the state log.
     pub(super) fn state(&mut self) -> Option<(PathBuf, bool)> {
         let resume = self.config.roles.iter().find_map(|role| role.get_ref().resume.as_ref());
         match (&self.config.state, resume) {
@@ -24,22 +24,24 @@ impl Maker<'_> {
                 None
             }
             (Some(folder), _) if self.config.transport != TransportName::Nats => {
-                self.complain(
-                    folder.span(),
-                    "sessions survive this process only with `transport = \"nats\"`",
-                );
+                self.problem(folder.span(), "sessions survive this process only with `transport = \"nats\"`");
                 None
             }
             (folder, _) => Some((self.folder.join(folder.as_ref()?.get_ref()), self.config.state_sync)),
         }
     }
 
-    /// Who is where.
-    pub(super) fn census(&mut self, checked: &Checked, own: Vec<Role>, kinds: &[(Role, String)]) -> Census {
+    /// The topology.
+    pub(super) fn topology(
+        &mut self,
+        checked: &CheckedProtocol,
+        own: Vec<Role>,
+        kinds: &[(Role, String)],
+    ) -> Topology {
         let vocabulary = checked.network.vocabulary();
-        if let Some(key) = self.config.key.as_ref().filter(|key| key.get_ref().len() < SHORTEST_KEY) {
-            let message = format!("a key of fewer than {SHORTEST_KEY} characters can be guessed");
-            self.complain(key.span(), message);
+        if let Some(key) = self.config.key.as_ref().filter(|key| key.get_ref().len() < MIN_KEY_CHARS) {
+            let message = format!("a key of fewer than {MIN_KEY_CHARS} characters can be guessed");
+            self.problem(key.span(), message);
         }
         for (name, peer) in &self.config.peers {
             let message = match vocabulary.find_role(name) {
@@ -47,9 +49,9 @@ impl Maker<'_> {
                 Some(_) => continue,
                 None => format!("the protocol has no role `{name}`"),
             };
-            self.complain(peer.address.span(), message);
+            self.problem(peer.address.span(), message);
         }
-        Census {
+        Topology {
             key: self.config.key.as_ref().map(|key| key.get_ref().clone()),
             fingerprint: checked.fingerprint(),
             codecs: vocabulary
@@ -57,25 +59,25 @@ impl Maker<'_> {
                 .map(|role| kinds.iter().find(|(own, _)| *own == role).map(|(_, kind)| kind.clone()))
                 .collect(),
             talks: checked.talks(),
-            patience: self.config.limits.partition.0.unwrap_or(FOREVER),
-            longest: self.config.limits.message.0.saturating_mul(6).saturating_add(1 << 20),
-            handshake: self.config.limits.handshake.0.unwrap_or(FOREVER),
-            limits: Limits {
+            peer_timeout: self.config.limits.partition.0.unwrap_or(NO_TIMEOUT),
+            max_peer_message_bytes: self.config.limits.message.0.saturating_mul(6).saturating_add(1 << 20),
+            handshake: self.config.limits.handshake.0.unwrap_or(NO_TIMEOUT),
+            limits: PeerLimits {
                 message: self.config.limits.message.0 as u64,
                 window: self.config.limits.window as u64,
                 buffer: self.config.limits.buffer.0 as u64,
             },
             names: vocabulary.roles().map(|role| vocabulary.role_name(role).to_owned()).collect(),
-            elsewhere: vocabulary
+            remote: vocabulary
                 .roles()
                 .filter(|role| checked.takes_part(*role) && !own.contains(role))
                 .collect(),
-            own,
+            local: own,
         }
     }
 
-    /// The broker over which the monitors of other processes are reached.
-    pub(super) fn nats(&mut self, checked: &Checked, census: Census) -> Option<NatsPlan> {
+    /// The NATS transport.
+    pub(super) fn nats(&mut self, checked: &CheckedProtocol, topology: Topology) -> Option<NatsPlan> {
         let needless = [
             self.config.listen.as_ref().map(|listen| ("listen", listen.span())),
             self.config.tls.as_ref().map(|tls| ("tls", tls.span())),
@@ -83,36 +85,36 @@ impl Maker<'_> {
         ];
         for (name, span) in needless.into_iter().flatten() {
             let message = format!("over NATS monitors reach only the broker: there is no `{name}`");
-            self.complain(span, message);
+            self.problem(span, message);
         }
         let Some(written) = &self.config.broker else {
             let message = "which broker? Say so with `broker = \"nats://HOST:4222\"`";
-            self.complain(self.config.protocol.span(), message);
+            self.problem(self.config.protocol.span(), message);
             return None;
         };
         let broker: Result<Vec<async_nats::ServerAddr>, _> =
-            written.get_ref().split(',').map(|place| place.trim().parse()).collect();
+            written.get_ref().split(',').map(|endpoint| endpoint.trim().parse()).collect();
         let Ok(broker) = broker else {
             let message = format!("`{}` is no broker: write `nats://HOST:4222`", written.get_ref());
-            self.complain(written.span(), message);
+            self.problem(written.span(), message);
             return None;
         };
         let here = |address: &async_nats::ServerAddr| {
             Address::Tcp(format!("{}:{}", address.host(), address.port())).is_local()
         };
-        if census.key.is_none() && !broker.iter().all(here) {
+        if topology.key.is_none() && !broker.iter().all(here) {
             let problem = Problem::new("whoever reaches the broker could speak for any role", written.span());
             self.findings.problems.push(problem.with_help("set a `key` that all monitors share"));
         }
-        let token = NatsPlan::token(&checked.name, census.fingerprint);
-        Some(NatsPlan { broker, token, census })
+        let token = NatsPlan::token(&checked.name, topology.fingerprint);
+        Some(NatsPlan { broker, token, topology })
     }
 
-    /// Where the monitors of other processes are, and where they find this one.
-    pub(super) fn tcp(&mut self, checked: &Checked, census: Census) -> Option<TcpPlan> {
+    /// The framed transport.
+    pub(super) fn tcp(&mut self, checked: &CheckedProtocol, topology: Topology) -> Option<TcpPlan> {
         let vocabulary = checked.network.vocabulary();
         if let Some(broker) = &self.config.broker {
-            self.complain(broker.span(), "there is a broker only with `transport = \"nats\"`");
+            self.problem(broker.span(), "there is a broker only with `transport = \"nats\"`");
         }
         let mut peers: Vec<Option<(Address, String)>> = vocabulary.roles().map(|_| None).collect();
         for (name, peer) in &self.config.peers {
@@ -121,13 +123,13 @@ impl Maker<'_> {
                 peers[role.index()] = Some((peer.address.get_ref().clone(), known_as));
             }
         }
-        for role in census.elsewhere.iter().filter(|role| peers[role.index()].is_none()) {
+        for role in topology.remote.iter().filter(|role| peers[role.index()].is_none()) {
             let name = vocabulary.role_name(*role);
             let message = format!("where is the monitor of `{name}`? Say so in `[multiparty.peer.{name}]`");
-            self.complain(self.config.protocol.span(), message);
+            self.problem(self.config.protocol.span(), message);
         }
         let Some(listen) = &self.config.listen else {
-            self.complain(
+            self.problem(
                 self.config.protocol.span(),
                 "where do other monitors connect? Say so with `listen`",
             );
@@ -135,7 +137,7 @@ impl Maker<'_> {
         };
         let local =
             listen.get_ref().is_local() && peers.iter().flatten().all(|(address, _)| address.is_local());
-        if census.key.is_none() && self.config.tls.is_none() && !local {
+        if topology.key.is_none() && self.config.tls.is_none() && !local {
             let problem = Problem::new("others than this machine could speak for any role", listen.span());
             let help =
                 "set `tls`, or a `key` that all monitors share, or let all monitors listen on 127.0.0.1";
@@ -144,15 +146,15 @@ impl Maker<'_> {
         let tls = self.config.tls.as_ref().and_then(|tls| {
             let (span, tls) = (tls.span(), tls.get_ref());
             let [certificate, key, ca] = [&tls.certificate, &tls.key, &tls.ca].map(|path| self.file(path));
-            // The other monitors trust the same.
+            // Peers trust the same authorities.
             let accepted = tls::is_accepted(&certificate, &ca);
             let made = TcpPlan::tls(
                 &TlsIn { certificate: certificate.clone(), key: key.clone(), client_ca: Some(ca.clone()) },
                 &TlsOut { server_name: None, ca: Some(ca), certificate: Some(certificate), key: Some(key) },
                 &peers,
             );
-            made.and_then(|made| accepted.map(|()| made)).map_err(|message| self.complain(span, message)).ok()
+            made.and_then(|made| accepted.map(|()| made)).map_err(|message| self.problem(span, message)).ok()
         });
-        Some(TcpPlan { listen: listen.get_ref().clone(), peers, tls, census })
+        Some(TcpPlan { listen: listen.get_ref().clone(), peers, tls, topology })
     }
 }

@@ -1,14 +1,13 @@
-//! Templates: what monitors write to components in the words of the configuration, with `{words}` to put in. Braces
-//! around anything else are the component's own: JSON has many.
+//! Templates of texts to components, with `{placeholders}`. Braces around anything else are left alone: JSON has many.
 
 use referee_wire::{Framing, Kind, Table};
 
-/// What tells a component that a label was chosen.
+/// The placeholders of `dependency`.
 pub(super) const DEPENDENCY: &[&str] = &["from", "label"];
-/// What tells it of a violation.
+/// The placeholders of `violation`.
 pub(super) const VIOLATION: &[&str] = &["blame", "kind", "message", "json"];
 
-/// `template` with each of `words` replaced by its value. What is put in is not looked at again.
+/// `template` with each placeholder replaced, in one pass.
 pub(super) fn fill(template: &str, words: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -25,7 +24,7 @@ pub(super) fn fill(template: &str, words: &[(&str, &str)]) -> String {
     text + rest
 }
 
-/// The first word in `template` that is none of `known`.
+/// The first placeholder in `template` that is none of `known`.
 pub(super) fn unknown<'a>(template: &'a str, known: &[&str]) -> Option<&'a str> {
     template.split('{').skip(1).find_map(|rest| {
         let (word, _) = rest.split_once('}')?;
@@ -35,14 +34,14 @@ pub(super) fn unknown<'a>(template: &'a str, known: &[&str]) -> Option<&'a str> 
     })
 }
 
-/// `text` as a message of its own: where one ends with its line, so does this.
-pub(super) fn whole(text: &str, codec: &Table) -> String {
-    let lines = match codec.kind {
+/// `text` with the line end that the component's framing needs.
+pub(super) fn with_line_end(text: &str, codec: &Table) -> String {
+    let links = match codec.kind {
         Kind::Text => true,
         Kind::Json => matches!(codec.framing, None | Some(Framing::Lines)),
         _ => false,
     };
-    let end = if lines && !text.ends_with('\n') { "\n" } else { "" };
+    let end = if links && !text.ends_with('\n') { "\n" } else { "" };
     format!("{text}{end}")
 }
 

@@ -1,6 +1,6 @@
 //! One HTTP body of RelaMon's: `{"sender", "receiver", "payload"}`; and messages, which are one or two of them.
 //!
-//! Bodies are kept as they came: other keys, the order of keys and integers of any size go on unchanged.
+//! Bodies are forwarded as received: other keys, the order of keys and integers of any size are unchanged.
 
 use bumpalo::Bump;
 use hyper::body::Bytes;
@@ -31,7 +31,7 @@ impl Envelope {
         Ok(Self { sender: form.sender, receiver: form.receiver, payload: form.payload, body })
     }
 
-    /// Tells that `label` was chosen.
+    /// The body that announces the choice of `label`.
     pub(super) fn dependency(sender: &str, receiver: &str, label: &str) -> Bytes {
         json!({ "sender": sender, "receiver": receiver, "payload": label }).to_string().into()
     }
@@ -39,8 +39,8 @@ impl Envelope {
 
 /// A message: the label and, where there is one, the value.
 #[derive(Clone, Debug)]
-pub(super) struct Parcel {
-    /// Or why there is none.
+pub(super) struct LabelledMessage {
+    /// The label, or why there is none.
     pub(super) label: Result<String, String>,
     pub(super) value: Option<Value>,
     /// Whether the value is a list of several fields.
@@ -48,8 +48,8 @@ pub(super) struct Parcel {
     pub(super) bodies: Vec<Bytes>,
 }
 
-impl Parcel {
-    /// What `envelope` says if it is a label.
+impl LabelledMessage {
+    /// Reads `envelope` as a label.
     pub(super) fn of_label(envelope: Envelope) -> Self {
         let label = match envelope.payload {
             Value::String(label) => Ok(label),
@@ -58,23 +58,23 @@ impl Parcel {
         Self { label, value: None, spread: false, bodies: vec![envelope.body] }
     }
 
-    /// Something that is no message, and why.
+    /// A body that is no message, and why.
     pub(super) fn malformed(why: String) -> Self {
         Self { label: Err(why), value: None, spread: false, bodies: Vec::new() }
     }
 }
 
-/// Shows a message to the engine, which knows who sent it.
-pub(super) fn lend(parcel: &Parcel, look: &mut dyn FnMut(&Event<'_>)) {
+/// Lends a message to the engine as an event.
+pub(super) fn lend(message: &LabelledMessage, look: &mut dyn FnMut(&Event<'_>)) {
     let arena = Bump::new();
-    let values: &[FieldValue<'_>] = match &parcel.value {
+    let values: &[FieldValue<'_>] = match &message.value {
         None => &[],
-        Some(Value::Array(items)) if parcel.spread => {
+        Some(Value::Array(items)) if message.spread => {
             arena.alloc_slice_fill_iter(items.iter().map(|item| field(item, &arena)))
         }
         Some(value) => arena.alloc_slice_fill_iter([field(value, &arena)]),
     };
-    let label = match &parcel.label {
+    let label = match &message.label {
         Ok(label) => EventLabel::Text(label),
         Err(why) => EventLabel::Malformed(why),
     };
@@ -90,7 +90,7 @@ fn field<'a>(value: &'a Value, arena: &'a Bump) -> FieldValue<'a> {
         Value::String(text) => FieldValue::Str(text),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(integer), _) => FieldValue::Int(integer),
-            // Beyond 64 bits the nearest: the type is right, and the bytes go on unchanged.
+            // Beyond 64 bits the nearest: the type is right, and the bytes are forwarded unchanged.
             (None, Some(float)) if float.fract() == 0.0 => FieldValue::Int(float as i64),
             (None, Some(float)) => FieldValue::Float(float),
             (None, None) => FieldValue::Malformed("a number that cannot be represented"),
@@ -105,7 +105,7 @@ fn field<'a>(value: &'a Value, arena: &'a Bump) -> FieldValue<'a> {
     }
 }
 
-/// `value`, cut where it is long.
+/// `value`, truncated.
 fn excerpt(value: &Value) -> String {
     const LONGEST: usize = 60;
     let text = value.to_string();

@@ -1,5 +1,4 @@
-//! A session from start to end: everyone is awaited, messages go through, and in the end everyone knows how it
-//! went.
+//! A session from start to end: waits for everyone, forwards messages, and notifies everyone of the outcome.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,33 +16,32 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::counter;
-use super::courier::{Courier, Failure};
 use super::envelope::Envelope;
-use super::line::{Errand, Line};
-use super::member::Member;
-use super::station::{Order, Station};
+use super::http_client::{HttpClient, PostError};
+use super::http_server;
+use super::outbound::{Outbound, PendingRequest};
+use super::role_adapter::{AdapterAction, RoleAdapter};
+use super::role_config::RoleConfig;
 use super::violation;
 use crate::metrics::lock;
 use crate::multiparty::transport::random;
 
-/// How long to wait before asking again whether somebody is there; it becomes longer, up to [`LOOKING`].
-const ASKING: Duration = Duration::from_millis(50);
-/// How often is looked whether somebody is still there.
-const LOOKING: Duration = Duration::from_millis(250);
-/// RelaMon's monitors say that they are there before they have seen everyone else, and lose what they are sent until then.
-const FOREIGN: Duration = Duration::from_millis(500);
-/// How long what was overtaken may take. Only RelaMon's monitors post without waiting for the answer before.
-const OVERTAKEN: Duration = Duration::from_millis(500);
-/// A session that is over is kept for this long, in case somebody does not know that it is.
-const LINGERING: Duration = Duration::from_secs(2);
-/// How long to try to tell somebody of a violation. On a busy machine an answer can take more than a second, and whoever
-/// is given up too soon never knows.
-const TELLING: Duration = Duration::from_secs(10);
+/// The first interval between polls of `/api/alive`; it doubles up to [`MAX_POLL_INTERVAL`].
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The interval between later polls.
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// RelaMon's monitors say that they are alive before they have seen everyone else, and lose what they are sent until then.
+const RELAMON_STARTUP_DELAY: Duration = Duration::from_millis(500);
+/// How long a reordered request may take. Only RelaMon's monitors send requests without waiting for responses.
+const REORDER_TIMEOUT: Duration = Duration::from_millis(500);
+/// A session that is over is kept for this long for others that are still polling.
+const LINGER: Duration = Duration::from_secs(2);
+/// How long a notification of a violation is retried. On a busy machine a response can take more than a second.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum SessionOutcome {
     /// As the protocol says.
     Over,
     /// Somebody broke the protocol, or is gone.
@@ -55,320 +53,320 @@ pub enum Ending {
 /// What the tasks of one monitor share.
 pub(super) struct Shared {
     name: String,
-    /// What other monitors are told: the role, and which process this is.
+    /// Headers that identify this monitor: its role and its instance.
     own: HeaderValue,
     pub(super) process: HeaderValue,
-    /// By role: which process its monitor is, of those that say so.
+    /// Indexed by role: the instance of its monitor, if it is one of Referee's.
     processes: Mutex<Vec<Option<HeaderValue>>>,
-    station: Mutex<Station>,
-    /// Told when something was taken.
+    adapter: Mutex<RoleAdapter>,
+    /// Notified when queues have room again.
     room: Notify,
     /// Whether the component is up.
     pub(super) alive: AtomicBool,
-    component: Line,
-    monitors: Vec<Option<Line>>,
-    ending: watch::Sender<Option<Ending>>,
-    /// Those who are being told of a violation.
-    telling: Mutex<JoinSet<()>>,
+    component: Outbound,
+    monitors: Vec<Option<Outbound>>,
+    outcome: watch::Sender<Option<SessionOutcome>>,
+    /// Notifications of violations in progress.
+    notifying: Mutex<JoinSet<()>>,
 }
 
-/// Runs the monitors of `members` until their sessions end; `started` hears where they listen. The worst ending is
-/// the answer.
+/// Runs the monitors of `configs` until their sessions end; `started` is called with a line for each. Returns the worst
+/// outcome.
 ///
 /// # Errors
 /// One of them cannot listen.
-pub fn run(members: Vec<Member>, started: &dyn Fn(&[String])) -> io::Result<Ending> {
+pub fn run(configs: Vec<RoleConfig>, started: &dyn Fn(&[String])) -> io::Result<SessionOutcome> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ending = runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         let mut listeners = Vec::new();
-        for member in &members {
-            listeners.push(counter::bind(&member.listen).await?);
+        for role_config in &configs {
+            listeners.push(http_server::bind(&role_config.listen).await?);
         }
-        started(&members.iter().map(Member::in_words).collect::<Vec<_>>());
+        started(&configs.iter().map(RoleConfig::in_words).collect::<Vec<_>>());
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut sessions = JoinSet::new();
-        for (member, listener) in members.into_iter().zip(listeners) {
-            sessions.spawn(session(member, listener));
+        for (role_config, listener) in configs.into_iter().zip(listeners) {
+            sessions.spawn(session(role_config, listener));
         }
-        let mut worst = Ending::Over;
+        let mut worst = SessionOutcome::Over;
         loop {
             tokio::select! {
                 ended = sessions.join_next() => match ended {
-                    Some(Ok(Ending::Over)) => {}
-                    Some(_) => worst = Ending::Violated,
+                    Some(Ok(SessionOutcome::Over)) => {}
+                    Some(_) => worst = SessionOutcome::Violated,
                     None => return Ok(worst),
                 },
-                _ = terminate.recv() => return Ok(Ending::Stopped),
-                _ = interrupt.recv() => return Ok(Ending::Stopped),
+                _ = terminate.recv() => return Ok(SessionOutcome::Stopped),
+                _ = interrupt.recv() => return Ok(SessionOutcome::Stopped),
             }
         }
     });
     runtime.shutdown_background();
-    ending
+    outcome
 }
 
-/// What tells one process from another.
+/// A random instance number.
 fn process() -> HeaderValue {
     random().map_or(0, u64::from_le_bytes).into()
 }
 
-async fn session(member: Member, listener: tokio::net::TcpListener) -> Ending {
-    let mut couriers = Vec::new();
-    let own = HeaderValue::from_str(&member.name).unwrap_or(HeaderValue::from_static(""));
+async fn session(role_config: RoleConfig, listener: tokio::net::TcpListener) -> SessionOutcome {
+    let mut clients = Vec::new();
+    let own = HeaderValue::from_str(&role_config.name).unwrap_or(HeaderValue::from_static(""));
     let process = process();
-    let mut line = |place: &str| {
-        let courier = Courier::new(place);
-        let (line, errands) = Line::new(&courier, place);
-        couriers.push((courier, errands));
-        line
+    let mut outbound = |address: &str| {
+        let client = HttpClient::new(address);
+        let (outbound, requests) = Outbound::new(&client, address);
+        clients.push((client, requests));
+        outbound
     };
-    let component = line(&member.component);
-    let monitors: Vec<_> = member.monitors.iter().map(|place| place.as_deref().map(&mut line)).collect();
+    let component = outbound(&role_config.component);
+    let monitors: Vec<_> =
+        role_config.monitors.iter().map(|address| address.as_deref().map(&mut outbound)).collect();
     let shared = Arc::new(Shared {
-        name: member.name,
+        name: role_config.name,
         own,
         process,
         processes: Mutex::new(vec![None; monitors.len()]),
-        station: Mutex::new(member.station),
+        adapter: Mutex::new(role_config.adapter),
         room: Notify::new(),
         alive: AtomicBool::new(false),
         component,
         monitors,
-        ending: watch::Sender::new(None),
-        telling: Mutex::default(),
+        outcome: watch::Sender::new(None),
+        notifying: Mutex::default(),
     });
-    // Everything that belongs to the session ends with it.
+    // All tasks end with the session.
     let mut tasks = JoinSet::new();
-    tasks.spawn(counter::serve(listener, Arc::clone(&shared)));
-    let mut couriers = couriers.into_iter();
-    if let Some((courier, errands)) = couriers.next() {
-        tasks.spawn(to_component(Arc::clone(&shared), courier, errands));
+    tasks.spawn(http_server::serve(listener, Arc::clone(&shared)));
+    let mut clients = clients.into_iter();
+    if let Some((client, requests)) = clients.next() {
+        tasks.spawn(to_component(Arc::clone(&shared), client, requests));
     }
-    let roles: Vec<Role> = lock(&shared.station).vocabulary().roles().collect();
+    let roles: Vec<Role> = lock(&shared.adapter).vocabulary().roles().collect();
     let peers = roles.into_iter().filter(|role| shared.monitors[role.index()].is_some());
-    for (role, (courier, errands)) in peers.zip(couriers) {
-        tasks.spawn(to_monitor(Arc::clone(&shared), role, courier, errands));
-        tasks.spawn(Arc::clone(&shared).mind(role));
+    for (role, (client, requests)) in peers.zip(clients) {
+        tasks.spawn(to_monitor(Arc::clone(&shared), role, client, requests));
+        tasks.spawn(Arc::clone(&shared).watch_monitor(role));
     }
-    let mut ending = shared.ending.subscribe();
+    let mut outcome = shared.outcome.subscribe();
     let ended = tokio::select! {
-        ended = ending.wait_for(Option::is_some) => ended.ok().and_then(|ended| *ended),
-        ended = shared.attend() => Some(ended),
+        ended = outcome.wait_for(Option::is_some) => ended.ok().and_then(|ended| *ended),
+        ended = shared.watch_component() => Some(ended),
     };
-    let mut telling = std::mem::take(&mut *lock(&shared.telling));
-    while telling.join_next().await.is_some() {}
-    ended.unwrap_or(Ending::Violated)
+    let mut notifying = std::mem::take(&mut *lock(&shared.notifying));
+    while notifying.join_next().await.is_some() {}
+    ended.unwrap_or(SessionOutcome::Violated)
 }
 
-/// Waits for everyone, tells the component to begin, and then gives it its messages.
+/// Waits for everyone, tells the component to begin, then posts its messages.
 async fn to_component(
     shared: Arc<Shared>,
-    mut courier: Courier,
-    mut errands: mpsc::UnboundedReceiver<Errand>,
+    mut client: HttpClient,
+    mut requests: mpsc::UnboundedReceiver<PendingRequest>,
 ) {
     let silent = || tracing::warn!(role = shared.name, "the component does not answer");
-    await_alive(&mut courier).await;
+    await_alive(&mut client).await;
     shared.alive.store(true, Ordering::Relaxed);
     let mut foreign = false;
-    let roles: Vec<Role> = lock(&shared.station).vocabulary().roles().collect();
-    for (role, line) in roles.into_iter().zip(&shared.monitors) {
-        let Some(line) = line else { continue };
-        let mut courier = shared.courier(&line.place);
-        await_alive(&mut courier).await;
-        if courier.process.is_none() {
-            line.mark_foreign();
-            lock(&shared.station).mark_foreign(role);
+    let roles: Vec<Role> = lock(&shared.adapter).vocabulary().roles().collect();
+    for (role, outbound) in roles.into_iter().zip(&shared.monitors) {
+        let Some(outbound) = outbound else { continue };
+        let mut client = shared.client(&outbound.address);
+        await_alive(&mut client).await;
+        if client.process.is_none() {
+            outbound.mark_foreign();
+            lock(&shared.adapter).mark_foreign(role);
             foreign = true;
         }
     }
     if foreign {
-        tokio::time::sleep(FOREIGN).await;
+        tokio::time::sleep(RELAMON_STARTUP_DELAY).await;
     }
-    lock(&shared.station).summon();
-    let go = courier.call(Method::POST, "/api/alive", Bytes::new(), silent).await;
-    if !shared.judge_delivery(go) {
+    lock(&shared.adapter).set_starting();
+    let go = client.call(Method::POST, "/api/alive", Bytes::new(), silent).await;
+    if !shared.check_delivery(go) {
         return;
     }
     tracing::info!(role = shared.name, "everyone is there: the component was told to begin");
-    shared.with_station(Station::start);
-    while let Some(errand) = errands.recv().await {
-        let answer = courier.call(Method::POST, "/", errand.turn().await, silent).await;
-        if !shared.judge_delivery(answer) {
+    shared.with_adapter(RoleAdapter::start);
+    while let Some(request) = requests.recv().await {
+        let answer = client.call(Method::POST, "/", request.when_due().await, silent).await;
+        if !shared.check_delivery(answer) {
             return;
         }
-        shared.with_station(Station::delivered);
+        shared.with_adapter(RoleAdapter::delivered);
     }
 }
 
 async fn to_monitor(
     shared: Arc<Shared>,
     peer: Role,
-    mut courier: Courier,
-    mut errands: mpsc::UnboundedReceiver<Errand>,
+    mut client: HttpClient,
+    mut requests: mpsc::UnboundedReceiver<PendingRequest>,
 ) {
-    let name = lock(&shared.station).vocabulary().role_name(peer).to_owned();
+    let name = lock(&shared.adapter).vocabulary().role_name(peer).to_owned();
     let silent = || tracing::warn!(role = shared.name, peer = name, "the other monitor does not answer");
-    while let Some(errand) = errands.recv().await {
-        match courier.call(Method::POST, "/", errand.turn().await, silent).await {
+    while let Some(request) = requests.recv().await {
+        match client.call(Method::POST, "/", request.when_due().await, silent).await {
             Ok(status) if status.is_success() => {}
             Ok(status) => {
                 tracing::warn!(role = shared.name, peer = name, %status, "the other monitor refused a message");
             }
             Err(failure) => {
                 tracing::warn!(role = shared.name, peer = name, %failure, "the other monitor is lost");
-                shared.with_station(|station| station.monitor_gone(peer));
+                shared.with_adapter(|adapter| adapter.monitor_gone(peer));
                 return;
             }
         }
-        if let Some(Some(line)) = shared.monitors.get(peer.index()) {
-            line.answered();
+        if let Some(Some(outbound)) = shared.monitors.get(peer.index()) {
+            outbound.answered();
         }
-        lock(&shared.station).sent();
+        lock(&shared.adapter).sent();
         shared.room.notify_waiters();
     }
 }
 
-async fn await_alive(courier: &mut Courier) {
-    let mut pause = ASKING;
+async fn await_alive(client: &mut HttpClient) {
+    let mut pause = POLL_INTERVAL;
     loop {
-        let asked = courier.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
+        let asked = client.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
         if asked.is_ok_and(|status| status.is_success()) {
             return;
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LOOKING);
+        pause = (pause * 2).min(MAX_POLL_INTERVAL);
     }
 }
 
 impl Shared {
     pub(super) fn describe(&self) -> Value {
-        lock(&self.station).describe()
+        lock(&self.adapter).describe()
     }
 
-    /// Takes a body once there is room for it.
+    /// Queues a body once there is room for it.
     pub(super) async fn take(&self, envelope: Envelope) {
         loop {
             let mut room = std::pin::pin!(self.room.notified());
             room.as_mut().enable();
-            if lock(&self.station).has_room(&envelope.sender) {
+            if lock(&self.adapter).has_room(&envelope.sender) {
                 break;
             }
             room.await;
         }
-        self.with_station(|station| station.take(envelope));
-        if lock(&self.station).is_puzzled() {
-            tokio::time::sleep(OVERTAKEN).await;
-            self.with_station(Station::insist);
+        self.with_adapter(|adapter| adapter.take(envelope));
+        if lock(&self.adapter).is_reordering() {
+            tokio::time::sleep(REORDER_TIMEOUT).await;
+            self.with_adapter(RoleAdapter::flush_reordered);
         }
     }
 
-    pub(super) fn stray(&self, why: String) {
-        self.with_station(|station| station.stray(why));
+    pub(super) fn malformed_body(&self, why: String) {
+        self.with_adapter(|adapter| adapter.malformed_body(why));
     }
 
-    pub(super) fn told(&self, read: impl FnOnce(Role, &Vocabulary) -> Notice) {
-        self.with_station(|station| {
-            let notice = read(station.role(), station.vocabulary());
-            station.told(&notice)
+    pub(super) fn notice_received(&self, read: impl FnOnce(Role, &Vocabulary) -> Notice) {
+        self.with_adapter(|adapter| {
+            let notice = read(adapter.role(), adapter.vocabulary());
+            adapter.notice_received(&notice)
         });
     }
 
-    /// Whether the component took what it was given.
-    fn judge_delivery(&self, answer: Result<StatusCode, Failure>) -> bool {
+    /// Whether the component accepted a request.
+    fn check_delivery(&self, answer: Result<StatusCode, PostError>) -> bool {
         match answer {
             Ok(status) if status.is_success() => return true,
             Ok(status) => tracing::warn!(role = self.name, %status, "the component failed"),
             Err(failure) => tracing::warn!(role = self.name, %failure, "the component is lost"),
         }
-        self.with_station(Station::component_gone);
+        self.with_adapter(RoleAdapter::component_gone);
         false
     }
 
-    /// Looks after the component until the session is over: now and then while something happens, or while nothing
-    /// tells when it goes; otherwise when that is told.
-    async fn attend(&self) -> Ending {
+    /// Watches the component until the session is over: polls while messages flow or no connection is kept, otherwise waits
+    /// for the connection to close.
+    async fn watch_component(&self) -> SessionOutcome {
         let mut over_since: Option<Instant> = None;
-        let mut rest = LOOKING;
+        let mut rest = MAX_POLL_INTERVAL;
         loop {
             tokio::time::sleep(rest).await;
-            rest = LOOKING;
+            rest = MAX_POLL_INTERVAL;
             if !self.alive.load(Ordering::Relaxed) {
                 continue;
             }
             let mut happened = std::pin::pin!(self.room.notified());
             happened.as_mut().enable();
             if self.component.is_gone().await {
-                self.with_station(Station::component_gone);
+                self.with_adapter(RoleAdapter::component_gone);
             }
             let (over, finished) = {
-                let station = lock(&self.station);
-                (station.is_over(), station.is_finished())
+                let adapter = lock(&self.adapter);
+                (adapter.is_over(), adapter.is_finished())
             };
-            // Also when the component has ended: others may still be asking whether everyone is there.
+            // Also when the component has ended: others may still be polling.
             match (over || finished, over_since) {
                 (false, _) => over_since = None,
                 (true, None) => over_since = Some(Instant::now()),
-                (true, Some(since)) if since.elapsed() >= LINGERING => return Ending::Over,
+                (true, Some(since)) if since.elapsed() >= LINGER => return SessionOutcome::Over,
                 (true, Some(_)) => {}
             }
             if over_since.is_none() && self.component.is_connected() {
                 tokio::select! {
                     () = happened => {}
-                    () = self.component.parted() => rest = Duration::ZERO,
+                    () = self.component.disconnected() => rest = Duration::ZERO,
                 }
             }
         }
     }
 
-    /// Looks after the monitor of `peer`: a connection to it is held, which ends when it does.
-    async fn mind(self: Arc<Self>, peer: Role) {
-        let Some(Some(line)) = self.monitors.get(peer.index()) else { return };
-        let mut courier = self.courier(&line.place);
+    /// Watches the monitor of `peer` over a connection that closes when its process ends.
+    async fn watch_monitor(self: Arc<Self>, peer: Role) {
+        let Some(Some(outbound)) = self.monitors.get(peer.index()) else { return };
+        let mut client = self.client(&outbound.address);
         let mut refused = 0;
         loop {
             let mut happened = std::pin::pin!(self.room.notified());
             happened.as_mut().enable();
-            let asked = courier.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
+            let asked = client.call(Method::GET, "/api/alive", Bytes::new(), || {}).await;
             match asked {
-                Err(Failure::Refused) => refused += 1,
+                Err(PostError::Refused) => refused += 1,
                 Err(_) => refused = 0,
                 Ok(_) => {
                     refused = 0;
-                    if let Some(process) = &courier.process {
+                    if let Some(process) = &client.process {
                         self.is_answered_by(peer, process);
                     }
-                    let mut connections = courier.connections();
+                    let mut connections = client.connections();
                     let _ = connections.wait_for(|count| *count == 0).await;
-                    // At once: a process may have taken the place of another.
+                    // At once: the process may have been restarted.
                     continue;
                 }
             }
-            // Seen twice: what it posted last has been taken by now.
+            // Refused twice: what it posted last has been processed by now.
             if refused >= 2 {
-                if lock(&self.station).needs(peer) {
-                    return self.with_station(|station| station.monitor_gone(peer));
+                if lock(&self.adapter).needs(peer) {
+                    return self.with_adapter(|adapter| adapter.monitor_gone(peer));
                 }
                 happened.await;
             }
-            tokio::time::sleep(LOOKING).await;
+            tokio::time::sleep(MAX_POLL_INTERVAL).await;
         }
     }
 
-    fn courier(&self, place: &str) -> Courier {
-        Courier::new(place).introducing(&self.own, &self.process)
+    fn client(&self, address: &str) -> HttpClient {
+        HttpClient::new(address).introducing(&self.own, &self.process)
     }
 
-    /// Whether whoever asks as the monitor of `role` is who it was when the session began.
+    /// Whether the client that says it is the monitor of `role` is the process it was when the session began.
     pub(super) fn is_asked_by(&self, role: &str, process: &HeaderValue) -> bool {
-        let role = lock(&self.station).vocabulary().find_role(role);
+        let role = lock(&self.adapter).vocabulary().find_role(role);
         role.is_some_and(|role| self.is_answered_by(role, process))
     }
 
-    /// Notes that the monitor of `peer` is this process. One that takes the place of another knows nothing of a session
-    /// that has begun, so that cannot go on.
+    /// Records the instance of the monitor of `peer`. A restarted one has lost a session that has begun, which ends then.
     fn is_answered_by(&self, peer: Role, process: &HeaderValue) -> bool {
-        let started = lock(&self.station).is_started();
+        let started = lock(&self.adapter).is_started();
         match lock(&self.processes).get_mut(peer.index()) {
             Some(Some(known)) if known != process && started => {}
             Some(known) => {
@@ -377,35 +375,37 @@ impl Shared {
             }
             None => return false,
         }
-        self.with_station(|station| station.monitor_anew(peer));
+        self.with_adapter(|adapter| adapter.monitor_anew(peer));
         false
     }
 
-    /// Lets `step` happen and does what follows from it, in order.
-    fn with_station(&self, step: impl FnOnce(&mut Station) -> Vec<Order>) {
-        let mut station = lock(&self.station);
-        for order in step(&mut station) {
-            match order {
-                Order::Component(body) => self.component.give(body, false, std::iter::empty()),
-                Order::Inform(to, body) => self.post(to, body, true),
-                Order::Monitor(to, body) => self.post(to, body, false),
-                Order::Violated(notice) => self.violated(&notice, station.vocabulary(), true),
-                Order::Told(notice) => self.violated(&notice, station.vocabulary(), false),
-                Order::Finished => tracing::info!(role = self.name, "the component has ended, as it may"),
+    /// Runs `step` and carries out the actions that follow, in order.
+    fn with_adapter(&self, step: impl FnOnce(&mut RoleAdapter) -> Vec<AdapterAction>) {
+        let mut adapter = lock(&self.adapter);
+        for action in step(&mut adapter) {
+            match action {
+                AdapterAction::Component(body) => self.component.enqueue(body, false, std::iter::empty()),
+                AdapterAction::Inform(to, body) => self.post(to, body, true),
+                AdapterAction::Monitor(to, body) => self.post(to, body, false),
+                AdapterAction::Violated(notice) => self.violated(&notice, adapter.vocabulary(), true),
+                AdapterAction::ForwardNotice(notice) => self.violated(&notice, adapter.vocabulary(), false),
+                AdapterAction::Finished => {
+                    tracing::info!(role = self.name, "the component has ended, as it may")
+                }
             }
         }
-        drop(station);
+        drop(adapter);
         self.room.notify_waiters();
     }
 
     fn post(&self, to: Role, body: Bytes, is_dependency: bool) {
-        if let Some(Some(line)) = self.monitors.get(to.index()) {
-            line.give(body, is_dependency, self.monitors.iter().flatten());
+        if let Some(Some(outbound)) = self.monitors.get(to.index()) {
+            outbound.enqueue(body, is_dependency, self.monitors.iter().flatten());
         }
     }
 
-    /// Tells the component, and everyone else if it was `found_here`. Not through the lines: somebody who does not
-    /// answer must not keep the others from knowing.
+    /// Notifies the component, and everyone else if the violation was `found_here`. Outside the outbound queues: one address that
+    /// does not respond must not delay the others.
     fn violated(&self, notice: &Notice, vocabulary: &Vocabulary, found_here: bool) {
         let said = violation::to_json(notice, vocabulary);
         let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
@@ -422,42 +422,44 @@ impl Shared {
             notice.sentence
         );
         let body = Bytes::from(said.to_string());
-        // On this wire whoever is told gives up. While the session goes on only those are told who know better.
+        // On this wire whoever is notified gives up. While the session goes on only Referee's monitors are notified.
         let processes = lock(&self.processes);
         let knows = |index: usize| notice.halted || processes.get(index).is_some_and(Option::is_some);
         let monitors = self.monitors.iter().enumerate().filter(|(index, _)| found_here && knows(*index));
-        let monitors = monitors.filter_map(|(_, line)| line.as_ref()).map(|line| (line, LINGERING));
+        let monitors =
+            monitors.filter_map(|(_, outbound)| outbound.as_ref()).map(|outbound| (outbound, LINGER));
         let component = notice.halted.then_some((&self.component, Duration::ZERO));
-        let mut telling = lock(&self.telling);
-        // A monitor that is gone may be started anew, and then has a component that knows nothing.
-        for (line, lingering) in monitors.chain(component) {
-            let (mut courier, body, place) = (Courier::new(&line.place), body.clone(), line.place.clone());
-            telling.spawn(async move {
+        let mut notifying = lock(&self.notifying);
+        // A monitor that is gone may be restarted, with a component that has not been notified.
+        for (outbound, lingering) in monitors.chain(component) {
+            let (mut client, body, address) =
+                (HttpClient::new(&outbound.address), body.clone(), outbound.address.clone());
+            notifying.spawn(async move {
                 let began = Instant::now();
-                let telling = async {
+                let notifying = async {
                     loop {
-                        match courier.call(Method::POST, "/api/violation", body.clone(), || {}).await {
+                        match client.call(Method::POST, "/api/violation", body.clone(), || {}).await {
                             Ok(_) => return,
-                            Err(Failure::Refused) if began.elapsed() >= lingering => return,
-                            // To be told twice does no harm.
-                            Err(_) => tokio::time::sleep(ASKING).await,
+                            Err(PostError::Refused) if began.elapsed() >= lingering => return,
+                            // Notifications are idempotent.
+                            Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
                         }
                     }
                 };
-                if tokio::time::timeout(TELLING, telling).await.is_err() {
-                    tracing::warn!(place, "somebody could not be told of a violation");
+                if tokio::time::timeout(NOTIFY_TIMEOUT, notifying).await.is_err() {
+                    tracing::warn!(address, "somebody could not be told of a violation");
                 }
             });
         }
         if notice.halted {
-            self.end(Ending::Violated);
+            self.end(SessionOutcome::Violated);
         }
     }
 
-    fn end(&self, ending: Ending) {
-        self.ending.send_if_modified(|known| {
+    fn end(&self, outcome: SessionOutcome) {
+        self.outcome.send_if_modified(|known| {
             let first = known.is_none();
-            known.get_or_insert(ending);
+            known.get_or_insert(outcome);
             first
         });
     }

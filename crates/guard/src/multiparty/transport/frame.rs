@@ -1,5 +1,5 @@
-//! Frames on a connection between two monitors: a length, a kind, a body and, where the monitors share a key, a code
-//! that only they can have written, for this place on this connection.
+//! Frames on a connection between two monitors: a length, a kind, a body and, where the monitors share a key, a MAC
+//! over the frame's position on the connection, its kind and its body.
 
 use std::io;
 
@@ -7,40 +7,40 @@ use hyper::body::Bytes;
 use ring::hmac;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// How much of a code is sent.
-const CODE: usize = 16;
+/// The MAC is truncated to this length.
+const MAC_BYTES: usize = 16;
 
-/// What a frame is.
+/// The kinds of frames: a handshake, then fragments and pings one way, acknowledgements the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     Hello = 1,
     Challenge,
     Proof,
     Welcome,
     Refused,
-    /// A letter: its number, and the letter.
-    Letter,
-    /// The number that is expected next.
-    Expected,
-    /// Is anybody there?
+    /// A sequence number and a fragment of a peer message.
+    Fragment,
+    /// The next sequence number expected.
+    Acknowledgement,
+    /// A heartbeat, where nothing else was sent.
     Ping,
 }
 
-impl Kind {
+impl FrameKind {
     const ALL: [Self; 8] = [
         Self::Hello,
         Self::Challenge,
         Self::Proof,
         Self::Welcome,
         Self::Refused,
-        Self::Letter,
-        Self::Expected,
+        Self::Fragment,
+        Self::Acknowledgement,
         Self::Ping,
     ];
 }
 
-/// One direction of a connection.
+/// The MAC key and the frame counter of one direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
     key: Option<hmac::Key>,
@@ -48,12 +48,12 @@ pub(super) struct Direction {
 }
 
 impl Direction {
-    /// From now on, frames carry a code.
+    /// From now on, frames carry a MAC under `key`.
     pub(super) fn protect(&mut self, key: hmac::Key) {
         *self = Self { key: Some(key), frames: 0 };
     }
 
-    fn code(&mut self, kind: u8, body: &[&[u8]]) -> Option<[u8; CODE]> {
+    fn mac(&mut self, kind: u8, body: &[&[u8]]) -> Option<[u8; MAC_BYTES]> {
         let mut context = hmac::Context::with_key(self.key.as_ref()?);
         context.update(&self.frames.to_le_bytes());
         context.update(&[kind]);
@@ -63,21 +63,20 @@ impl Direction {
     }
 
     /// Appends a frame to `out`.
-    pub(super) fn write(&mut self, kind: Kind, body: &[&[u8]], out: &mut Vec<u8>) {
-        let code = self.code(kind as u8, body);
-        let length =
-            1 + body.iter().map(|part| part.len()).sum::<usize>() + code.map_or(0, |code| code.len());
+    pub(super) fn write(&mut self, kind: FrameKind, body: &[&[u8]], out: &mut Vec<u8>) {
+        let mac = self.mac(kind as u8, body);
+        let length = 1 + body.iter().map(|part| part.len()).sum::<usize>() + mac.map_or(0, |mac| mac.len());
         out.extend(u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
         out.push(kind as u8);
         body.iter().for_each(|part| out.extend(*part));
-        out.extend(code.iter().flatten());
+        out.extend(mac.iter().flatten());
     }
 
     /// Writes one frame.
     pub(super) async fn send(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
-        kind: Kind,
+        kind: FrameKind,
         body: &[&[u8]],
     ) -> io::Result<()> {
         let mut out = Vec::new();
@@ -91,13 +90,13 @@ impl Direction {
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
         longest: usize,
-    ) -> io::Result<(Kind, Bytes)> {
+    ) -> io::Result<(FrameKind, Bytes)> {
         let wrong = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
         let length = stream.read_u32_le().await? as usize;
-        if length == 0 || length > longest.saturating_add(1 + CODE) {
+        if length == 0 || length > longest.saturating_add(1 + MAC_BYTES) {
             return Err(wrong("a frame that is empty or too long"));
         }
-        // Not all at once: whoever says that much will come has to send it.
+        // Memory is reserved as bytes arrive, not as the length claims.
         let mut bytes = Vec::with_capacity(length.min(64 << 10));
         let read = (&mut *stream).take(length as u64).read_to_end(&mut bytes).await?;
         if read < length {
@@ -105,12 +104,12 @@ impl Direction {
         }
         let mut bytes = Bytes::from(bytes);
         let tag = bytes.split_to(1)[0];
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == tag);
+        let kind = FrameKind::ALL.into_iter().find(|kind| *kind as u8 == tag);
         let kind = kind.ok_or_else(|| wrong("a frame of no known kind"))?;
         if self.key.is_some() {
-            let end = bytes.len().checked_sub(CODE).ok_or_else(|| wrong("a frame without its code"))?;
-            let code = bytes.split_off(end);
-            let right = self.code(tag, &[&bytes]).is_some_and(|right| same(&right, &code));
+            let end = bytes.len().checked_sub(MAC_BYTES).ok_or_else(|| wrong("a frame without its code"))?;
+            let mac = bytes.split_off(end);
+            let right = self.mac(tag, &[&bytes]).is_some_and(|right| constant_time_eq(&right, &mac));
             if !right {
                 return Err(wrong("a frame that the other monitor did not write"));
             }
@@ -119,8 +118,8 @@ impl Direction {
     }
 }
 
-/// Whether they are the same; the time it takes tells nothing.
-fn same(left: &[u8], right: &[u8]) -> bool {
+/// Equality in constant time.
+fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
@@ -132,7 +131,7 @@ mod tests {
         hmac::Key::new(hmac::HMAC_SHA256, b"0123456789abcdef")
     }
 
-    async fn read(bytes: &[u8], protected: bool, count: usize) -> io::Result<Vec<(Kind, Bytes)>> {
+    async fn read(bytes: &[u8], protected: bool, count: usize) -> io::Result<Vec<(FrameKind, Bytes)>> {
         let mut direction = Direction::default();
         if protected {
             direction.protect(key());
@@ -152,13 +151,16 @@ mod tests {
                 direction.protect(key());
             }
             let mut bytes = Vec::new();
-            direction.write(Kind::Letter, &[&[1, 2], b"abc"], &mut bytes);
+            direction.write(FrameKind::Fragment, &[&[1, 2], b"abc"], &mut bytes);
             let first = bytes.len();
-            direction.write(Kind::Ping, &[], &mut bytes);
+            direction.write(FrameKind::Ping, &[], &mut bytes);
             let all = read(&bytes, protected, 2).await.unwrap();
-            assert_eq!(all, [(Kind::Letter, Bytes::from_static(b"\x01\x02abc")), (Kind::Ping, Bytes::new())]);
+            assert_eq!(
+                all,
+                [(FrameKind::Fragment, Bytes::from_static(b"\x01\x02abc")), (FrameKind::Ping, Bytes::new())]
+            );
             assert!(read(&bytes[..first - 1], protected, 1).await.is_err(), "cut");
-            // Changed, repeated or left out: noticed where there is a key.
+            // Changed, repeated or left out: detected where there is a key.
             for at in 4..first {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1;

@@ -1,7 +1,8 @@
-//! How two monitors come to know each other on a new connection, before anything else is said.
+//! The handshake on a new connection between two monitors.
 //!
-//! Who connects says who it is, whom it wants and which protocol it follows; who accepts answers with a challenge, and
-//! each shows the other that it knows the key, where there is one. With TLS the certificates have shown who they are.
+//! The connecting side sends a hello: its role, the role it wants, the protocol's fingerprint. The accepting side answers
+//! with a challenge; each proves to the other that it knows the pre-shared key, where there is one, with a MAC over the
+//! whole transcript. With TLS, certificates have authenticated both.
 
 use std::io;
 
@@ -10,27 +11,27 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::census::Limits;
-use super::frame::{Direction, Kind};
+use super::frame::{Direction, FrameKind};
+use super::topology::PeerLimits;
 
 const MAGIC: &[u8; 8] = b"REFEREE2";
-/// Nothing that is said before both know each other is longer.
-const LONGEST: usize = 4096;
+/// The longest frame that is accepted from an unauthenticated peer.
+const MAX_HANDSHAKE_BYTES: usize = 4096;
 
-/// What who connects says of itself.
+/// The first frame of the connecting side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) fingerprint: u64,
-    /// A number that no other process has, not even the same one after a restart.
+    /// The instance number of its process: random, another one after a restart.
     pub(super) instance: u128,
     pub(super) from: String,
     pub(super) to: String,
-    /// What its component speaks.
+    /// The codec of its component.
     pub(super) codec: String,
-    pub(super) limits: Limits,
+    pub(super) limits: PeerLimits,
 }
 
-/// A random number.
+/// Random bytes from the operating system.
 pub(in crate::multiparty) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there are no random numbers"))?;
@@ -59,7 +60,7 @@ impl Hello {
         let rest = bytes.strip_prefix(MAGIC)?.get(16..)?;
         let (fingerprint, rest) = rest.split_first_chunk()?;
         let (instance, mut rest) = rest.split_first_chunk()?;
-        let limits = Limits::read(&mut rest)?;
+        let limits = PeerLimits::read(&mut rest)?;
         let mut text = || -> Option<String> {
             let (length, after) = rest.split_first_chunk()?;
             let (text, left) = after.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
@@ -72,10 +73,10 @@ impl Hello {
     }
 }
 
-/// What both have said, which every proof is about.
+/// What both sides sent so far, which every proof covers.
 struct Transcript<'a> {
     key: Option<&'a str>,
-    said: Vec<u8>,
+    transcript_bytes: Vec<u8>,
 }
 
 impl Transcript<'_> {
@@ -84,15 +85,15 @@ impl Transcript<'_> {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         let mut context = hmac::Context::with_key(&key);
         context.update(who);
-        context.update(&self.said);
+        context.update(&self.transcript_bytes);
         context.sign().as_ref().to_vec()
     }
 
     fn verify(&self, who: &[u8], proof: &[u8]) -> bool {
         let Some(key) = self.key else { return proof.is_empty() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        let said: Vec<u8> = [who, &self.said].concat();
-        hmac::verify(&key, &said, proof).is_ok()
+        let transcript_bytes: Vec<u8> = [who, &self.transcript_bytes].concat();
+        hmac::verify(&key, &transcript_bytes, proof).is_ok()
     }
 
     fn protect(&self, who: &[u8], direction: &mut Direction) {
@@ -102,107 +103,107 @@ impl Transcript<'_> {
     }
 }
 
-/// Both directions of a connection whose ends know each other.
-pub(super) struct Known {
+/// Both directions of an authenticated connection.
+pub(super) struct Established {
     pub(super) out: Direction,
     pub(super) back: Direction,
-    /// Which process is at the other end.
+    /// The instance number of the process at the other end.
     pub(super) instance: u128,
 }
 
-/// Connects as `hello` says. The answer: the other process, and the number that it expects.
+/// The connecting side's handshake. Returns the connection and the next sequence number the other side expects.
 pub(super) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     hello: &Hello,
     key: Option<&str>,
-) -> io::Result<(Known, u64)> {
+) -> io::Result<(Established, u64)> {
     let (mut out, mut back) = (Direction::default(), Direction::default());
-    let mut said = hello.write(&random()?);
-    out.send(stream, Kind::Hello, &[&said]).await?;
-    let (kind, challenge) = back.receive(stream, LONGEST).await?;
-    expect(kind, Kind::Challenge, &challenge)?;
+    let mut transcript_bytes = hello.write(&random()?);
+    out.send(stream, FrameKind::Hello, &[&transcript_bytes]).await?;
+    let (kind, challenge) = back.receive(stream, MAX_HANDSHAKE_BYTES).await?;
+    expect(kind, FrameKind::Challenge, &challenge)?;
     let (instance, rest) = challenge.split_first_chunk().ok_or_else(|| wrong("a challenge that is cut"))?;
     let proof = rest.get(16..).ok_or_else(|| wrong("a challenge that is cut"))?;
-    said.extend(challenge.iter().take(32));
-    let transcript = Transcript { key, said };
+    transcript_bytes.extend(challenge.iter().take(32));
+    let transcript = Transcript { key, transcript_bytes };
     if !transcript.verify(b"accepts", proof) {
         let _ = refuse(stream, out, "the key is another").await;
         return Err(wrong("the other monitor has another key, or none"));
     }
-    out.send(stream, Kind::Proof, &[&transcript.prove(b"connects")]).await?;
+    out.send(stream, FrameKind::Proof, &[&transcript.prove(b"connects")]).await?;
     transcript.protect(b"forth", &mut out);
     transcript.protect(b"back", &mut back);
-    let (kind, welcome) = back.receive(stream, LONGEST).await?;
-    expect(kind, Kind::Welcome, &welcome)?;
+    let (kind, welcome) = back.receive(stream, MAX_HANDSHAKE_BYTES).await?;
+    expect(kind, FrameKind::Welcome, &welcome)?;
     let expected: [u8; 8] = welcome.as_ref().try_into().map_err(|_| wrong("a welcome that is cut"))?;
-    let known = Known { out, back, instance: u128::from_le_bytes(*instance) };
+    let known = Established { out, back, instance: u128::from_le_bytes(*instance) };
     Ok((known, u64::from_le_bytes(expected)))
 }
 
-/// Says why the other is not welcome.
+/// Tells the other side why it is refused.
 pub(super) async fn refuse<S: AsyncWrite + Unpin>(
     stream: &mut S,
     mut out: Direction,
     why: &str,
 ) -> io::Error {
-    let _ = out.send(stream, Kind::Refused, &[why.as_bytes()]).await;
+    let _ = out.send(stream, FrameKind::Refused, &[why.as_bytes()]).await;
     wrong(format!("refused: {why}"))
 }
 
-/// Accepts whoever is `welcome` and knows the key. The other's next frame is its first letter, once it has been told
-/// with [`Kind::Welcome`] which number is expected.
+/// The accepting side's handshake with a peer that is `welcome` and knows the key. It has to be followed by a
+/// [`FrameKind::Welcome`] with the next sequence number expected.
 pub(super) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     instance: u128,
     key: Option<&str>,
     welcome: impl FnOnce(&Hello) -> Result<(), String>,
-) -> io::Result<(Known, Hello)> {
+) -> io::Result<(Established, Hello)> {
     let (mut out, mut back) = (Direction::default(), Direction::default());
-    let (kind, hello) = back.receive(stream, LONGEST).await?;
-    let mut said = hello.to_vec();
-    expect(kind, Kind::Hello, &[])?;
-    let hello = Hello::read(&said).ok_or_else(|| wrong("no monitor of this version"))?;
+    let (kind, hello) = back.receive(stream, MAX_HANDSHAKE_BYTES).await?;
+    let mut transcript_bytes = hello.to_vec();
+    expect(kind, FrameKind::Hello, &[])?;
+    let hello = Hello::read(&transcript_bytes).ok_or_else(|| wrong("no monitor of this version"))?;
     if let Err(why) = welcome(&hello) {
         return Err(refuse(stream, out, &why).await);
     }
     let nonce: [u8; 16] = random()?;
     let number = instance.to_le_bytes();
-    said.extend(number.iter().chain(&nonce));
-    let transcript = Transcript { key, said };
-    out.send(stream, Kind::Challenge, &[&number, &nonce, &transcript.prove(b"accepts")]).await?;
-    let (kind, proof) = back.receive(stream, LONGEST).await?;
-    expect(kind, Kind::Proof, &proof)?;
+    transcript_bytes.extend(number.iter().chain(&nonce));
+    let transcript = Transcript { key, transcript_bytes };
+    out.send(stream, FrameKind::Challenge, &[&number, &nonce, &transcript.prove(b"accepts")]).await?;
+    let (kind, proof) = back.receive(stream, MAX_HANDSHAKE_BYTES).await?;
+    expect(kind, FrameKind::Proof, &proof)?;
     if !transcript.verify(b"connects", &proof) {
         return Err(refuse(stream, out, "the key is another").await);
     }
     transcript.protect(b"forth", &mut back);
     transcript.protect(b"back", &mut out);
-    Ok((Known { out, back, instance: hello.instance }, hello))
+    Ok((Established { out, back, instance: hello.instance }, hello))
 }
 
-fn expect(kind: Kind, expected: Kind, body: &[u8]) -> io::Result<()> {
+fn expect(kind: FrameKind, expected: FrameKind, body: &[u8]) -> io::Result<()> {
     if kind == expected {
         return Ok(());
     }
-    if kind == Kind::Refused {
+    if kind == FrameKind::Refused {
         let why = String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).collect::<String>();
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Err(wrong("this is not how monitors begin"))
 }
 
-/// The body of a letter's frame.
-pub(super) fn split_letter(mut body: Bytes) -> io::Result<(u64, Bytes)> {
+/// Splits the body of a [`FrameKind::Fragment`].
+pub(super) fn split_fragment(mut body: Bytes) -> io::Result<(u64, Bytes)> {
     if body.len() < 8 {
-        return Err(wrong("a letter without a number"));
+        return Err(wrong("a peer message without a number"));
     }
-    let letter = body.split_off(8);
-    let number: [u8; 8] = body.as_ref().try_into().map_err(|_| wrong("a letter without a number"))?;
-    Ok((u64::from_le_bytes(number), letter))
+    let message = body.split_off(8);
+    let number: [u8; 8] = body.as_ref().try_into().map_err(|_| wrong("a peer message without a number"))?;
+    Ok((u64::from_le_bytes(number), message))
 }
 
-/// The body of a frame that says which number is expected.
-pub(super) fn read_expected(body: &[u8]) -> io::Result<u64> {
+/// Reads the body of a [`FrameKind::Acknowledgement`].
+pub(super) fn read_acknowledgement(body: &[u8]) -> io::Result<u64> {
     body.try_into().map(u64::from_le_bytes).map_err(|_| wrong("no number"))
 }
 
@@ -212,24 +213,24 @@ mod tests {
 
     fn hello() -> Hello {
         let [from, to, codec] = ["a", "b", "json"].map(str::to_owned);
-        let limits = Limits { message: 1, window: 2, buffer: 3 };
+        let limits = PeerLimits { message: 1, window: 2, buffer: 3 };
         Hello { fingerprint: 7, instance: 9, from, to, codec, limits }
     }
 
     async fn meet(keys: [Option<&str>; 2], welcome: Result<(), String>) -> [io::Result<()>; 2] {
         let (mut left, mut right) = tokio::io::duplex(1 << 16);
-        // Each hangs up when it is done.
+        // Each side closes the connection when it is done.
         let accepting = async move {
-            let (mut known, said) = accept(&mut right, 11, keys[1], |_| welcome).await?;
-            assert_eq!((said, known.instance), (hello(), 9));
-            known.out.send(&mut right, Kind::Welcome, &[&5_u64.to_le_bytes()]).await?;
-            assert_eq!(known.back.receive(&mut right, 10).await?, (Kind::Ping, Bytes::new()));
+            let (mut known, transcript_bytes) = accept(&mut right, 11, keys[1], |_| welcome).await?;
+            assert_eq!((transcript_bytes, known.instance), (hello(), 9));
+            known.out.send(&mut right, FrameKind::Welcome, &[&5_u64.to_le_bytes()]).await?;
+            assert_eq!(known.back.receive(&mut right, 10).await?, (FrameKind::Ping, Bytes::new()));
             Ok(())
         };
         let dialling = async move {
             let (mut known, expected) = dial(&mut left, &hello(), keys[0]).await?;
             assert_eq!((known.instance, expected), (11, 5));
-            known.out.send(&mut left, Kind::Ping, &[]).await
+            known.out.send(&mut left, FrameKind::Ping, &[]).await
         };
         let (dialled, accepted) = tokio::join!(dialling, accepting);
         [dialled, accepted]

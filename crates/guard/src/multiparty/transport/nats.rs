@@ -1,11 +1,11 @@
 //! The transport over a NATS broker with JetStream: no monitor has to reach another one, only the broker.
 //!
-//! Letters are stored in a stream of the protocol, one subject for each session, sender and receiver. The stream keeps
-//! them over restarts of the broker and hands them on in order; what it hands on twice is not taken twice, and what it
-//! never hands on is sent again (`link`): every quarter of a second each monitor says, past the stream, that it is there and
-//! which number it expects (a *beat*).
+//! Fragments of peer messages are stored in a stream of the protocol, one subject for each session, sender and receiver.
+//! The stream keeps them over restarts of the broker and delivers them in order. What it delivers twice is deduplicated,
+//! and what it never delivers is retransmitted (`retransmit`): four times a second each monitor publishes a *heartbeat*,
+//! outside the stream, with the next number it expects.
 
-mod beats;
+mod heartbeat;
 mod plan;
 
 use std::io;
@@ -24,146 +24,148 @@ use referee_theory::Role;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
+use super::authenticator::{Authenticator, Fragment, fragment_content, session_of, split};
 use super::handshake::random;
-use super::seal::{Part, Seal, piece, session_of, split};
-use super::{Receiver, Transport, UNHEARD};
+use super::{Receiver, Transport, WARN_SILENT_AFTER};
 use crate::metrics::lock;
-use crate::multiparty::diary::{Change, Diary, Memory};
-use crate::multiparty::link::{Inbox, Outbox, Taking};
+use crate::multiparty::retransmit::{Deduplicator, Receipt, RetransmitQueue};
+use crate::multiparty::state_log::{Change, Snapshot, StateLog};
 
 pub(in crate::multiparty) use plan::NatsPlan;
 
-/// Another process of the same role is believed when the one before has said nothing for this long.
-const SUCCESSION: Duration = Duration::from_secs(2);
-/// What was sent and not taken for this long is sent again.
-const RESENDING: Duration = Duration::from_secs(2);
-/// How long the broker may take to store something.
-const STORING: Duration = Duration::from_secs(2);
-/// How long to wait before asking the broker again.
-const RETRYING: Duration = Duration::from_millis(200);
-/// How long to wait at most before connecting to it again.
-const RECONNECTING: Duration = Duration::from_millis(250);
-/// … and at most, where it could not be used from the start.
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-const NO_JETSTREAM: &str = "it has no JetStream, which keeps letters: start it with `nats-server -js`, or switch it on for this account";
-/// Parts that are under way to the broker at a time, for each pair of roles.
-const BATCH: usize = 128;
-/// Bytes of one part: a broker takes 1 MiB at once unless it is told otherwise.
-const LONGEST_PART: usize = 256 << 10;
-/// How long letters are kept in the stream, at least and at most.
-const KEPT: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(3600)];
+/// Another process of the same role is accepted when the one before has been silent for this long.
+const TAKEOVER_AFTER: Duration = Duration::from_secs(2);
+/// Unacknowledged fragments are retransmitted after this long.
+const RETRANSMIT_AFTER: Duration = Duration::from_secs(2);
+/// How long the broker may take to store a fragment.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The pause before a failed request to the broker is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// The longest pause before reconnecting to a broker that was connected.
+const MAX_RECONNECT_DELAY: Duration = Duration::from_millis(250);
+/// The longest pause before trying a broker again that was never usable.
+const MAX_CONNECT_RETRY_INTERVAL: Duration = Duration::from_secs(8);
+const NO_JETSTREAM: &str = "it has no JetStream, which keeps peer messages: start it with `nats-server -js`, or switch it on for this account";
+/// Fragments in flight to the broker for each pair of roles.
+const MAX_BATCH_FRAGMENTS: usize = 128;
+/// Bytes of one fragment: brokers accept 1 MiB at once unless they are configured otherwise.
+const MAX_FRAGMENT_BYTES: usize = 256 << 10;
+/// The shortest and the longest retention of the stream.
+const RETENTION_RANGE: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(3600)];
 
-/// The letters of one role here to one elsewhere.
-struct Line {
+/// The link from a local role to a remote one: what is to be sent.
+struct PeerLink {
     from: Role,
     to: Role,
-    outbox: Mutex<Outbox>,
+    queue: Mutex<RetransmitQueue>,
     more: Notify,
 }
 
-/// What came from one role elsewhere for one here.
+/// The link from a remote role to a local one: what was received.
 #[derive(Clone, Default)]
 struct Incoming {
-    inbox: Inbox,
-    /// The letter of which not all parts have been taken.
-    letter: Vec<u8>,
-    /// The part after the last whole letter: what came after it would be lost with this process.
+    dedup: Deduplicator,
+    /// The fragments so far of an incomplete peer message.
+    message: Vec<u8>,
+    /// The sequence number after the last whole peer message, which is what may be acknowledged: later fragments would be
+    /// lost with this process.
     whole: u64,
 }
 
-/// What is known of the monitor of another role.
+/// The monitor of a remote role.
 #[derive(Default)]
-struct Elsewhere {
-    /// The process it is.
+struct RemotePeer {
+    /// The instance number of its process.
     instance: Option<u128>,
-    /// When it last said something.
-    heard: Option<Instant>,
-    /// Whether it was given up.
+    /// When its last heartbeat arrived.
+    last_seen: Option<Instant>,
+    /// Whether it was reported as lost.
     lost: bool,
-    /// Whether it was said that nothing is heard of it.
+    /// Whether its silence was logged.
     quiet: bool,
-    /// Whether its sessions survive it.
+    /// Whether its sessions survive a crash (it has a state log).
     survives: bool,
-    /// By role here.
-    inboxes: Vec<Incoming>,
-    /// What was said against it, once.
-    complained: bool,
-    /// By role here: since when it has sent more than has come, and the part that was expected then.
+    /// Indexed by local role.
+    incoming: Vec<Incoming>,
+    /// Whether its refusal was logged.
+    warned: bool,
+    /// Indexed by local role: since when it has sent more than arrived, and the number expected then.
     behind: Vec<Option<(Instant, u64)>>,
 }
 
 /// The transport of one process.
 pub(in crate::multiparty) struct Nats {
     plan: Arc<NatsPlan>,
-    seal: Seal,
+    authenticator: Authenticator,
     instance: u128,
-    lines: Vec<Arc<Line>>,
-    /// By role.
-    elsewhere: Vec<Mutex<Elsewhere>>,
+    links: Vec<Arc<PeerLink>>,
+    /// Indexed by role.
+    peers: Vec<Mutex<RemotePeer>>,
     receiver: Weak<dyn Receiver>,
     connected: Arc<AtomicBool>,
-    /// Since when.
+    /// Since when the broker is connected.
     since: Arc<Mutex<Instant>>,
-    /// How often there was a new connection to the broker.
+    /// Counts connections to the broker; readers start again when it changes.
     connections: watch::Sender<u64>,
-    /// Beat now.
+    /// Publish a heartbeat at once.
     news: Notify,
     started: Instant,
-    /// What survives a kill.
-    diary: Option<Arc<Diary>>,
-    /// Whether it was said that a stranger writes here.
-    complained: AtomicBool,
+    /// The write-ahead log of a process whose sessions survive a crash.
+    state_log: Option<Arc<StateLog>>,
+    /// Whether an unauthenticated publisher was logged.
+    warned: AtomicBool,
 }
 
 impl Nats {
     pub(in crate::multiparty) fn start(
         plan: &Arc<NatsPlan>,
         receiver: Weak<dyn Receiver>,
-        diary: Option<Arc<Diary>>,
+        state_log: Option<Arc<StateLog>>,
     ) -> io::Result<Arc<Self>> {
-        let census = &plan.census;
-        let roles = || (0..).take(census.names.len());
-        let memory = diary.as_ref().map(|diary| diary.recall(Memory::clone)).unwrap_or_default();
-        let instance = match memory.instance {
+        let topology = &plan.topology;
+        let roles = || (0..).take(topology.names.len());
+        let snapshot =
+            state_log.as_ref().map(|state_log| state_log.read(Snapshot::clone)).unwrap_or_default();
+        let instance = match snapshot.instance {
             Some(instance) => instance,
             None => u128::from_le_bytes(random()?),
         };
-        if let Some(diary) = &diary {
-            diary.note(Change::Instance(instance));
-            diary.commit();
+        if let Some(state_log) = &state_log {
+            state_log.append(Change::Instance(instance));
+            state_log.commit();
         }
-        let line = |from: Role, to: Role| {
-            let outbox = memory.outboxes.get(&(from.0, to.0)).cloned().unwrap_or_default();
-            Arc::new(Line { from, to, outbox: Mutex::new(outbox), more: Notify::new() })
+        let link = |from: Role, to: Role| {
+            let queue = snapshot.queues.get(&(from.0, to.0)).cloned().unwrap_or_default();
+            Arc::new(PeerLink { from, to, queue: Mutex::new(queue), more: Notify::new() })
         };
-        let others = || census.elsewhere.iter().copied();
+        let others = || topology.remote.iter().copied();
         let elsewhere = |peer: u16| {
             let incoming = |own: u16| {
-                let whole = memory.taken.get(&(peer, own)).copied().unwrap_or(0);
-                Incoming { inbox: Inbox::from(whole), letter: Vec::new(), whole }
+                let whole = snapshot.taken.get(&(peer, own)).copied().unwrap_or(0);
+                Incoming { dedup: Deduplicator::from(whole), message: Vec::new(), whole }
             };
-            let instance = memory.peers.get(&peer).copied();
-            Elsewhere {
+            let instance = snapshot.peers.get(&peer).copied();
+            RemotePeer {
                 instance,
-                // Whoever was there is missed from now on.
-                heard: instance.map(|_| Instant::now()),
-                inboxes: roles().map(incoming).collect(),
+                // A peer that was there before the crash must announce itself from now on.
+                last_seen: instance.map(|_| Instant::now()),
+                incoming: roles().map(incoming).collect(),
                 behind: roles().map(|_| None).collect(),
-                ..Elsewhere::default()
+                ..RemotePeer::default()
             }
         };
         let transport = Arc::new(Self {
-            seal: Seal::new(census.key.as_deref()),
+            authenticator: Authenticator::new(topology.key.as_deref()),
             instance,
-            lines: census.own.iter().flat_map(|from| others().map(|to| line(*from, to))).collect(),
-            elsewhere: roles().map(|role| Mutex::new(elsewhere(role))).collect(),
-            diary,
+            links: topology.local.iter().flat_map(|from| others().map(|to| link(*from, to))).collect(),
+            peers: roles().map(|role| Mutex::new(elsewhere(role))).collect(),
+            state_log,
             receiver,
             connected: Arc::default(),
             since: Arc::new(Mutex::new(Instant::now())),
             connections: watch::Sender::default(),
             news: Notify::new(),
-            complained: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
             started: Instant::now(),
             plan: Arc::clone(plan),
         });
@@ -177,9 +179,9 @@ impl Nats {
         }
     }
 
-    /// Goes on until everything that must be there before the first beat is there.
+    /// Connects to the broker, until it succeeds, then starts the senders and the heartbeat.
     async fn run(self: Arc<Self>) {
-        let (mut client, mut said, mut pause) = (None, String::new(), RETRYING * 5);
+        let (mut client, mut said, mut pause) = (None, String::new(), RETRY_INTERVAL * 5);
         let (client, context) = loop {
             match self.connect(&mut client).await {
                 Ok(connected) => break connected,
@@ -198,15 +200,15 @@ impl Nats {
                 return;
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_CONNECT_RETRY_INTERVAL);
         };
-        for line in &self.lines {
-            tokio::spawn(Arc::clone(&self).pump(Arc::clone(line), context.clone()));
+        for link in &self.links {
+            tokio::spawn(Arc::clone(&self).send_loop(Arc::clone(link), context.clone()));
         }
-        tokio::spawn(Arc::clone(&self).beat(client));
+        tokio::spawn(Arc::clone(&self).heartbeat(client));
     }
 
-    /// Begins to hear letters and beats, over the connection that was `kept` of an earlier attempt.
+    /// Subscribes to fragments and heartbeats, over the connection `kept` of an earlier attempt.
     async fn connect(
         self: &Arc<Self>,
         kept: &mut Option<Client>,
@@ -216,16 +218,16 @@ impl Nats {
             None => kept.insert(self.client().await?).clone(),
         };
         let context = jetstream::new(client.clone());
-        let mut letters = Vec::new();
-        for role in &self.plan.census.own {
+        let mut messages = Vec::new();
+        for role in &self.plan.topology.local {
             let last = self.stream(&context).await?.get_info().await?.state.last_sequence;
             let known = self
-                .diary
+                .state_log
                 .as_ref()
-                .and_then(|diary| diary.recall(|memory| memory.sequence.get(&role.0).copied()));
-            letters.push((*role, known.unwrap_or(last + 1)));
+                .and_then(|state_log| state_log.read(|snapshot| snapshot.sequence.get(&role.0).copied()));
+            messages.push((*role, known.unwrap_or(last + 1)));
         }
-        for (role, _) in &letters {
+        for (role, _) in &messages {
             let mut questions = client.subscribe(self.plan.here(*role, self.instance)).await?;
             let client = client.clone();
             tokio::spawn(async move {
@@ -236,14 +238,14 @@ impl Nats {
                 }
             });
         }
-        let mut beats = client.subscribe(self.plan.beats("*")).await?;
+        let mut heartbeats = client.subscribe(self.plan.heartbeats("*")).await?;
         client.flush().await?;
-        for (role, next) in letters {
-            tokio::spawn(Arc::clone(self).hear(role, context.clone(), next));
+        for (role, next) in messages {
+            tokio::spawn(Arc::clone(self).receive_loop(role, context.clone(), next));
         }
         let transport = Arc::clone(self);
         tokio::spawn(async move {
-            while let Some(message) = beats.next().await {
+            while let Some(message) = heartbeats.next().await {
                 transport.hear_beat(&message.subject, &message.payload);
             }
         });
@@ -253,7 +255,7 @@ impl Nats {
     async fn client(&self) -> Result<Client, async_nats::Error> {
         let (connected, connections) = (Arc::clone(&self.connected), self.connections.clone());
         let since = Arc::clone(&self.since);
-        let again = |attempts: usize| Duration::from_millis(1 << attempts.min(8)).min(RECONNECTING);
+        let again = |attempts: usize| Duration::from_millis(1 << attempts.min(8)).min(MAX_RECONNECT_DELAY);
         let options = ConnectOptions::new().name("referee guard").reconnect_delay_callback(again);
         let options = options.event_callback(move |event| {
             connected.store(matches!(event, Event::Connected), Ordering::Relaxed);
@@ -271,14 +273,14 @@ impl Nats {
         Ok(options.connect(self.plan.broker.clone()).await?)
     }
 
-    /// The stream of letters, which the first monitor makes.
+    /// The protocol's stream, which the first monitor creates.
     async fn stream(&self, context: &jetstream::Context) -> Result<stream::Stream, async_nats::Error> {
-        let patience = self.plan.census.patience.saturating_mul(2);
+        let peer_timeout = self.plan.topology.peer_timeout.saturating_mul(2);
         let config = stream::Config {
             name: format!("referee-{}", self.plan.token),
-            description: Some("letters between the monitors of one protocol".to_owned()),
+            description: Some("peer messages between the monitors of one protocol".to_owned()),
             subjects: vec![format!("referee.{}.>", self.plan.token)],
-            max_age: patience.clamp(KEPT[0], KEPT[1]),
+            max_age: peer_timeout.clamp(RETENTION_RANGE[0], RETENTION_RANGE[1]),
             ..stream::Config::default()
         };
         context.get_or_create_stream(config).await.map_err(|error| match error.kind() {
@@ -293,17 +295,17 @@ impl Nats {
         })
     }
 
-    /// Takes the letters to `to`, from number `next` of the stream, for as long as there is an office.
-    async fn hear(self: Arc<Self>, to: Role, context: jetstream::Context, mut next: u64) {
+    /// Reads the fragments to `to` from stream sequence `next`, as long as there is a runtime.
+    async fn receive_loop(self: Arc<Self>, to: Role, context: jetstream::Context, mut next: u64) {
         while self.receiver.strong_count() > 0 {
-            if let Err(error) = self.hear_until_lost(to, &context, &mut next).await {
-                tracing::debug!(%error, "the stream of letters is read anew");
+            if let Err(error) = self.receive_until_lost(to, &context, &mut next).await {
+                tracing::debug!(%error, "the stream of peer messages is read anew");
             }
-            tokio::time::sleep(RETRYING).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 
-    async fn hear_until_lost(
+    async fn receive_until_lost(
         &self,
         to: Role,
         context: &jetstream::Context,
@@ -312,23 +314,23 @@ impl Nats {
         let mut connections = self.connections.subscribe();
         let reader = async {
             let stream = self.stream(context).await?;
-            // One that was made anew counts from the beginning; what is taken is told by the numbers of the letters.
+            // A stream that was created again counts from the beginning; fragments have their own numbers.
             if stream.get_info().await?.state.last_sequence + 1 < *next {
                 *next = 1;
             }
             let config = OrderedConfig {
                 deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: *next },
-                // Of any session and sender.
+                // Any session and sender.
                 filter_subject: format!("referee.{}.*.*.{}", self.plan.token, self.plan.role(to)),
                 ..OrderedConfig::default()
             };
             Ok::<_, async_nats::Error>(stream.create_consumer(config).await?.messages().await?)
         };
-        let mut messages = tokio::time::timeout(STORING, reader).await??;
+        let mut messages = tokio::time::timeout(STORE_TIMEOUT, reader).await??;
         loop {
             let message = tokio::select! {
                 message = messages.next() => message,
-                // A broker that was started anew knows nothing of this reader.
+                // A restarted broker has forgotten this consumer.
                 _ = connections.changed() => None,
             };
             let Some(message) = message else { return Ok(()) };
@@ -338,68 +340,68 @@ impl Nats {
         }
     }
 
-    /// Takes a part of a letter to `to`, if it is the next; the next one has this `sequence` in the stream, or a later one.
-    fn take(&self, to: Role, subject: &str, sealed: &Bytes, sequence: u64) {
+    /// Accepts a fragment to `to` if it is the next; the one after it has at least this `sequence` in the stream.
+    fn take(&self, to: Role, subject: &str, signed: &Bytes, sequence: u64) {
         let from = subject.rsplit('.').nth(1).and_then(|part| self.plan.find(part));
-        let part = self.seal.open(subject, sealed).and_then(|body| Part::read(&body));
+        let part = self.authenticator.verify(subject, signed).and_then(|body| Fragment::read(&body));
         let (Some(from), Some(part)) = (from, part) else {
-            return self.stranger(subject);
+            return self.warn_unauthenticated(subject);
         };
-        let mut known = lock(&self.elsewhere[from.index()]);
-        // What was meant for an earlier process here, or is from one there, belongs to no session.
+        let mut known = lock(&self.peers[from.index()]);
+        // Addressed to an earlier process here, or sent by an earlier one there.
         if part.to != self.instance || known.instance != Some(part.from) {
             return;
         }
-        let Incoming { inbox, letter, whole } = &mut known.inboxes[to.index()];
-        let Some((last, bytes)) = piece(&part.content) else { return };
-        // After a gap everything from there on is sent again.
-        if inbox.take(part.number) != Taking::Take {
+        let Incoming { dedup, message, whole } = &mut known.incoming[to.index()];
+        let Some((last, bytes)) = fragment_content(&part.content) else { return };
+        // After a gap everything from there on is retransmitted.
+        if dedup.take(part.number) != Receipt::New {
             return;
         }
-        letter.extend(bytes);
-        if letter.len() > self.plan.census.longest {
-            tracing::error!(subject, "a letter from another monitor is too long");
-            letter.clear();
+        message.extend(bytes);
+        if message.len() > self.plan.topology.max_peer_message_bytes {
+            tracing::error!(subject, "a peer message from another monitor is too long");
+            message.clear();
         } else if last {
-            *whole = inbox.expected();
-            if let Some(diary) = &self.diary {
+            *whole = dedup.expected();
+            if let Some(state_log) = &self.state_log {
                 let link = (from.0, to.0);
-                diary.note(Change::Taken { link, expected: *whole, sequence });
+                state_log.append(Change::Received { link, expected: *whole, sequence });
             }
-            let letter = std::mem::take(letter);
-            // Under the lock, so that nothing can mix the order.
-            self.with_receiver(|receiver| receiver.letter(from, to, letter.into()));
+            let message = std::mem::take(message);
+            // Under the lock, to keep the order.
+            self.with_receiver(|receiver| receiver.peer_message(from, to, message.into()));
         }
     }
 
-    /// Said once: who can write to the broker must not be able to fill the log.
-    fn stranger(&self, subject: &str) {
-        if !self.complained.swap(true, Ordering::Relaxed) {
+    /// Logged once: who can publish must not be able to fill the log.
+    fn warn_unauthenticated(&self, subject: &str) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(subject, "somebody who does not know the key writes as a monitor");
         }
     }
 
-    /// Sends what there is to send on `line`.
-    async fn pump(self: Arc<Self>, line: Arc<Line>, context: jetstream::Context) {
-        let peer = &self.elsewhere[line.to.index()];
+    /// Publishes what is queued on `link`, and retransmits what is not acknowledged.
+    async fn send_loop(self: Arc<Self>, link: Arc<PeerLink>, context: jetstream::Context) {
+        let peer = &self.peers[link.to.index()];
         let mut waiting = None;
         while self.receiver.strong_count() > 0 {
-            let more = line.more.notified();
+            let more = link.more.notified();
             let Some(to) = lock(peer).instance else {
-                let _ = tokio::time::timeout(RESENDING, more).await;
+                let _ = tokio::time::timeout(RETRANSMIT_AFTER, more).await;
                 continue;
             };
             let batch: Vec<(u64, Bytes)> = {
-                let mut outbox = lock(&line.outbox);
-                std::iter::from_fn(|| outbox.give()).take(BATCH).collect()
+                let mut queue = lock(&link.queue);
+                std::iter::from_fn(|| queue.next_unsent()).take(MAX_BATCH_FRAGMENTS).collect()
             };
             if batch.is_empty() {
-                let quiet = tokio::time::timeout(RESENDING, more).await.is_err();
-                let mut outbox = lock(&line.outbox);
-                let oldest = (outbox.len() > 0).then(|| outbox.first());
-                // Not taken although there was time enough.
+                let quiet = tokio::time::timeout(RETRANSMIT_AFTER, more).await.is_err();
+                let mut queue = lock(&link.queue);
+                let oldest = (queue.len() > 0).then(|| queue.first());
+                // Not acknowledged in time.
                 if quiet && oldest.is_some() && oldest == waiting {
-                    let _ = outbox.connected(0);
+                    let _ = queue.restart_from(0);
                 }
                 waiting = oldest;
                 continue;
@@ -408,63 +410,63 @@ impl Nats {
             let mut failed = false;
             for (number, content) in batch {
                 let session = session_of(&content).to_string();
-                let subject = self.plan.letters(&session, line.from, line.to);
-                let part = Part { from: self.instance, to, number, content };
-                let sealed = self.seal.seal(&subject, &part.write());
-                match tokio::time::timeout(STORING, context.publish(subject, sealed)).await {
+                let subject = self.plan.messages(&session, link.from, link.to);
+                let part = Fragment { from: self.instance, to, number, content };
+                let signed = self.authenticator.sign(&subject, &part.write());
+                match tokio::time::timeout(STORE_TIMEOUT, context.publish(subject, signed)).await {
                     Ok(Ok(acknowledgement)) => stored.push(acknowledgement),
                     _ => failed = true,
                 }
             }
             for acknowledgement in stored {
-                let stored = tokio::time::timeout(STORING, acknowledgement.into_future()).await;
+                let stored = tokio::time::timeout(STORE_TIMEOUT, acknowledgement.into_future()).await;
                 failed |= !matches!(stored, Ok(Ok(_)));
             }
             if failed {
                 tracing::warn!(
-                    peer = self.plan.census.name(line.to),
-                    "the broker did not store a letter: once more"
+                    peer = self.plan.topology.name(link.to),
+                    "the broker did not store a peer message: once more"
                 );
-                tokio::time::sleep(RETRYING).await;
-                let _ = lock(&line.outbox).connected(0);
+                tokio::time::sleep(RETRY_INTERVAL).await;
+                let _ = lock(&link.queue).restart_from(0);
             }
         }
     }
 }
 
 impl Transport for Nats {
-    fn send(&self, from: Role, to: Role, letter: Bytes) {
-        if let Some(line) = self.lines.iter().find(|line| line.from == from && line.to == to) {
-            let mut outbox = lock(&line.outbox);
-            for part in split(&letter, LONGEST_PART) {
-                if let Some(diary) = &self.diary {
-                    diary.note(Change::Sent { link: (from.0, to.0), content: part.clone() });
+    fn send(&self, from: Role, to: Role, message: Bytes) {
+        if let Some(link) = self.links.iter().find(|link| link.from == from && link.to == to) {
+            let mut queue = lock(&link.queue);
+            for part in split(&message, MAX_FRAGMENT_BYTES) {
+                if let Some(state_log) = &self.state_log {
+                    state_log.append(Change::Sent { link: (from.0, to.0), content: part.clone() });
                 }
-                outbox.push(part);
+                queue.push(part);
             }
-            line.more.notify_one();
+            link.more.notify_one();
         }
     }
 
     fn unsent(&self) -> usize {
-        let there = |line: &&Arc<Line>| {
-            let known = lock(&self.elsewhere[line.to.index()]);
+        let there = |link: &&Arc<PeerLink>| {
+            let known = lock(&self.peers[link.to.index()]);
             known.instance.is_some() && !known.lost
         };
-        self.lines.iter().filter(there).map(|line| lock(&line.outbox).len()).sum()
+        self.links.iter().filter(there).map(|link| lock(&link.queue).len()).sum()
     }
 
     fn describe(&self) -> Value {
         let broker = self.connected.load(Ordering::Relaxed);
-        let line = |line: &Arc<Line>| {
-            let heard = lock(&self.elsewhere[line.to.index()]).heard;
+        let link = |link: &Arc<PeerLink>| {
+            let last_seen = lock(&self.peers[link.to.index()]).last_seen;
             json!({
-                "from": self.plan.census.name(line.from),
-                "to": self.plan.census.name(line.to),
-                "connected": broker && heard.is_some_and(|heard| heard.elapsed() < UNHEARD),
-                "unacknowledged": lock(&line.outbox).len(),
+                "from": self.plan.topology.name(link.from),
+                "to": self.plan.topology.name(link.to),
+                "connected": broker && last_seen.is_some_and(|last_seen| last_seen.elapsed() < WARN_SILENT_AFTER),
+                "unacknowledged": lock(&link.queue).len(),
             })
         };
-        self.lines.iter().map(line).collect()
+        self.links.iter().map(link).collect()
     }
 }

@@ -1,11 +1,10 @@
-//! The framed transport: over TCP or Unix sockets, with TLS or a shared key.
+//! The framed transport: over TCP or Unix sockets, with TLS or a pre-shared key.
 //!
-//! Each role here connects to the monitor of each role elsewhere and sends its letters there; what comes back on that
-//! connection are acknowledgements only. A connection that breaks is made again, and what was not acknowledged is sent
-//! again (`link`).
+//! Each local role connects to the monitor of each remote role and sends its fragments there; acknowledgements come back
+//! on that connection. A broken connection is made again, and unacknowledged fragments are retransmitted (`retransmit`).
 
-mod hear;
-mod parts;
+mod accept;
+mod fragment;
 mod plan;
 
 use std::io;
@@ -20,126 +19,126 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 
-use super::frame::Kind;
+use super::frame::FrameKind;
 use super::handshake::{self, Hello};
-use super::{Receiver, Transport, UNHEARD};
+use super::{Receiver, Transport, WARN_SILENT_AFTER};
 use crate::listen::{Acceptor, Listener};
 use crate::metrics::lock;
-use crate::multiparty::complaints::Complaints;
-use crate::multiparty::link::{Inbox, Outbox};
+use crate::multiparty::rate_limit::RateLimitedWarning;
+use crate::multiparty::retransmit::{Deduplicator, RetransmitQueue};
 use crate::stream::{Socket, Stream};
-use parts::Assembly;
+use fragment::Reassembly;
 
 pub(in crate::multiparty) use plan::TcpPlan;
 
-/// How long connecting and getting to know each other may take.
-const GREETING: Duration = Duration::from_secs(5);
-/// How often somebody who says nothing else says that it is there.
-const PINGING: Duration = Duration::from_millis(400);
-/// A connection on which nothing was heard for this long is broken.
-const SILENCE: Duration = Duration::from_secs(5);
-/// How long to wait before trying again.
-const RETRYING: Duration = Duration::from_millis(50);
-/// When nobody listens for this long where there was a monitor, its process has ended.
-const GONE: Duration = Duration::from_millis(300);
-/// … and at most, after connections that broke at once.
-const LONGEST_PAUSE: Duration = Duration::from_millis(400);
-/// Bytes that are written at once.
-const BATCH: usize = 64 << 10;
+/// How long connecting and the handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// A heartbeat is sent where nothing else was sent for this long.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(400);
+/// A connection that is silent for this long is broken.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause before connecting again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+/// A peer whose address refuses connections for this long has ended.
+const PROCESS_GONE_AFTER: Duration = Duration::from_millis(300);
+/// The longest pause before connecting again, after connections that broke at once.
+const MAX_RETRY_INTERVAL: Duration = Duration::from_millis(400);
+/// Frames are written in batches of about this size.
+const MAX_BATCH_BYTES: usize = 64 << 10;
 
-/// The letters of one role here to one elsewhere.
-struct Line {
+/// The link from a local role to a remote one: what is to be sent.
+struct PeerLink {
     from: Role,
     to: Role,
-    outbox: Mutex<Outbox>,
+    queue: Mutex<RetransmitQueue>,
     more: Notify,
     connected: AtomicBool,
-    /// When the other was last heard.
-    heard: Mutex<Instant>,
+    /// When the last acknowledgement arrived.
+    last_seen: Mutex<Instant>,
 }
 
-impl Line {
-    /// For how long nothing was heard.
+impl PeerLink {
+    /// The time since the last acknowledgement.
     fn silent(&self) -> Duration {
-        lock(&self.heard).elapsed()
+        lock(&self.last_seen).elapsed()
     }
 }
 
-/// What is known of the monitor of another role.
+/// The monitor of a remote role.
 #[derive(Default)]
-struct Elsewhere {
-    /// The process it is.
+struct RemotePeer {
+    /// The instance number of its process.
     instance: Option<u128>,
-    /// Its connections here.
-    live: usize,
-    /// By role here.
-    inboxes: Vec<Incoming>,
-    /// When something last came from it.
-    heard: Option<Instant>,
-    /// Whether it was given up because nothing comes from it.
-    deaf: bool,
+    /// The number of its connections to this process.
+    live_connections: usize,
+    /// Indexed by local role.
+    incoming: Vec<Incoming>,
+    /// When its last frame arrived.
+    last_seen: Option<Instant>,
+    /// Whether it was reported as lost because nothing arrives from it.
+    unreachable: bool,
 }
 
-/// What came from one role elsewhere for one here.
+/// The link from a remote role to a local one: what was received.
 #[derive(Clone, Default)]
 struct Incoming {
-    inbox: Inbox,
-    letter: Assembly,
+    dedup: Deduplicator,
+    message: Reassembly,
 }
 
 /// The framed transport.
 pub(in crate::multiparty) struct Tcp {
     plan: Arc<TcpPlan>,
     instance: u128,
-    lines: Vec<Arc<Line>>,
-    elsewhere: Vec<Mutex<Elsewhere>>,
+    links: Vec<Arc<PeerLink>>,
+    peers: Vec<Mutex<RemotePeer>>,
     receiver: std::sync::Weak<dyn Receiver>,
-    complaints: Mutex<Complaints>,
+    warnings: Mutex<RateLimitedWarning>,
 }
 
 impl Tcp {
-    /// Listens, and connects to everyone.
+    /// Starts listening, and connecting to every peer.
     pub(in crate::multiparty) fn start(
         plan: &Arc<TcpPlan>,
         listener: Listener,
         receiver: std::sync::Weak<dyn Receiver>,
     ) -> io::Result<Arc<Self>> {
         let everyone =
-            || (0..plan.census.names.len()).filter_map(|index| u16::try_from(index).ok().map(Role));
-        let mut lines = Vec::new();
-        for from in &plan.census.own {
-            for to in everyone().filter(|role| plan.place(*role).is_some()) {
-                lines.push(Arc::new(Line {
+            || (0..plan.topology.names.len()).filter_map(|index| u16::try_from(index).ok().map(Role));
+        let mut links = Vec::new();
+        for from in &plan.topology.local {
+            for to in everyone().filter(|role| plan.endpoint(*role).is_some()) {
+                links.push(Arc::new(PeerLink {
                     from: *from,
                     to,
-                    outbox: Mutex::default(),
+                    queue: Mutex::default(),
                     more: Notify::new(),
                     connected: AtomicBool::new(false),
-                    heard: Mutex::new(Instant::now()),
+                    last_seen: Mutex::new(Instant::now()),
                 }));
             }
         }
-        let inboxes = || vec![Incoming::default(); plan.census.names.len()];
+        let incoming = || vec![Incoming::default(); plan.topology.names.len()];
         let transport = Arc::new(Self {
             instance: u128::from_le_bytes(handshake::random()?),
-            lines,
-            elsewhere: everyone()
-                .map(|_| Mutex::new(Elsewhere { inboxes: inboxes(), ..Elsewhere::default() }))
+            links,
+            peers: everyone()
+                .map(|_| Mutex::new(RemotePeer { incoming: incoming(), ..RemotePeer::default() }))
                 .collect(),
             plan: Arc::clone(plan),
             receiver,
-            complaints: Mutex::default(),
+            warnings: Mutex::default(),
         });
         tokio::spawn(Arc::clone(&transport).listen(Acceptor::new(listener)?));
-        tokio::spawn(Arc::clone(&transport).mind());
-        for line in &transport.lines {
-            tokio::spawn(Arc::clone(&transport).keep(Arc::clone(line)));
+        tokio::spawn(Arc::clone(&transport).watch_peers());
+        for link in &transport.links {
+            tokio::spawn(Arc::clone(&transport).maintain(Arc::clone(link)));
         }
         Ok(transport)
     }
 
     fn name(&self, role: Role) -> &str {
-        self.plan.census.name(role)
+        self.plan.topology.name(role)
     }
 
     fn with_receiver(&self, tell: impl FnOnce(&dyn Receiver)) {
@@ -148,57 +147,56 @@ impl Tcp {
         }
     }
 
-    /// The monitor of `peer` is the process `instance`. If it was another before, everything that was known of that one
-    /// is forgotten, by both sides.
+    /// `peer` is the process `instance`. If it was another before, both sides forget the state of the links with that one.
     fn meet(&self, peer: Role, instance: u128) {
-        let mut known = lock(&self.elsewhere[peer.index()]);
+        let mut known = lock(&self.peers[peer.index()]);
         let before = known.instance.replace(instance);
         if before == Some(instance) {
             return;
         }
-        known.inboxes.fill(Incoming::default());
+        known.incoming.fill(Incoming::default());
         if before.is_some() {
-            for line in self.lines.iter().filter(|line| line.to == peer) {
-                lock(&line.outbox).forget();
+            for link in self.links.iter().filter(|link| link.to == peer) {
+                lock(&link.queue).clear();
             }
         }
         drop(known);
         if before.is_some() {
             tracing::warn!(peer = self.name(peer), "another monitor was started anew");
-            self.with_receiver(|receiver| receiver.lost(peer, "it was started anew"));
+            self.with_receiver(|receiver| receiver.peer_lost(peer, "it was started anew"));
         }
     }
 
-    /// Keeps a connection for `line`.
-    async fn keep(self: Arc<Self>, line: Arc<Line>) {
-        let (from, peer) = (self.name(line.from).to_owned(), self.name(line.to).to_owned());
+    /// Keeps `link` connected.
+    async fn maintain(self: Arc<Self>, link: Arc<PeerLink>) {
+        let (from, peer) = (self.name(link.from).to_owned(), self.name(link.to).to_owned());
         let mut down_since = Instant::now();
         let (mut was_up, mut told) = (false, false);
-        let (mut said, mut pause) = (String::new(), RETRYING);
+        let (mut said, mut pause) = (String::new(), RETRY_INTERVAL);
         loop {
-            let patience = self.plan.census.patience;
-            let left = patience.saturating_sub(line.silent()).max(RETRYING);
-            let time = if was_up && !told { GREETING.min(left) } else { GREETING };
-            let attempt = tokio::time::timeout(time, self.connect(&line)).await;
+            let peer_timeout = self.plan.topology.peer_timeout;
+            let left = peer_timeout.saturating_sub(link.silent()).max(RETRY_INTERVAL);
+            let time = if was_up && !told { HANDSHAKE_TIMEOUT.min(left) } else { HANDSHAKE_TIMEOUT };
+            let attempt = tokio::time::timeout(time, self.connect(&link)).await;
             let failure = match attempt.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok((stream, known)) => {
                     tracing::info!(role = from, peer, "connected to the other monitor");
                     (was_up, told) = (true, false);
                     said.clear();
-                    line.connected.store(true, Ordering::Relaxed);
-                    let (up_since, first) = (Instant::now(), lock(&line.outbox).first());
-                    *lock(&line.heard) = up_since;
-                    self.with_receiver(|receiver| receiver.found(line.to));
-                    let ended = self.pump(&line, stream, known).await;
-                    line.connected.store(false, Ordering::Relaxed);
+                    link.connected.store(true, Ordering::Relaxed);
+                    let (up_since, first) = (Instant::now(), lock(&link.queue).first());
+                    *lock(&link.last_seen) = up_since;
+                    self.with_receiver(|receiver| receiver.peer_found(link.to));
+                    let ended = self.send_loop(&link, stream, known).await;
+                    link.connected.store(false, Ordering::Relaxed);
                     down_since = Instant::now();
                     tracing::warn!(role = from, peer, error = %ended, "the connection to the other monitor broke");
-                    // What broke at once and got nothing through is likely to do so again.
-                    if up_since.elapsed() > LONGEST_PAUSE || lock(&line.outbox).first() > first {
-                        pause = RETRYING;
+                    // A connection that broke at once, without progress, is likely to break again.
+                    if up_since.elapsed() > MAX_RETRY_INTERVAL || lock(&link.queue).first() > first {
+                        pause = RETRY_INTERVAL;
                     } else {
                         tokio::time::sleep(pause).await;
-                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        pause = (pause * 2).min(MAX_RETRY_INTERVAL);
                     }
                     continue;
                 }
@@ -210,32 +208,32 @@ impl Tcp {
             let refused = failure.kind() == io::ErrorKind::PermissionDenied;
             let absent = matches!(failure.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound);
             let why = if refused { format!("it refuses this one: {failure}") } else { failure.to_string() };
-            // Monitors are started one after the other: who is there in a moment is not worth a word.
-            if why != said && (refused || down_since.elapsed() >= UNHEARD) {
+            // Monitors are started one after the other: a short absence is not logged.
+            if why != said && (refused || down_since.elapsed() >= WARN_SILENT_AFTER) {
                 tracing::warn!(role = from, peer, "the other monitor cannot be reached: {why}");
                 said.clone_from(&why);
             }
             let given_up = match (was_up, absent) {
-                (true, true) => down_since.elapsed() >= GONE,
-                (true, false) => line.silent() >= patience,
-                (false, _) => down_since.elapsed() >= self.plan.census.handshake,
+                (true, true) => down_since.elapsed() >= PROCESS_GONE_AFTER,
+                (true, false) => link.silent() >= peer_timeout,
+                (false, _) => down_since.elapsed() >= self.plan.topology.handshake,
             };
             if !told && (refused || given_up) {
                 told = true;
-                if lock(&self.elsewhere[line.to.index()]).instance.is_none() {
-                    // Who was never there need not hear of sessions that never began.
-                    lock(&line.outbox).forget();
+                if lock(&self.peers[link.to.index()]).instance.is_none() {
+                    // A peer that never connected need not be told of sessions that never began.
+                    lock(&link.queue).clear();
                 }
-                self.with_receiver(|receiver| receiver.lost(line.to, &why));
+                self.with_receiver(|receiver| receiver.peer_lost(link.to, &why));
             }
-            tokio::time::sleep(if told { RETRYING * 5 } else { RETRYING }).await;
+            tokio::time::sleep(if told { RETRY_INTERVAL * 5 } else { RETRY_INTERVAL }).await;
         }
     }
 
-    async fn connect(&self, line: &Line) -> io::Result<(Stream, handshake::Known)> {
-        let Some(address) = self.plan.place(line.to) else { return Err(io::ErrorKind::NotFound.into()) };
+    async fn connect(&self, link: &PeerLink) -> io::Result<(Stream, handshake::Established)> {
+        let Some(address) = self.plan.endpoint(link.to) else { return Err(io::ErrorKind::NotFound.into()) };
         let socket = Socket::connect(address).await?;
-        let mut stream = match self.plan.tls.as_ref().map(|tls| &tls.dial[line.to.index()]) {
+        let mut stream = match self.plan.tls.as_ref().map(|tls| &tls.dial[link.to.index()]) {
             Some(Some((config, name))) => {
                 let connector = TlsConnector::from(Arc::clone(config));
                 Stream::TlsClient(Box::new(connector.connect(name.clone(), socket).await?))
@@ -244,46 +242,53 @@ impl Tcp {
             None => Stream::Plain(socket),
         };
         let hello = Hello {
-            fingerprint: self.plan.census.fingerprint,
+            fingerprint: self.plan.topology.fingerprint,
             instance: self.instance,
-            from: self.name(line.from).to_owned(),
-            to: self.name(line.to).to_owned(),
-            codec: self.plan.census.codecs[line.from.index()].clone().unwrap_or_default(),
-            limits: self.plan.census.limits,
+            from: self.name(link.from).to_owned(),
+            to: self.name(link.to).to_owned(),
+            codec: self.plan.topology.codecs[link.from.index()].clone().unwrap_or_default(),
+            limits: self.plan.topology.limits,
         };
-        let (known, expected) = handshake::dial(&mut stream, &hello, self.plan.census.key.as_deref()).await?;
-        self.meet(line.to, known.instance);
-        let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it claims letters that were never sent");
-        lock(&line.outbox).connected(expected).map_err(wrong)?;
+        let (known, expected) =
+            handshake::dial(&mut stream, &hello, self.plan.topology.key.as_deref()).await?;
+        self.meet(link.to, known.instance);
+        let wrong =
+            |_| io::Error::new(io::ErrorKind::InvalidData, "it claims peer messages that were never sent");
+        lock(&link.queue).restart_from(expected).map_err(wrong)?;
         Ok((stream, known))
     }
 
-    /// Sends what there is to send until the connection breaks.
-    async fn pump(&self, line: &Arc<Line>, stream: Stream, known: handshake::Known) -> io::Error {
-        let handshake::Known { mut out, mut back, .. } = known;
+    /// Sends queued fragments and heartbeats until the connection breaks.
+    async fn send_loop(
+        &self,
+        link: &Arc<PeerLink>,
+        stream: Stream,
+        known: handshake::Established,
+    ) -> io::Error {
+        let handshake::Established { mut out, mut back, .. } = known;
         let (reader, mut writer) = tokio::io::split(stream);
-        // Whoever is impatient must notice sooner.
-        let silence = SILENCE.min(self.plan.census.patience).max(PINGING * 2);
+        // With a short `partition`, silence must be noticed sooner.
+        let silence = READ_TIMEOUT.min(self.plan.topology.peer_timeout).max(HEARTBEAT_INTERVAL * 2);
         let reading = {
-            let (line, peer) = (Arc::clone(line), self.name(line.to));
+            let (link, peer) = (Arc::clone(link), self.name(link.to));
             async move {
                 let mut reader = BufReader::new(reader);
                 loop {
                     let mut frame = std::pin::pin!(back.receive(&mut reader, 64));
-                    let frame = match tokio::time::timeout(UNHEARD, frame.as_mut()).await {
+                    let frame = match tokio::time::timeout(WARN_SILENT_AFTER, frame.as_mut()).await {
                         Ok(frame) => Ok(frame),
                         Err(_) => {
                             tracing::warn!(peer, "nothing is heard of another monitor: sessions wait for it");
-                            tokio::time::timeout(silence.saturating_sub(UNHEARD), frame).await
+                            tokio::time::timeout(silence.saturating_sub(WARN_SILENT_AFTER), frame).await
                         }
                     };
                     let (kind, body) = frame.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-                    *lock(&line.heard) = Instant::now();
-                    if kind != Kind::Expected {
+                    *lock(&link.last_seen) = Instant::now();
+                    if kind != FrameKind::Acknowledgement {
                         return Err(io::Error::new(io::ErrorKind::InvalidData, "no acknowledgement"));
                     }
                     let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "never sent");
-                    lock(&line.outbox).acknowledged(handshake::read_expected(&body)?).map_err(wrong)?;
+                    lock(&link.queue).acknowledged(handshake::read_acknowledgement(&body)?).map_err(wrong)?;
                 }
             }
         };
@@ -291,17 +296,17 @@ impl Tcp {
             let mut bytes = Vec::new();
             loop {
                 bytes.clear();
-                let more = line.more.notified();
-                while bytes.len() < BATCH
-                    && let Some((number, letter)) = lock(&line.outbox).give()
+                let more = link.more.notified();
+                while bytes.len() < MAX_BATCH_BYTES
+                    && let Some((number, message)) = lock(&link.queue).next_unsent()
                 {
-                    out.write(Kind::Letter, &[&number.to_le_bytes(), &letter], &mut bytes);
+                    out.write(FrameKind::Fragment, &[&number.to_le_bytes(), &message], &mut bytes);
                 }
                 if bytes.is_empty() {
-                    if tokio::time::timeout(PINGING, more).await.is_ok() {
+                    if tokio::time::timeout(HEARTBEAT_INTERVAL, more).await.is_ok() {
                         continue;
                     }
-                    out.write(Kind::Ping, &[], &mut bytes);
+                    out.write(FrameKind::Ping, &[], &mut bytes);
                 }
                 writer.write_all(&bytes).await?;
                 writer.flush().await?;
@@ -316,30 +321,30 @@ impl Tcp {
 }
 
 impl Transport for Tcp {
-    fn send(&self, from: Role, to: Role, letter: Bytes) {
-        if let Some(line) = self.lines.iter().find(|line| line.from == from && line.to == to) {
-            let mut outbox = lock(&line.outbox);
-            parts::split(&letter).for_each(|part| outbox.push(part));
-            line.more.notify_one();
+    fn send(&self, from: Role, to: Role, message: Bytes) {
+        if let Some(link) = self.links.iter().find(|link| link.from == from && link.to == to) {
+            let mut queue = lock(&link.queue);
+            fragment::split(&message).for_each(|part| queue.push(part));
+            link.more.notify_one();
         }
     }
 
     fn unsent(&self) -> usize {
-        let connected = self.lines.iter().filter(|line| line.connected.load(Ordering::Relaxed));
-        connected.map(|line| lock(&line.outbox).len()).sum()
+        let connected = self.links.iter().filter(|link| link.connected.load(Ordering::Relaxed));
+        connected.map(|link| lock(&link.queue).len()).sum()
     }
 
     fn describe(&self) -> Value {
-        let line = |line: &Arc<Line>| {
-            let heard = lock(&self.elsewhere[line.to.index()]).heard;
+        let link = |link: &Arc<PeerLink>| {
+            let last_seen = lock(&self.peers[link.to.index()]).last_seen;
             json!({
-                "from": self.name(line.from),
-                "to": self.name(line.to),
-                "connected": line.connected.load(Ordering::Relaxed),
-                "heard": heard.is_some_and(|heard| heard.elapsed() < SILENCE),
-                "unacknowledged": lock(&line.outbox).len(),
+                "from": self.name(link.from),
+                "to": self.name(link.to),
+                "connected": link.connected.load(Ordering::Relaxed),
+                "heard": last_seen.is_some_and(|last_seen| last_seen.elapsed() < READ_TIMEOUT),
+                "unacknowledged": lock(&link.queue).len(),
             })
         };
-        self.lines.iter().map(line).collect()
+        self.links.iter().map(link).collect()
     }
 }

@@ -1,31 +1,31 @@
-//! What the framed transport needs to know, and whom it hears.
+//! The configuration of the framed transport, and which peers it accepts.
 
 use referee_theory::Role;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::{Address, TlsIn, TlsOut};
-use crate::multiparty::transport::census::Census;
 use crate::multiparty::transport::handshake::Hello;
+use crate::multiparty::transport::topology::Topology;
 use crate::tls::{self, ClientSide};
 
-/// What the transport needs to know.
+/// The configuration of the framed transport.
 pub(in crate::multiparty) struct TcpPlan {
     pub(in crate::multiparty) listen: Address,
-    /// By role: where its monitor is, and the name on its certificate.
+    /// Indexed by role: the address of its monitor, and the name on its certificate.
     pub(in crate::multiparty) peers: Vec<Option<(Address, String)>>,
     pub(in crate::multiparty) tls: Option<TlsPlan>,
-    pub(in crate::multiparty) census: Census,
+    pub(in crate::multiparty) topology: Topology,
 }
 
-/// TLS on either side.
+/// TLS as server and as client.
 pub(in crate::multiparty) struct TlsPlan {
     pub(super) accept: TlsAcceptor,
-    /// By role.
+    /// Indexed by role.
     pub(super) dial: Vec<Option<ClientSide>>,
 }
 
 impl TcpPlan {
-    /// TLS as `accept` and `dial` say, towards `peers`.
+    /// TLS from the configurations `accept` and `dial`, towards `peers`.
     pub(in crate::multiparty) fn tls(
         accept: &TlsIn,
         dial: &TlsOut,
@@ -39,30 +39,30 @@ impl TcpPlan {
         Ok(TlsPlan { accept: TlsAcceptor::from(tls::server(accept)?), dial })
     }
 
-    /// Where the monitor of `role` is, if another process runs it.
-    pub(in crate::multiparty) fn place(&self, role: Role) -> Option<&Address> {
+    /// The address of the remote role's monitor.
+    pub(in crate::multiparty) fn endpoint(&self, role: Role) -> Option<&Address> {
         self.peers.get(role.index())?.as_ref().map(|(address, _)| address)
     }
 
     pub(in crate::multiparty) fn in_words(&self) -> &'static str {
-        match (&self.tls, &self.census.key) {
+        match (&self.tls, &self.topology.key) {
             (Some(_), _) => " (TLS with certificates from both sides)",
             (None, Some(_)) => " (with a shared key)",
             (None, None) => " (on this machine only)",
         }
     }
 
-    /// Whether who says `hello` may be heard.
+    /// The two roles of a connection, if its `hello` is acceptable.
     pub(super) fn welcomes(&self, hello: &Hello) -> Result<(Role, Role), String> {
         let Hello { from, to, .. } = hello;
-        let own = self.census.role(to).filter(|role| self.census.own.contains(role));
+        let own = self.topology.role(to).filter(|role| self.topology.local.contains(role));
         let to_role = own.ok_or_else(|| format!("`{to}` does not run here"))?;
-        let from_role = self.census.role(from).filter(|role| self.place(*role).is_some());
+        let from_role = self.topology.role(from).filter(|role| self.endpoint(*role).is_some());
         let from_role = from_role.ok_or_else(|| format!("`{from}` is not expected here"))?;
-        if hello.fingerprint != self.census.fingerprint {
+        if hello.fingerprint != self.topology.fingerprint {
             return Err("it follows another protocol, or another version of it".to_owned());
         }
-        self.census.understand(from_role, &hello.codec, hello.limits, to_role)?;
+        self.topology.check_compatible(from_role, &hello.codec, hello.limits, to_role)?;
         Ok((from_role, to_role))
     }
 }

@@ -1,0 +1,155 @@
+//! The setup of a component's connection in either direction: TLS and WebSocket, where they are configured.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use hyper::body::Bytes;
+use referee_wire::Kind;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_tungstenite::tungstenite::http::Uri;
+
+use super::plan::Endpoint;
+use crate::config::{Address, RoleTable};
+use crate::stream::{Socket, Stream};
+use crate::tls;
+use crate::websocket::{WebSocket, text_frame};
+
+/// How the connections of one role's components are set up.
+pub(super) struct ConnectionSetup {
+    accepts: Option<TlsAcceptor>,
+    connects: Option<(TlsConnector, rustls_pki_types::ServerName<'static>)>,
+    /// The request target of a WebSocket.
+    websocket: Option<Uri>,
+    /// `limits.message`.
+    limit: usize,
+}
+
+impl fmt::Debug for ConnectionSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.in_words())
+    }
+}
+
+impl ConnectionSetup {
+    /// The setup that `table` configures; `file` resolves a path.
+    ///
+    /// # Errors
+    /// The problem and its place in the configuration.
+    pub(super) fn make(
+        table: &RoleTable,
+        endpoint: &Endpoint,
+        limit: usize,
+        mut file: impl FnMut(&Path) -> PathBuf,
+    ) -> Result<Self, (Range<usize>, String)> {
+        let accepts = match (&table.tls, endpoint) {
+            (None, _) => None,
+            (Some(tls), Endpoint::Connect(_)) => {
+                let message = "`tls` is for a component that connects: write `connect-tls`";
+                return Err((tls.span(), message.to_owned()));
+            }
+            (Some(tls), Endpoint::Listen(_)) => {
+                let mut config = tls.get_ref().clone();
+                config.certificate = file(&config.certificate);
+                config.key = file(&config.key);
+                config.client_ca = config.client_ca.map(|path| file(&path));
+                Some(tls::server(&config).map_err(|message| (tls.span(), message))?.into())
+            }
+        };
+        let connects = match (&table.connect_tls, endpoint) {
+            (None, _) => None,
+            (Some(tls), Endpoint::Listen(_)) => {
+                let message = "`connect-tls` is for a component that is connected to: write `tls`";
+                return Err((tls.span(), message.to_owned()));
+            }
+            (Some(tls), Endpoint::Connect(address)) => {
+                let mut config = tls.get_ref().clone();
+                config.ca = config.ca.map(|path| file(&path));
+                config.certificate = config.certificate.map(|path| file(&path));
+                config.key = config.key.map(|path| file(&path));
+                let made = tls::client(&config, Some(address)).map_err(|message| (tls.span(), message))?;
+                Some((made.0.into(), made.1))
+            }
+        };
+        let is_websocket = table.codec.get_ref().kind == Kind::WebSocket;
+        if let (true, Some(resume), Endpoint::Listen(_)) = (is_websocket, &table.resume, endpoint)
+            && *resume.get_ref()
+        {
+            let message = "a component that connects over WebSocket has no line before its messages in which to say that it is back";
+            return Err((resume.span(), message.to_owned()));
+        }
+        let path = match &table.path {
+            Some(path) if !is_websocket || matches!(endpoint, Endpoint::Listen(_)) => {
+                let message = "`path` is what a WebSocket is asked for that the monitor connects to";
+                return Err((path.span(), message.to_owned()));
+            }
+            Some(path) if !path.get_ref().starts_with('/') => {
+                return Err((path.span(), format!("`{}` is no path: it begins with `/`", path.get_ref())));
+            }
+            path => path.as_ref(),
+        };
+        let websocket = if is_websocket {
+            let host = match endpoint {
+                Endpoint::Connect(Address::Tcp(address)) => address.as_str(),
+                Endpoint::Connect(Address::Unix(_)) | Endpoint::Listen(_) => "localhost",
+            };
+            let written = path.map_or("/", |path| path.get_ref().as_str());
+            let span = path.map_or_else(|| table.codec.span(), toml::Spanned::span);
+            let target: Result<Uri, _> = format!("ws://{host}{written}").parse();
+            Some(target.map_err(|error| (span, format!("`{host}{written}` cannot be asked for: {error}")))?)
+        } else {
+            None
+        };
+        Ok(Self { accepts, connects, websocket, limit })
+    }
+
+    pub(super) async fn accept(&self, socket: Socket) -> io::Result<Stream> {
+        let stream = match &self.accepts {
+            None => Stream::Plain(socket),
+            Some(acceptor) => Stream::TlsServer(Box::new(acceptor.accept(socket).await?)),
+        };
+        Ok(match &self.websocket {
+            None => stream,
+            Some(_) => Stream::WebSocket(Box::new(WebSocket::accept(stream, self.limit).await?)),
+        })
+    }
+
+    pub(super) async fn connect(&self, address: &Address) -> io::Result<Stream> {
+        let socket = Socket::connect(address).await?;
+        let stream = match &self.connects {
+            None => Stream::Plain(socket),
+            Some((connector, name)) => {
+                Stream::TlsClient(Box::new(connector.connect(name.clone(), socket).await?))
+            }
+        };
+        Ok(match &self.websocket {
+            None => stream,
+            Some(target) => {
+                Stream::WebSocket(Box::new(WebSocket::connect(stream, target, self.limit).await?))
+            }
+        })
+    }
+
+    /// `text` of the monitor's own, framed for the component.
+    pub(super) fn frame(&self, text: String) -> Bytes {
+        match &self.websocket {
+            None => text.into(),
+            Some(_) => text_frame(text.as_bytes()),
+        }
+    }
+
+    /// Whether components send pings, which must be answered.
+    pub(super) fn has_pings(&self) -> bool {
+        self.websocket.is_some()
+    }
+
+    pub(super) fn in_words(&self) -> &'static str {
+        match (self.accepts.is_some() || self.connects.is_some(), self.websocket.is_some()) {
+            (false, false) => "",
+            (true, false) => " with TLS",
+            (false, true) => " over WebSocket",
+            (true, true) => " over WebSocket with TLS",
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! One session at one role: the run of its engine, flow control towards each peer, and what its component was sent.
+
+mod encoding;
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use hyper::body::Bytes;
+use referee_monitor::multiparty::{Run, Status, Turn};
+use referee_theory::{Role, Vocabulary};
+use serde_json::{Value, json};
+
+use super::payload::Payload;
+use super::plan::{Endpoint, RolePlan};
+
+/// The phases of a session at a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// This role began it and invited the others.
+    Inviting,
+    /// This role was invited; its component is not connected yet.
+    Invited,
+    /// The component is connected; others may not be.
+    Ready,
+    /// Everyone had joined, but then the component left, and another is awaited.
+    AwaitingComponent,
+    /// Everyone has joined.
+    Running,
+}
+
+/// The state of a session towards one other role.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    /// The sequence number of the next peer message to it, and from it.
+    pub(super) sent: u32,
+    pub(super) expected: u32,
+    /// Messages and bytes sent to it without credit for them yet.
+    pub(super) in_flight: (u32, usize),
+    /// The sizes of its messages that wait here.
+    pub(super) held: VecDeque<u32>,
+    /// Messages and bytes processed since the last credit.
+    pub(super) taken: (u32, u32),
+    /// The state of its monitor when it last sent a message.
+    pub(super) state: Option<u32>,
+    pub(super) joined: bool,
+    /// Whether its part is over.
+    pub(super) ended: bool,
+}
+
+/// One session at one role.
+#[derive(Debug)]
+pub(super) struct RoleSession {
+    pub(super) run: Run<Payload>,
+    pub(super) phase: Phase,
+    /// Its number in reports.
+    pub(super) number: u64,
+    pub(super) begun: Instant,
+    pub(super) last_activity: Instant,
+    /// Indexed by role.
+    pub(super) peers: Box<[Peer]>,
+    /// Messages queued for the component and not written yet, and their bytes.
+    pub(super) undelivered: u32,
+    pub(super) unwritten: usize,
+    /// Room for messages that the engine has not been told of yet (backpressure).
+    pub(super) owed: u32,
+    /// Whether the component is connected.
+    pub(super) component_connected: bool,
+    /// Whether the component's connection was shut down for writing.
+    pub(super) closing: bool,
+    pub(super) messages: u64,
+    /// Bytes from the component, and bytes to it.
+    pub(super) bytes: [u64; 2],
+    /// The key of a component that can resume.
+    pub(super) key: Option<Box<str>>,
+    /// Since when a component is expected to resume.
+    pub(super) away: Option<Instant>,
+    /// Messages accepted from the component.
+    pub(super) taken: u64,
+    /// Messages sent to the component, and the last of them if it can resume.
+    pub(super) given: u64,
+    pub(super) kept: VecDeque<Bytes>,
+    /// How many of `undelivered` are repetitions.
+    pub(super) repeated: u32,
+}
+
+impl RoleSession {
+    pub(super) fn new(plan: &RolePlan, phase: Phase, number: u64, now: Instant) -> Self {
+        let roles = plan.engine.vocabulary().roles().len();
+        Self {
+            run: plan.engine.run(0),
+            phase,
+            number,
+            begun: now,
+            last_activity: now,
+            peers: (0..roles).map(|_| Peer::default()).collect(),
+            undelivered: 0,
+            unwritten: 0,
+            owed: 0,
+            component_connected: phase == Phase::Inviting,
+            closing: false,
+            messages: 0,
+            bytes: [0; 2],
+            key: None,
+            away: None,
+            taken: 0,
+            given: 0,
+            kept: VecDeque::new(),
+            repeated: 0,
+        }
+    }
+
+    /// Records that `bytes` are sent to the component.
+    pub(super) fn give(&mut self, bytes: &Bytes, plan: &RolePlan) {
+        self.undelivered += 1;
+        self.unwritten += bytes.len();
+        self.bytes[1] += bytes.len() as u64;
+        self.given += 1;
+        if plan.resumes {
+            // A component that resumes is not behind by more than a window.
+            self.kept.push_back(bytes.clone());
+            let mut size: usize = self.kept.iter().map(Bytes::len).sum();
+            while self.kept.len() > plan.window.0 as usize || size > plan.window.1 {
+                let Some(oldest) = self.forget_oldest() else { break };
+                size -= oldest.len();
+            }
+        }
+    }
+
+    /// Records that a message of the component was accepted.
+    pub(super) fn took(&mut self, plan: &RolePlan) {
+        self.taken += 1;
+        // A service that is connected to cannot say what it has received: what it has not answered is repeated.
+        if matches!(plan.endpoint, Endpoint::Connect(_)) {
+            while self.forget_oldest().is_some() {}
+        }
+    }
+
+    /// Drops the oldest message that was delivered.
+    fn forget_oldest(&mut self) -> Option<Bytes> {
+        let undelivered = (self.undelivered - self.repeated) as usize;
+        if self.kept.len() > undelivered { self.kept.pop_front() } else { None }
+    }
+
+    /// The number of the first message to the component that is kept.
+    pub(super) fn first_kept(&self) -> u64 {
+        self.given - self.kept.len() as u64
+    }
+
+    /// The component resumes, with `received` messages if it says so. Returns what it is to be sent again.
+    ///
+    /// # Errors
+    /// Why it cannot resume.
+    pub(super) fn resume(&mut self, received: Option<u64>, now: Instant) -> Result<Vec<Bytes>, &'static str> {
+        if self.away.is_none() {
+            return Err("the component is here already");
+        }
+        let first = self.first_kept();
+        let received = received.unwrap_or(first);
+        if received > self.given {
+            return Err("it says that it was given more than it was");
+        }
+        let Some(skip) = received.checked_sub(first) else {
+            return Err("what it did not receive is not kept any more");
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let again: Vec<Bytes> = self.kept.iter().skip(skip).cloned().collect();
+        let count = u32::try_from(again.len()).unwrap_or(u32::MAX);
+        let before = self.undelivered - self.repeated;
+        // What it had received unnoticed makes room; repetitions make none.
+        self.owed += before.saturating_sub(count);
+        self.repeated = count.saturating_sub(before);
+        self.undelivered = count;
+        self.unwritten = again.iter().map(Bytes::len).sum();
+        self.closing = false;
+        self.component_connected = true;
+        self.away = None;
+        self.last_activity = now;
+        Ok(again)
+    }
+
+    /// Whether the window towards some peer is full (backpressure).
+    pub(super) fn is_blocked(&self, plan: &RolePlan) -> bool {
+        let full = |peer: &Peer| peer.in_flight.0 >= plan.window.0 || peer.in_flight.1 >= plan.window.1;
+        self.peers.iter().any(full)
+    }
+
+    /// Whether the engine may be told of room for one more message to the component. One at a time, so that the bytes queued for
+    /// a component that does not read exceed `limits.buffer` by at most one message.
+    pub(super) fn has_room(&self, plan: &RolePlan) -> bool {
+        self.phase == Phase::Running
+            && self.owed > 0
+            && self.run.room() == 0
+            && self.unwritten < plan.window.1
+            && !self.is_blocked(plan)
+    }
+
+    /// Whether a message of the component can be judged now.
+    pub(super) fn can_send(&self, plan: &RolePlan) -> bool {
+        let untold = plan.hides() && matches!(plan.engine.turn(&self.run), Turn::Dependency(_));
+        let judged = self.run.status() == Status::Running;
+        self.phase == Phase::Running && !(judged && untold) && !self.is_blocked(plan)
+    }
+
+    /// The credit that is due to `from`, if any.
+    pub(super) fn credit(&mut self, from: Role, plan: &RolePlan) -> Option<(u32, u32)> {
+        let waiting = self.run.waiting_from(from);
+        let peer = self.peers.get_mut(from.index())?;
+        while peer.held.len() > waiting {
+            let weight = peer.held.pop_front().unwrap_or(0);
+            peer.taken.0 += 1;
+            peer.taken.1 = peer.taken.1.saturating_add(weight);
+        }
+        let due = peer.taken.0 * 2 >= plan.window.0 || peer.taken.1 as usize * 2 >= plan.window.1;
+        due.then(|| std::mem::take(&mut peer.taken))
+    }
+
+    /// The state of the session, for `/sessions`.
+    pub(super) fn describe(&self, plan: &RolePlan, now: Instant) -> Value {
+        let vocabulary: &Vocabulary = plan.engine.vocabulary();
+        let name = |role: Role| vocabulary.role_name(role);
+        let others: serde_json::Map<String, Value> = plan
+            .others
+            .iter()
+            .filter_map(|role| {
+                let peer = self.peers.get(role.index())?;
+                let view = json!({
+                    "joined": peer.joined || self.phase == Phase::Running,
+                    "state": peer.state,
+                    "ended": peer.ended,
+                    "in_flight_to_it": { "messages": peer.in_flight.0, "bytes": peer.in_flight.1 },
+                    "waiting_from_it": peer.held.len(),
+                });
+                Some((name(*role).to_owned(), view))
+            })
+            .collect();
+        let (waits_on, waits_for) = match (self.phase, plan.engine.turn(&self.run)) {
+            (Phase::Inviting | Phase::Ready, _) => ("others", None),
+            (Phase::Invited | Phase::AwaitingComponent, _) => ("component", None),
+            (Phase::Running, Turn::End) => ("end", None),
+            (Phase::Running, Turn::Component) => ("component", None),
+            (Phase::Running, Turn::Message(from)) => ("message", Some(name(from))),
+            (Phase::Running, Turn::Dependency(from)) => ("dependency", Some(name(from))),
+        };
+        json!({
+            "role": name(plan.engine.role()),
+            "number": self.number,
+            "phase": match self.phase {
+                Phase::Inviting => "inviting",
+                Phase::Invited => "invited",
+                Phase::Ready => "ready",
+                Phase::AwaitingComponent => "awaiting-component",
+                Phase::Running => "running",
+            },
+            "status": format!("{:?}", self.run.status()).to_lowercase(),
+            "state": self.run.state().index(),
+            "waits_on": waits_on,
+            "waits_for": waits_for,
+            "violations": self.run.violations(),
+            "undelivered": self.undelivered,
+            "away": self.away.is_some(),
+            "seconds": now.saturating_duration_since(self.begun).as_secs(),
+            "others": others,
+        })
+    }
+}

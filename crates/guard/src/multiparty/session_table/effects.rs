@@ -1,0 +1,93 @@
+//! Turns the effects of a session's engine into actions: peer messages, bytes for the component, reports.
+
+use hyper::body::Bytes;
+use referee_monitor::multiparty::{Effect, Engine, Finding, Notice, Run};
+use referee_theory::Role;
+
+use super::SessionAction;
+use crate::multiparty::payload::Payload;
+use crate::multiparty::peer_message::{MessageKind, PeerMessage, SessionId};
+use crate::multiparty::plan::RolePlan;
+use crate::multiparty::role_session::RoleSession;
+use crate::multiparty::violation;
+
+/// Sends a peer message of `session` to `to`.
+pub(super) fn send(
+    session: &mut RoleSession,
+    id: SessionId,
+    to: Role,
+    kind: MessageKind,
+    out: &mut Vec<SessionAction>,
+) {
+    let state = session.run.state().0;
+    let Some(peer) = session.peers.get_mut(to.index()) else { return };
+    let number = peer.sent;
+    peer.sent += 1;
+    out.push(SessionAction::Send(to, PeerMessage { session: id, number, state, kind }));
+}
+
+pub(super) fn notify_others(
+    plan: &RolePlan,
+    id: SessionId,
+    session: &mut RoleSession,
+    notice: &Notice,
+    out: &mut Vec<SessionAction>,
+) {
+    let json = Bytes::from(violation::to_json(notice, plan.engine.vocabulary()).to_string());
+    for role in &plan.others {
+        send(session, id, *role, MessageKind::Violation(json.clone()), out);
+    }
+}
+
+/// Runs a step of the engine and turns its effects into actions.
+pub(super) fn step(
+    plan: &RolePlan,
+    id: SessionId,
+    session: &mut RoleSession,
+    out: &mut Vec<SessionAction>,
+    act: impl FnOnce(&Engine, &mut Run<Payload>, &mut dyn FnMut(Effect<Payload>)),
+) {
+    let mut effects = Vec::new();
+    act(&plan.engine, &mut session.run, &mut |effect| effects.push(effect));
+    for effect in effects {
+        match effect {
+            Effect::Deliver { message, .. } => {
+                session.give(&message.bytes, plan);
+                out.push(SessionAction::Deliver(id, message.bytes));
+            }
+            Effect::DeliverDependency { from, label } => {
+                let bytes = plan.dependency(from, label);
+                session.give(&bytes, plan);
+                out.push(SessionAction::Deliver(id, bytes));
+            }
+            Effect::Send { to, message, finding } => {
+                let weight = message.weight();
+                count_in_flight(session, to, weight);
+                let kind = match finding {
+                    Finding::Right => MessageKind::Message(message),
+                    Finding::Misstep => MessageKind::Misstep(message),
+                    Finding::Wrong => MessageKind::Wrong(message),
+                };
+                send(session, id, to, kind, out);
+            }
+            Effect::Inform { to, label } => {
+                let label = plan.engine.vocabulary().label_name(label);
+                count_in_flight(session, to, label.len());
+                send(session, id, to, MessageKind::Dependency(label.into()), out);
+            }
+            Effect::Report(notice) => {
+                notify_others(plan, id, session, &notice, out);
+                out.push(SessionAction::Report(id, session.number, notice, true));
+            }
+            Effect::Tell(notice) => out.push(SessionAction::Report(id, session.number, notice, false)),
+            Effect::Finished => {}
+        }
+    }
+}
+
+fn count_in_flight(session: &mut RoleSession, to: Role, weight: usize) {
+    if let Some(peer) = session.peers.get_mut(to.index()) {
+        peer.in_flight.0 += 1;
+        peer.in_flight.1 += weight;
+    }
+}
