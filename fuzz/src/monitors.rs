@@ -1,7 +1,7 @@
 //! Monitors of several shapes, and bytes to drive them.
 
-use referee_monitor::{Monitor, Registry};
-use referee_syntax::{Analysis, Language, parse};
+use referee_monitor::Monitor;
+use referee_pipeline::{Language, Parsed};
 
 /// Kept values of every kind, assertions that can fail or have no value, one peer and two.
 pub const PROTOCOLS: &[(&str, &str)] = &[
@@ -32,12 +32,10 @@ pub const PROTOCOLS: &[(&str, &str)] = &[
 /// The monitor of each protocol's role.
 pub fn monitors(protocols: &[(&str, &str)]) -> Vec<Monitor> {
     let monitor = |(text, role): &(&str, &str)| {
-        let analysis = Analysis::of(parse(text, Language::Scr));
-        assert!(analysis.is_well_formed(), "{:?}", analysis.diagnostics);
-        let global = &analysis.protocols[0].global;
-        let role = global.vocabulary().find_role(role).expect("the role exists");
-        let machine = global.project(role).expect("it has a projection");
-        Monitor::synthesise(&machine, global.vocabulary(), &Registry::new()).expect("it has a monitor")
+        let text = Parsed::new(text, Language::Scr).well_formed().expect("it has no errors");
+        let protocol = text.protocol(None).expect("there is a protocol");
+        let role = protocol.role(role).expect("the role exists");
+        protocol.monitorable(role).expect("it has a projection").monitor().expect("it has a monitor")
     };
     protocols.iter().map(monitor).collect()
 }

@@ -5,6 +5,7 @@
 
 mod docs;
 pub(crate) mod edges;
+mod embedding;
 mod laws;
 mod rust_files;
 mod source;
@@ -63,6 +64,7 @@ pub(crate) fn run() -> Result<()> {
     let packages = workspace::packages()?;
     let tree = Tree::read(&workspace::root())?;
     let mut findings = edges::check(&packages, &tree);
+    findings.extend(embedding::check()?);
     findings.extend(rust_files::check(&tree));
     findings.extend(docs::check(&tree, &packages));
     findings.extend(laws::check(&tree));

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use referee_functions::{Functions, Limits as FunctionLimits};
 use referee_monitor::{Ahead, LabelId, Monitor, Policy, Side};
-use referee_syntax::{Analysis, Content, Diagnostic, Language, parse};
+use referee_pipeline::Parsed;
+use referee_syntax::{Diagnostic, Language};
 use referee_wire::{Codec, Readings, Sender, locate};
 use rustls_pki_types::ServerName;
 
@@ -248,7 +249,7 @@ impl Maker<'_> {
             client: self.listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
             scrutiny: self.listener.scrutiny,
         };
-        match Protocol::read(&file, text.clone(), &wanted) {
+        match Protocol::read(&file, &text, &wanted) {
             Ok(protocol) => Some((protocol, table)),
             Err(Unusable::Errors(diagnostics)) => {
                 self.refusal.protocols.push((file, text, diagnostics));
@@ -302,12 +303,12 @@ impl Maker<'_> {
                     continue;
                 }
             };
-            let analysis = Analysis::of(parse(&text, Language::Hml));
-            match analysis.document.content {
-                Content::Properties(file) if analysis.document.is_usable() => {
-                    properties.extend(file.properties)
+            match Parsed::new(&text, Language::Hml).well_formed() {
+                Ok(file) => properties.extend(file.properties().unwrap_or_default().iter().cloned()),
+                Err(errors) => {
+                    let diagnostics = errors.analysed().diagnostics().to_vec();
+                    self.refusal.protocols.push((name.display().to_string(), text, diagnostics));
                 }
-                _ => self.refusal.protocols.push((name.display().to_string(), text, analysis.diagnostics)),
             }
         }
         let made = Properties::new(&properties, self.listener.limits.instances);

@@ -5,9 +5,9 @@ mod joint;
 use std::sync::Arc;
 
 use referee_functions::{Functions, NoMonitor, synthesise};
-use referee_monitor::{Monitor, Registry, SynthesisError};
-use referee_syntax::{Analysis, Diagnostic, Language, Lines, NoSubject, Origins, Subject, parse};
-use referee_theory::expr::Signature;
+use referee_monitor::{Monitor, SynthesisError};
+use referee_pipeline::{NoProtocol, Parsed, Projected, Source, SubjectKind};
+use referee_syntax::Diagnostic;
 use referee_theory::{Action, Machine, Origin, Role, State};
 
 use crate::config::Scrutiny;
@@ -26,9 +26,7 @@ pub(crate) struct Protocol {
     silent: [Box<[bool]>; 2],
     /// For each state: whether an end can be reached.
     finite: Box<[bool]>,
-    file: String,
-    text: String,
-    origins: Origins,
+    projected: Projected,
 }
 
 /// Why a protocol cannot be guarded.
@@ -51,24 +49,23 @@ pub(crate) struct Wanted<'a> {
 
 impl Protocol {
     /// The protocol in `text`, which is called `file`.
-    pub(crate) fn read(file: &str, text: String, wanted: &Wanted<'_>) -> Result<Self, Unusable> {
+    pub(crate) fn read(file: &str, text: &str, wanted: &Wanted<'_>) -> Result<Self, Unusable> {
         let other = |key, message: String| Err(Unusable::Other(key, message));
-        let Some(language) = Language::detect(file, &text) else {
-            return other("protocol", format!("cannot tell what language `{file}` is written in"));
+        let parsed = match Parsed::of(Source::new(file, text), None) {
+            Ok(parsed) => parsed,
+            Err(error) => return other("protocol", error.to_string()),
         };
-        let analysis = Analysis::of(parse(&text, language));
-        if !analysis.is_well_formed() {
-            return Err(Unusable::Errors(analysis.diagnostics));
-        }
-        let subject = match Subject::of(&analysis.document, wanted.name) {
+        let well_formed = parsed
+            .well_formed()
+            .map_err(|errors| Unusable::Errors(errors.analysed().diagnostics().to_vec()))?;
+        let subject = match well_formed.protocol(wanted.name) {
             Ok(subject) => subject,
-            Err(NoSubject::Errors) => return Err(Unusable::Errors(analysis.diagnostics)),
-            Err(no @ NoSubject::Unknown { .. }) => return other("protocol-name", no.to_string()),
-            Err(NoSubject::Properties) => {
+            Err(no @ NoProtocol::Unknown { .. }) => return other("protocol-name", no.to_string()),
+            Err(NoProtocol::Properties) => {
                 return other("protocol", format!("`{file}` holds properties, not a protocol"));
             }
         };
-        let vocabulary = &subject.vocabulary;
+        let vocabulary = subject.vocabulary();
         let names = subject.role_names();
         let [first, second] = names.as_slice() else {
             let message = format!("a connection has two ends, but the protocol has {} roles", names.len());
@@ -91,17 +88,16 @@ impl Protocol {
             [a, b] => (*b, *a),
             _ => return other("protocol", "the protocol must have two roles".to_owned()),
         };
-        let machine_of = |role: Role| match subject.machines.get(role.index()) {
-            Some(Ok(machine)) => Ok(machine.clone()),
-            Some(Err(why)) => {
+        let machine_of = |role: Role| {
+            subject.machine(role).cloned().map_err(|why| {
                 let name = vocabulary.role_name(role);
-                Err(Unusable::Other("protocol", format!("`{name}` cannot be guarded: {why}")))
-            }
-            None => Err(Unusable::Other("protocol", "a role has no machine".to_owned())),
+                Unusable::Other("protocol", format!("`{name}` cannot be guarded: {why}"))
+            })
         };
+        let is_system = subject.kind() == SubjectKind::System;
         let machine = match wanted.scrutiny {
             Scrutiny::Server => machine_of(server)?,
-            Scrutiny::Both if subject.is_system => {
+            Scrutiny::Both if is_system => {
                 let (client, server) = (machine_of(client)?, machine_of(server)?);
                 joint::joint(&client, &server, vocabulary).map_err(|why| {
                     let advice =
@@ -111,18 +107,13 @@ impl Protocol {
             }
             Scrutiny::Client | Scrutiny::Both => machine_of(client)?,
         };
-        let mut registry = Registry::new();
-        for external in &subject.externals {
-            let parameters = external.parameters.clone().into();
-            registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
-        }
-        let monitor = match synthesise(&machine, vocabulary, &registry, wanted.modules) {
+        let monitor = match synthesise(&machine, vocabulary, &subject.registry(), wanted.modules) {
             Ok(monitor) => Arc::new(monitor),
             Err(NoMonitor::Functions(error)) => return other("functions", error.to_string()),
             Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, wanted.modules)),
         };
         let scrutinised = machine.role();
-        let name = subject.name.as_deref().unwrap_or(if subject.is_system { "system" } else { "protocol" });
+        let name = subject.name().unwrap_or(if is_system { "system" } else { "protocol" });
         let own = if scrutinised == client { Action::Send } else { Action::Receive };
         let silent = [own, own.dual()].map(|action| can_end(&machine, |t| t != action));
         Ok(Self {
@@ -132,9 +123,7 @@ impl Protocol {
             silent,
             finite: can_end(&machine, |_| true),
             monitor,
-            file: file.to_owned(),
-            text,
-            origins: analysis.document.origins,
+            projected: subject,
         })
     }
 
@@ -152,11 +141,7 @@ impl Protocol {
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(crate) fn place(&self, origin: Origin) -> Option<String> {
-        if origin == Origin::NONE {
-            return None;
-        }
-        let start = Lines::new(&self.text).position(self.origins.span(origin).start);
-        Some(format!("{}:{}:{}", self.file, start.line, start.column))
+        self.projected.location(origin)
     }
 }
 
@@ -206,7 +191,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, wanted: &Wanted<'_>) -> Result<Protocol, Unusable> {
-        Protocol::read("test.scr", text.to_owned(), wanted)
+        Protocol::read("test.scr", text, wanted)
     }
 
     const ANY: Wanted<'_> = Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[] };
@@ -235,7 +220,7 @@ mod tests {
     #[test]
     fn in_a_system_both_machines_are_enforced() {
         let text = "C: S!req; {S?ok; end, S?no; end}\nS: {C?req; C!ok; end, C?other; end}";
-        let system = |text: &str| Protocol::read("test.kmc", text.to_owned(), &ANY);
+        let system = |text: &str| Protocol::read("test.kmc", text, &ANY);
         let protocol = system(text).unwrap();
         assert_eq!((protocol.name.as_str(), protocol.monitor.machine().state_count()), ("system", 3));
         match system("C: {S!a; end, S!b; end}\nS: C?a; end") {

@@ -54,6 +54,7 @@ pub(crate) enum Code {
     External(u32, Box<[Code]>),
 }
 
+#[cfg(feature = "network")]
 impl Code {
     /// Whether it reads what earlier messages left.
     pub(crate) fn looks_back(&self) -> bool {

@@ -49,6 +49,7 @@ pub mod explain;
 mod labels;
 mod layout;
 pub mod monitor;
+#[cfg(feature = "network")]
 pub mod multiparty;
 mod outlook;
 pub mod policy;

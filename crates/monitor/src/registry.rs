@@ -80,7 +80,9 @@ impl Registry {
         self.predicates.get(name)
     }
 
-    pub(crate) fn declared(&self, name: &str) -> Option<&Signature> {
+    /// What the protocol declares `name` to be.
+    #[must_use]
+    pub fn declared(&self, name: &str) -> Option<&Signature> {
         self.declared.get(name)
     }
 }

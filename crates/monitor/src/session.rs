@@ -133,6 +133,7 @@ impl Session {
     }
 
     /// What is wrong from now on may come from what was let through.
+    #[cfg(feature = "network")]
     pub(crate) fn taint(&mut self) {
         if self.mark == Mark::Clean {
             self.mark = Mark::Tainted;

@@ -4,68 +4,45 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use referee::syntax::source::MAX_SOURCE;
-use referee::{Analysis, Language, parse};
+use referee::{Language, Parsed, Source, WellFormed};
 
-/// A text and where it came from.
-pub(crate) struct Input {
-    /// As the user names it.
-    pub(crate) name: String,
-    /// What it holds. Bytes that are not UTF-8 are replaced, so that the parser can point at them.
-    pub(crate) text: String,
+use crate::output;
+
+/// Reads the file at `path`; `-` is standard input.
+pub(crate) fn read(path: &Path) -> Result<Source> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let limit = MAX_SOURCE as u64 + 1;
+    if name == "-" {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read standard input")?;
+    } else {
+        let file = fs::File::open(path).with_context(|| format!("cannot open `{name}`"))?;
+        file.take(limit).read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
+    }
+    if bytes.len() > MAX_SOURCE {
+        bail!("`{name}` is larger than 1 GiB: this is not a protocol");
+    }
+    Ok(Source::from_bytes(&name, &bytes))
 }
 
-/// An input whose language could be told, analysed.
-pub(crate) struct Read {
-    pub(crate) input: Input,
-    pub(crate) analysis: Analysis,
+/// Parses `source` as what `requested` names, or else as what it seems to be written in.
+pub(crate) fn parse(source: Source, requested: Option<Language>) -> Result<Parsed> {
+    let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+    Parsed::of(source, requested)
+        .map_err(|error| anyhow!("{error}; say so with --language ({})", known.join(", ")))
 }
 
-impl Input {
-    /// Reads the file at `path`; `-` is standard input.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let name = path.display().to_string();
-        let mut bytes = Vec::new();
-        let limit = MAX_SOURCE as u64 + 1;
-        if name == "-" {
-            io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read standard input")?;
-        } else {
-            let file = fs::File::open(path).with_context(|| format!("cannot open `{name}`"))?;
-            file.take(limit).read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
+/// The file at `path`, if there are no errors in it; `None`: there are, and they have been shown.
+pub(crate) fn well_formed(path: &Path, requested: Option<Language>) -> Result<Option<WellFormed>> {
+    match parse(read(path)?, requested)?.well_formed() {
+        Ok(well_formed) => Ok(Some(well_formed)),
+        Err(ill_formed) => {
+            let analysed = ill_formed.analysed();
+            output::show_diagnostics(analysed.source(), analysed.diagnostics())?;
+            Ok(None)
         }
-        if bytes.len() > MAX_SOURCE {
-            bail!("`{name}` is larger than 1 GiB: this is not a protocol");
-        }
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
-        // Some editors put a byte-order mark first.
-        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-        Ok(Self { name, text })
-    }
-
-    /// The language that `requested` names, or else the one the input seems to be written in.
-    pub(crate) fn language(&self, requested: Option<Language>) -> Result<Language> {
-        match requested.or_else(|| Language::detect(&self.name, &self.text)) {
-            Some(language) => Ok(language),
-            None => {
-                let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-                bail!(
-                    "cannot tell what language `{}` is written in; say so with --language ({})",
-                    self.name,
-                    known.join(", ")
-                )
-            }
-        }
-    }
-
-    /// Parses and analyses the input.
-    pub(crate) fn analyse(self, requested: Option<Language>) -> Result<Read> {
-        let language = self.language(requested)?;
-        let analysis = Analysis::of(parse(&self.text, language));
-        Ok(Read { input: self, analysis })
     }
 }
 

@@ -3,64 +3,69 @@
 //!
 //! This crate is the façade for Rust programs; the `referee` binary is made of it.
 //!
-//! # A monitor in your program
+//! # From text to monitor to verdict
 //!
 //! ```
-//! use referee::monitor::{Event, FieldValue, Monitor, Payload, Registry, Verdict};
-//! use referee::{Analysis, Language};
+//! use referee::monitor::{Event, FieldValue, Payload, Verdict};
+//! use referee::{Language, Parsed};
 //!
 //! let text = "protocol Counter(role client, role server) {
 //!     rec MORE { choice at client { Add(n: int) from client to server where n > 0; continue MORE; }
 //!                or { Quit() from client to server; Sum(total: int) from server to client; } } }";
-//! let analysis = Analysis::of(referee::parse(text, Language::Scr));
-//! let global = &analysis.protocols[0].global;
-//! let client = global.vocabulary().find_role("client").ok_or("no such role")?;
-//! let machine = global.project(client).map_err(|_| "no projection onto the client")?;
-//! let monitor = Monitor::synthesise(&machine, global.vocabulary(), &Registry::new())?;
-//!
+//! let protocol = Parsed::new(text, Language::Scr).well_formed()?.protocol(None)?;
+//! let monitor = protocol.monitorable(protocol.role("client")?)?.monitor()?;
 //! let mut session = monitor.session(); // one for each connection: 32 bytes
-//! let (client, server) = (monitor.party("client"), monitor.party("server"));
-//! for n in [3, -1] {
-//!     let fields = [FieldValue::Int(n)];
-//!     let event = Event::new(client, server, "Add", Payload::Positional(&fields));
-//!     match monitor.step(&mut session, &event) {
-//!         Verdict::Violation(violation) => {
-//!             let why = monitor.explain(&session, &violation, &event).to_string();
-//!             assert_eq!(why, "client sent `Add`, for which `n > 0` does not hold: `n` is -1");
-//!         }
-//!         verdict => assert_eq!(verdict, Verdict::Forward),
-//!     }
-//! }
+//! let event = |n: &'static [FieldValue<'static>]| {
+//!     Event::new(monitor.party("client"), monitor.party("server"), "Add", Payload::Positional(n))
+//! };
+//! assert_eq!(monitor.step(&mut session, &event(&[FieldValue::Int(3)])), Verdict::Forward);
+//! let wrong = event(&[FieldValue::Int(-1)]);
+//! let Verdict::Violation(violation) = monitor.step(&mut session, &wrong) else { panic!("-1 is not above 0") };
+//! let why = monitor.explain(&session, &violation, &wrong).to_string();
+//! assert_eq!(why, "client sent `Add`, for which `n > 0` does not hold: `n` is -1");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Each stage is a type that can only be made of the one before it ([`pipeline`]): what has errors is never monitored,
+//! and the errors are data ([`IllFormed`]):
+//!
+//! ```
+//! use referee::{Language, Parsed};
+//!
+//! let text = "protocol Ping(role client, role server) { Ping() from client to sever; }";
+//! let errors = Parsed::new(text, Language::Scr).well_formed().expect_err("there is no role `sever`");
+//! assert_eq!(errors.analysed().diagnostics()[0].help.as_deref(), Some("did you mean `server`?"));
+//! ```
+//!
 //! [`Monitor::supervise`](monitor::Monitor::supervise) adds a policy (halt, drop, observe),
-//! [`Monitor::save`](monitor::Monitor::save) keeps a session across restarts, [`functions`] takes external predicates
-//! from WebAssembly, and [`watch`] runs a monitor over recorded events.
+//! [`Monitor::save`](monitor::Monitor::save) keeps a session across restarts,
+//! [`Monitorable::registry_mut`] takes external predicates.
 //!
-//! # A protocol, checked
+//! # What is compiled
 //!
-//! ```
-//! use referee::{Analysis, Language};
-//!
-//! let text = "protocol Ping(role client, role server) { Ping() from client to server; }";
-//! let analysis = Analysis::of(referee::parse(text, Language::Scr));
-//! assert!(analysis.is_well_formed());
-//!
-//! let system = analysis.protocols[0].local.as_ref().expect("both roles have a projection");
-//! assert_eq!(system.machines().len(), 2);
-//! ```
+//! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
+//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `functions`,
+//! `watch`, `jetstream`, `wire`, `guard`, and `view`, which the `referee` binary is made of.
 
-pub use referee_check as check;
-pub use referee_draw as draw;
-pub use referee_functions as functions;
-pub use referee_guard as guard;
-pub use referee_jetstream as jetstream;
 pub use referee_monitor as monitor;
+pub use referee_pipeline as pipeline;
+pub use referee_pipeline::*;
 pub use referee_syntax as syntax;
-pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity, parse};
+pub use referee_syntax::parse;
 pub use referee_theory as theory;
-pub use referee_watch as watch;
-pub use referee_wire as wire;
 
+#[cfg(feature = "command-line")]
+mod complete {
+    pub use referee_check as check;
+    pub use referee_draw as draw;
+    pub use referee_functions as functions;
+    pub use referee_guard as guard;
+    pub use referee_jetstream as jetstream;
+    pub use referee_watch as watch;
+    pub use referee_wire as wire;
+}
+#[cfg(feature = "command-line")]
+pub use complete::*;
+
+#[cfg(feature = "command-line")]
 pub mod view;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 use referee::guard::config::Problem;
-use referee::{Diagnostic, Severity};
+use referee::{Diagnostic, Severity, Source};
 
 pub(crate) mod json;
 
@@ -137,9 +137,8 @@ pub(crate) fn print_json(document: &serde_json::Value) -> io::Result<()> {
     out.flush()
 }
 
-/// Shows the errors of `read` on standard error.
-pub(crate) fn report_errors(read: &crate::input::Read) -> io::Result<()> {
-    let text =
-        Renderer::new(&io::stderr()).render(&read.input.name, &read.input.text, &read.analysis.diagnostics);
+/// Shows `diagnostics` about `source` on standard error.
+pub(crate) fn show_diagnostics(source: &Source, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    let text = Renderer::new(&io::stderr()).render(source.name(), source.text(), diagnostics);
     anstream::stderr().write_all(text.as_bytes())
 }

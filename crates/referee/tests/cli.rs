@@ -158,6 +158,25 @@ fn every_view_is_shown_in_every_form_it_has() {
     }
 }
 
+/// What two roles do with each other depends on a choice of which neither hears.
+const UNHEARD: &str = "a -> b (l . c -> d (m . end), r . c -> d (n . end))";
+
+#[test]
+fn what_check_refuses_is_refused_everywhere() {
+    assert_eq!(status(&referee(&["check", "-", "--language", "gt"], UNHEARD)), 2);
+    let refused = |call: &[&str]| {
+        let output = referee(call, UNHEARD);
+        assert_eq!(status(&output), 2, "{call:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{call:?}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("RF0410"), "{call:?}: {output:?}");
+    };
+    for view in ["global", "local", "relative", "machine", "monitor", "sequence", "property"] {
+        refused(&["show", "-", "--language", "gt", "--view", view]);
+    }
+    // The events are in a file: standard input is the protocol's.
+    refused(&["watch", "--protocol", "-", "--language", "gt", "--role", "a", "/dev/null"]);
+}
+
 #[test]
 fn what_is_printed_can_be_read_again() {
     let fsm = referee(&["show", "-", "--language", "scr", "--view", "machine", "--format", "fsm"], GOOD);

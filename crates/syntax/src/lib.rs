@@ -22,7 +22,6 @@ mod scope;
 pub mod scr;
 pub mod source;
 pub mod st;
-pub mod subject;
 mod tokens;
 
 pub use analysis::{Analysis, ProjectedProtocol};
@@ -30,7 +29,6 @@ pub use diagnostics::{Code, Diagnostic, Severity};
 pub use document::{BinaryProtocol, Content, Document, External, GlobalProtocol, LocalSystem};
 pub use language::Language;
 pub use source::{Lines, Origins, Position, Span};
-pub use subject::{NoSubject, Subject};
 
 /// Reads `text` as `language`.
 #[must_use]

@@ -5,8 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use referee_monitor::{Monitor, Registry};
-use referee_syntax::{Analysis, Language, parse};
+use referee_pipeline::{Language, Parsed};
 use referee_watch::{Input, Notice, Observer, Options, Progress, watch};
 
 struct Silent;
@@ -28,11 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [protocol, events, threads] => (protocol, events, threads.parse()?),
         _ => return Err("usage: measure PROTOCOL EVENTS [THREADS]".into()),
     };
-    let analysis = Analysis::of(parse(&std::fs::read_to_string(protocol)?, Language::Scr));
-    let global = &analysis.protocols.first().ok_or("no protocol")?.global;
-    let role = global.vocabulary().roles().next().ok_or("no role")?;
-    let machine = global.project(role).map_err(|_| "no projection")?;
-    let monitor = Arc::new(Monitor::synthesise(&machine, global.vocabulary(), &Registry::new())?);
+    let text = std::fs::read_to_string(protocol)?;
+    let protocol = Parsed::new(&text, Language::Scr).well_formed()?.protocol(None)?;
+    let monitor = Arc::new(protocol.monitorable(protocol.default_role()?)?.monitor()?);
     let options = Options { threads, ..Options::default() };
     let (start, before) = (Instant::now(), processor_time());
     let summary = watch(monitor, &[], vec![Input::file(events)], options, &mut Silent)?;

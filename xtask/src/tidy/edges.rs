@@ -23,6 +23,7 @@ const SYNTAX: &str = "referee-syntax";
 const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
+const PIPELINE: &str = "referee-pipeline";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const JETSTREAM: &str = "referee-jetstream";
@@ -41,20 +42,21 @@ const RULES: &[Rule] = &[
     Rule { name: SYNTAX, pure: true, uses: &[THEORY, DRAW], tests_use: &[] },
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
+    Rule { name: PIPELINE, pure: true, uses: &[THEORY, SYNTAX, CHECK, MONITOR], tests_use: &[] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
-    Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
     Rule {
         name: GUARD,
         pure: false,
-        uses: &[THEORY, SYNTAX, CHECK, MONITOR, FUNCTIONS, WIRE],
+        uses: &[THEORY, SYNTAX, CHECK, MONITOR, PIPELINE, FUNCTIONS, WIRE],
         tests_use: &[],
     },
     Rule {
         name: "referee",
         pure: false,
-        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD],
+        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD],
         tests_use: &[],
     },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },

@@ -4,8 +4,8 @@
 use referee_check::Options;
 use referee_monitor::Registry;
 use referee_monitor::multiparty::Network;
-use referee_syntax::{Analysis, Content, Diagnostic, Language, ill_formed, parse};
-use referee_theory::expr::Signature;
+use referee_pipeline::{NoNetwork, Parsed};
+use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Role};
 
 /// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
@@ -33,37 +33,17 @@ pub(super) fn read(
     language: Language,
     name: Option<&str>,
 ) -> Result<CheckedProtocol, ProtocolError> {
-    let analysis = Analysis::of(parse(text, language));
-    if !analysis.is_well_formed() {
-        return Err(ProtocolError::Errors(analysis.diagnostics));
-    }
-    let Content::Global(protocols) = &analysis.document.content else {
-        return Err(ProtocolError::Other("this is no global protocol".to_owned()));
-    };
-    let protocol = protocols.iter().find(|protocol| match name {
-        Some(name) => protocol.name.as_deref() == Some(name),
-        None => !protocol.auxiliary,
-    });
-    let Some((protocol, global)) = protocol.and_then(|p| Some((p, p.global.as_deref()?))) else {
-        let known: Vec<&str> = protocols.iter().filter_map(|p| p.name.as_deref()).collect();
-        return Err(ProtocolError::Other(format!(
-            "there is no such protocol; there are: {}",
-            known.join(", ")
-        )));
-    };
-    let relative = global.relative_all().map_err(|errors| {
-        let explain = |error| ill_formed::relative(error, &protocol.vocabulary, &analysis.document.origins);
-        ProtocolError::Errors(errors.iter().map(explain).collect())
-    })?;
+    let errors = |diagnostics: &[Diagnostic]| ProtocolError::Errors(diagnostics.to_vec());
+    let well_formed = Parsed::new(text, language).well_formed();
+    let well_formed = well_formed.map_err(|ill_formed| errors(ill_formed.analysed().diagnostics()))?;
+    let protocol = well_formed.protocol(name).map_err(|error| ProtocolError::Other(error.to_string()))?;
     let options = Options { max_states: MAX_CONFIGURATIONS, ..Options::default() };
-    let network = Network::synthesise(global, &relative, &options, None, &mut ());
-    network.deployable().map_err(|error| ProtocolError::Other(error.to_string()))?;
-    let mut externals = Registry::new();
-    for external in &protocol.externals {
-        let parameters = external.parameters.clone().into();
-        externals.declare(&external.name, Signature { parameters, result: external.result.clone() });
-    }
-    let name = protocol.name.as_deref().unwrap_or("protocol").to_owned();
+    let network = protocol.deployable_network(&options).map_err(|error| match error {
+        NoNetwork::NotRelative(diagnostics) if !diagnostics.is_empty() => errors(&diagnostics),
+        other => ProtocolError::Other(other.to_string()),
+    })?;
+    let externals = protocol.registry();
+    let name = protocol.name().unwrap_or("protocol").to_owned();
     Ok(CheckedProtocol { name, network, externals })
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{Check, Edge, Monitor, NO_CODE};
-use crate::code::{Code, Failure, Frame};
+use crate::code::{Failure, Frame};
 use crate::event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 use crate::labels::LabelId;
 use crate::outlook::Outlook;
@@ -190,6 +190,7 @@ impl Monitor {
 
     /// Moves `session` over the transition at `index` although `payload` is wrong for it. Whether all that later
     /// assertions read of it is known.
+    #[cfg(feature = "network")]
     pub(crate) fn follow_wrong(&self, session: &mut Session, index: u32, payload: &Payload<'_>) -> bool {
         let Some(edge) = self.edges.get(index as usize) else { return true };
         let first = edge.first_check as usize;
@@ -211,9 +212,10 @@ impl Monitor {
     }
 
     /// Whether the assertion of the transition at `index` reads what earlier messages carried.
+    #[cfg(feature = "network")]
     pub(crate) fn looks_back(&self, index: u32) -> bool {
         let code = self.edges.get(index as usize).and_then(|edge| self.codes.get(edge.assertion as usize));
-        code.is_some_and(Code::looks_back)
+        code.is_some_and(crate::code::Code::looks_back)
     }
 
     /// A value whose kind alone does not decide.

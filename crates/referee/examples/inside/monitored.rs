@@ -4,8 +4,8 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use referee::monitor::{Event, FieldValue, Monitor, Party, Payload, Registry, Session, Verdict};
-use referee::{Analysis, Language};
+use referee::monitor::{Event, FieldValue, Monitor, Party, Payload, Session, Verdict};
+use referee::{Language, Parsed};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -19,11 +19,8 @@ pub(crate) struct Monitored {
 
 impl Monitored {
     pub(crate) fn new(protocol: &str, role: &str, peer: &str) -> Result<Self> {
-        let analysis = Analysis::of(referee::parse(protocol, Language::Scr));
-        let global = &analysis.protocols.first().ok_or("no protocol")?.global;
-        let own = global.vocabulary().find_role(role).ok_or("no such role")?;
-        let machine = global.project(own).map_err(|_| "no projection")?;
-        let monitor = Monitor::synthesise(&machine, global.vocabulary(), &Registry::new())?;
+        let protocol = Parsed::new(protocol, Language::Scr).well_formed()?.protocol(None)?;
+        let monitor = protocol.monitorable(protocol.role(role)?)?.monitor()?;
         let session = monitor.session();
         Ok(Self { own: monitor.party(role), peer: monitor.party(peer), monitor, session })
     }

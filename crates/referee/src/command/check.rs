@@ -7,14 +7,14 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use referee::syntax::{GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
-use referee::{Content, Language, Severity, view};
+use referee::{Analysed, Content, Language, Severity, view};
 
 mod compatibility;
 
 pub(crate) use compatibility::Answers;
 
 use crate::Outcome;
-use crate::input::{self, Input, Read};
+use crate::input;
 use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
 
 /// Check protocols and properties before anything runs.
@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut documents = Vec::new();
     let mut out = output::stdout();
     for file in &files {
-        let read = match Input::read(file).and_then(|input| input.analyse(arguments.language)) {
-            Ok(read) => read,
+        let checked = match input::read(file).and_then(|source| input::parse(source, arguments.language)) {
+            Ok(parsed) => parsed.well_formed(),
             Err(error) if one => return Err(error),
             Err(error) => {
                 // One bad file among many must not hide what is known about the others.
@@ -65,11 +65,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 continue;
             }
         };
-        let answers = compatibility::of_file(&read, &arguments.compatibility, &mut diagrams)?;
-        summary.count(&read, &answers);
+        let answers = match &checked {
+            Ok(well_formed) => compatibility::of_file(well_formed, &arguments.compatibility, &mut diagrams)?,
+            Err(_) => Answers::default(),
+        };
+        let read = match &checked {
+            Ok(well_formed) => well_formed.analysed(),
+            Err(ill_formed) => ill_formed.analysed(),
+        };
+        summary.count(read, &answers);
         match arguments.format {
-            Format::Json => documents.push(output::json::checked(&read, &answers)),
-            Format::Text => out.write_all(report(&read, &answers, &renderer).as_bytes())?,
+            Format::Json => documents.push(output::json::checked(read, &answers)),
+            Format::Text => out.write_all(report(read, &answers, &renderer).as_bytes())?,
         }
     }
     match arguments.format {
@@ -108,15 +115,16 @@ impl Summary {
         }
     }
 
-    fn count(&mut self, read: &Read, answers: &Answers) {
+    fn count(&mut self, read: &Analysed, answers: &Answers) {
         self.files += 1;
-        let outcome = if read.analysis.is_well_formed() { answers.outcome() } else { Outcome::WrongInput };
+        let analysis = read.analysis();
+        let outcome = if analysis.is_well_formed() { answers.outcome() } else { Outcome::WrongInput };
         self.outcome = self.outcome.and(outcome);
         self.is_unsafe += usize::from(outcome == Outcome::Violated);
         self.unknown += usize::from(outcome == Outcome::NoAnswer);
-        self.with_errors += usize::from(!read.analysis.is_well_formed());
-        self.errors += read.analysis.count(Severity::Error);
-        self.warnings += read.analysis.count(Severity::Warning);
+        self.with_errors += usize::from(!analysis.is_well_formed());
+        self.errors += analysis.count(Severity::Error);
+        self.warnings += analysis.count(Severity::Warning);
     }
 }
 
@@ -145,10 +153,10 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 /// What people read about one file.
-fn report(read: &Read, answers: &Answers, renderer: &Renderer) -> String {
-    let analysis = &read.analysis;
-    let mut text = renderer.render(&read.input.name, &read.input.text, &analysis.diagnostics);
-    let name = styled(STRONG, &read.input.name);
+fn report(read: &Analysed, answers: &Answers, renderer: &Renderer) -> String {
+    let (analysis, source) = (read.analysis(), read.source());
+    let mut text = renderer.render(source.name(), source.text(), &analysis.diagnostics);
+    let name = styled(STRONG, source.name());
     if !analysis.is_well_formed() {
         let errors = plural(analysis.count(Severity::Error), "error");
         return text + &format!("{} {name}: {}\n", styled(BAD, "✗"), styled(BAD, errors));

@@ -9,12 +9,12 @@ use referee::monitor::multiparty::conform::Step;
 use referee::monitor::multiparty::{Bounds, Component, Conformance, Dependencies, Network, conform};
 use referee::syntax::source::Span;
 use referee::theory::{Role, Vocabulary};
-use referee::{Analysis, Content, Diagnostic, Language};
+use referee::{Diagnostic, Language, Parsed, SubjectKind};
 use serde_json::{Value, json};
 
-use super::show::subject::Subject;
+use super::show;
 use crate::Outcome;
-use crate::input::{self, Input};
+use crate::input;
 use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 
 /// Check that a component, given as a machine, plays its role in a protocol.
@@ -60,29 +60,16 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let protocol = Input::read(&arguments.protocol)?.analyse(None)?;
-    let subject = match Subject::of(&protocol, None)? {
-        Some(subject) if protocol.analysis.is_well_formed() => subject,
-        _ => {
-            output::report_errors(&protocol)?;
-            return Ok(Outcome::WrongInput);
-        }
-    };
-    let Some(global) = subject.global.as_deref() else {
-        bail!("`{}` describes machines, not a whole protocol", protocol.input.name);
-    };
-    let relative = match global.relative_all() {
-        Ok(relative) => relative,
-        Err(errors) => bail!("{}", errors.first().map(|e| subject.explain_relative(e)).unwrap_or_default()),
-    };
-    let role = subject.role(&arguments.role)?;
-    let network = Network::synthesise(global, &relative, &Options::default(), None, &mut ());
-    network.deployable()?;
-    let (vocabulary, machines) = component(&arguments.component, role, global.vocabulary())?;
+    let Some(text) = input::well_formed(&arguments.protocol, None)? else { return Ok(Outcome::WrongInput) };
+    let protocol = show::protocol(&text, None)?;
+    let role = protocol.role(&arguments.role)?;
+    let network = protocol.deployable_network(&Options::default())?;
+    let known_names = protocol.vocabulary();
+    let (vocabulary, machines) = component(&arguments.component, role, known_names)?;
     let names = |known: Role| vocabulary.role_name(known).to_owned();
     let numbered = vocabulary.roles().enumerate().all(|(index, known)| names(known) == index.to_string());
-    let by_name = |known: Role| global.vocabulary().find_role(vocabulary.role_name(known));
-    let by_number = |known: Role| global.vocabulary().roles().find(|role| *role == known);
+    let by_name = |known: Role| known_names.find_role(vocabulary.role_name(known));
+    let by_number = |known: Role| known_names.roles().find(|role| *role == known);
     let roles: Vec<Option<Role>> = vocabulary
         .roles()
         .map(|known| if numbered { by_name(known).or(by_number(known)) } else { by_name(known) })
@@ -114,32 +101,33 @@ type Machines = Vec<referee::theory::Machine>;
 
 /// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file.
 fn component(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Machines)> {
-    let input = Input::read(path)?;
+    let source = input::read(path)?;
     let lone = path.extension().is_some_and(|extension| extension == "fsm")
-        && input.text.matches(".end").count() == 1;
-    let read = if lone {
+        && source.text().matches(".end").count() == 1;
+    let (parsed, before) = if lone {
         const NOBODY: &str = ".outputs .state graph .marking q0 .end ";
         let after = protocol.roles().len().saturating_sub(role.index() + 1);
         let before = NOBODY.repeat(role.index());
-        let text = format!("{before}{}\n{}", input.text, NOBODY.repeat(after));
-        let mut analysis = Analysis::of(referee::parse(&text, Language::Fsm));
-        own_diagnostics(&mut analysis.diagnostics, before.len(), input.text.len());
-        input::Read { input, analysis }
+        let text = format!("{before}{}\n{}", source.text(), NOBODY.repeat(after));
+        (Parsed::new(&text, Language::Fsm), before.len())
     } else {
-        input.analyse(None)?
+        (input::parse(source.clone(), None)?, 0)
     };
-    if !read.analysis.is_well_formed() {
-        output::report_errors(&read)?;
-        bail!("`{}` is not a component", path.display());
-    }
-    match &read.analysis.document.content {
-        Content::System(local) => match &local.system {
-            Some(system) => Ok(((**system.vocabulary()).clone(), system.machines().to_vec())),
-            None => bail!("`{}` has no machines", path.display()),
-        },
-        Content::Global(_) | Content::Binary(_) | Content::Properties(_) => {
-            bail!("`{}` is no component: that is an .fsm or .kmc file", path.display())
+    let well_formed = match parsed.well_formed() {
+        Ok(well_formed) => well_formed,
+        Err(ill_formed) => {
+            let mut diagnostics = ill_formed.analysed().diagnostics().to_vec();
+            own_diagnostics(&mut diagnostics, before, source.text().len());
+            output::show_diagnostics(&source, &diagnostics)?;
+            bail!("`{}` is not a component", path.display());
         }
+    };
+    match well_formed.protocol(None) {
+        Ok(system) if system.kind() == SubjectKind::System => {
+            let machines = system.machines().flatten().cloned().collect();
+            Ok(((**system.vocabulary()).clone(), machines))
+        }
+        _ => bail!("`{}` is no component: that is an .fsm or .kmc file", path.display()),
     }
 }
 

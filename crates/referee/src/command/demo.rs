@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use referee::draw::Charset;
 use referee::syntax::scr;
-use referee::{Analysis, Language, parse, view};
+use referee::{Language, Parsed, Source, view};
 
 mod guarded;
 
@@ -28,15 +28,14 @@ pub(crate) fn run(_: &Arguments) -> Result<Outcome> {
     }
 
     title(&mut out, "Checked before anything runs")?;
-    let analysis = Analysis::of(parse(PROTOCOL, Language::Scr));
     let renderer = Renderer::new(&std::io::stdout());
-    write!(out, "{}", renderer.render("auth.scr", PROTOCOL, &analysis.diagnostics))?;
-    let projected = analysis.protocols.first().context("the embedded protocol has no errors")?;
-    let system = projected.local.as_ref().ok().context("the embedded protocol has projections")?;
-    let vocabulary = projected.global.vocabulary();
+    let parsed = |text: &str| Parsed::with_language(Source::new("auth.scr", text), Language::Scr);
+    let well_formed = parsed(PROTOCOL).well_formed()?;
+    write!(out, "{}", renderer.render("auth.scr", PROTOCOL, well_formed.analysed().diagnostics()))?;
+    let projected = well_formed.protocol(None)?;
     writeln!(out, "    well formed; what each role does, as a machine:\n")?;
-    for machine in system.machines() {
-        for line in view::machine::table(machine, vocabulary).lines() {
+    for machine in projected.machines() {
+        for line in view::machine::table(machine.map_err(Clone::clone)?, projected.vocabulary()).lines() {
             writeln!(out, "    {line}")?;
         }
         writeln!(out)?;
@@ -51,8 +50,9 @@ pub(crate) fn run(_: &Arguments) -> Result<Outcome> {
 
     title(&mut out, "And with a mistake in it")?;
     let wrong = PROTOCOL.replacen(MISTAKE.0, MISTAKE.1, 1);
-    let analysis = Analysis::of(parse(&wrong, Language::Scr));
-    write!(out, "{}", renderer.render("auth.scr", &wrong, &analysis.diagnostics))?;
+    if let Err(ill_formed) = parsed(&wrong).well_formed() {
+        write!(out, "{}", renderer.render("auth.scr", &wrong, ill_formed.analysed().diagnostics()))?;
+    }
     title(&mut out, "Guarded while it runs")?;
     guarded::run(&mut out)?;
     let hint = "Next: referee check FILE, referee show FILE --view machine --role R --format svg, referee guard CONFIG";

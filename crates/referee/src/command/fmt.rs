@@ -1,16 +1,16 @@
 //! `referee fmt`: protocols in canonical form.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use referee::Language;
 use referee::syntax::{hml, scr};
+use referee::{Language, Source};
 
 use crate::Outcome;
-use crate::input::{self, Input};
-use crate::output::{self, BAD, Renderer, styled};
+use crate::input;
+use crate::output::{self, BAD, styled};
 
 /// Format `.scr` protocols and `.hml` properties in place; comments are kept.
 #[derive(Args)]
@@ -27,44 +27,49 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut outcome = Outcome::Holds;
     for file in input::files(&arguments.paths)? {
         let from_folder = !arguments.paths.contains(&file);
-        let input = Input::read(&file)?;
-        let language = if input.name == "-" { Language::Scr } else { input.language(None)? };
+        let source = input::read(&file)?;
+        let language = match source.name() {
+            "-" => Language::Scr,
+            name => Language::detect(name, source.text())
+                .with_context(|| format!("cannot tell what language `{name}` is written in"))?,
+        };
         if !matches!(language, Language::Scr | Language::Hml) {
             if from_folder {
                 continue;
             }
-            bail!("`{}` is written in `{language}`; only `.scr` and `.hml` files are formatted", input.name);
+            bail!(
+                "`{}` is written in `{language}`; only `.scr` and `.hml` files are formatted",
+                source.name()
+            );
         }
-        outcome = outcome.and(one(&file, &input, language, arguments.check)?);
+        outcome = outcome.and(one(&file, &source, language, arguments.check)?);
     }
     Ok(outcome)
 }
 
-fn one(file: &Path, input: &Input, language: Language, check: bool) -> Result<Outcome> {
+fn one(file: &Path, source: &Source, language: Language, check: bool) -> Result<Outcome> {
     let formatted = match language {
-        Language::Hml => hml::format(&input.text),
-        _ => scr::format(&input.text),
+        Language::Hml => hml::format(source.text()),
+        _ => scr::format(source.text()),
     };
     let formatted = match formatted {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
-            let renderer = Renderer::new(&io::stderr());
-            let text = renderer.render(&input.name, &input.text, &diagnostics);
-            anstream::stderr().write_all(text.as_bytes())?;
+            output::show_diagnostics(source, &diagnostics)?;
             return Ok(Outcome::WrongInput);
         }
     };
     if check {
-        if formatted == input.text {
+        if formatted == source.text() {
             return Ok(Outcome::Holds);
         }
-        output::print(&format!("{} is not in canonical form\n", styled(BAD, &input.name)))?;
+        output::print(&format!("{} is not in canonical form\n", styled(BAD, source.name())))?;
         return Ok(Outcome::Violated);
     }
-    if input.name == "-" {
+    if source.name() == "-" {
         output::print(&formatted)?;
-    } else if formatted != input.text {
-        write_safely(file, &formatted).with_context(|| format!("cannot write `{}`", input.name))?;
+    } else if formatted != source.text() {
+        write_safely(file, &formatted).with_context(|| format!("cannot write `{}`", source.name()))?;
     }
     Ok(Outcome::Holds)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use referee::draw::{Charset, Graph};
 use referee::monitor::{Monitor, MonitorView, Registry};
@@ -11,17 +11,14 @@ use referee::syntax::{hml, print, scr};
 use referee::theory::expr::{Signature, Value};
 use referee::theory::relative::RelativeType;
 use referee::theory::{GlobalType, Machine, System};
-use referee::{Content, Language, view};
+use referee::{Language, NoProtocol, Projected, SubjectKind, WellFormed, view};
 use serde_json::json;
 
 use crate::Outcome;
-use crate::input::{self, Input};
+use crate::input;
 use crate::output::{self, WARN, styled};
 
 mod multiparty;
-pub(crate) mod subject;
-
-use subject::Subject;
 
 /// Show a protocol in another form: types, machines, pictures.
 #[derive(Args)]
@@ -90,23 +87,15 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let read = Input::read(&arguments.file)?.analyse(arguments.language)?;
-    if let (View::Property, Content::Properties(file)) = (arguments.view, &read.analysis.document.content) {
-        if !read.analysis.is_well_formed() {
-            output::report_errors(&read)?;
-            return Ok(Outcome::WrongInput);
-        }
+    let Some(text) = input::well_formed(&arguments.file, arguments.language)? else {
+        return Ok(Outcome::WrongInput);
+    };
+    if let (View::Property, Some(properties)) = (arguments.view, text.properties()) {
         only_text(arguments)?;
-        output::print(&hml::print(&file.properties))?;
+        output::print(&hml::print(properties))?;
         return Ok(Outcome::Holds);
     }
-    let subject = match Subject::of(&read, arguments.protocol.as_deref())? {
-        Some(subject) => subject,
-        None => {
-            output::report_errors(&read)?;
-            return Ok(Outcome::WrongInput);
-        }
-    };
+    let subject = protocol(&text, arguments.protocol.as_deref())?;
     let text = match arguments.view {
         View::Global => global(&subject, arguments.format)?,
         View::Sequence => sequence(&subject, arguments.format)?,
@@ -119,6 +108,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     output::print(&text)?;
     Ok(Outcome::Holds)
+}
+
+/// The protocol of `text` called `wanted`, or its first.
+pub(crate) fn protocol(text: &WellFormed, wanted: Option<&str>) -> Result<Projected> {
+    let file = text.analysed().source().name();
+    text.protocol(wanted).map_err(|error| match error {
+        NoProtocol::Unknown { wanted: None, .. } => anyhow!("`{file}` contains no protocol"),
+        NoProtocol::Properties => anyhow!("`{file}` holds properties, not a protocol; use --view property"),
+        other => anyhow!("{other}"),
+    })
+}
+
+/// What the protocol is called, whether or not the text names it.
+fn title(subject: &Projected) -> &str {
+    let unnamed = if subject.kind() == SubjectKind::System { "System" } else { "Protocol" };
+    subject.name().unwrap_or(unnamed)
 }
 
 impl Format {
@@ -134,38 +139,38 @@ impl Format {
 
 fn not_available(view: View, format: Format) -> anyhow::Error {
     let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
-    anyhow::anyhow!("the {} view cannot be shown as {}", name(&view), name(&format))
+    anyhow!("the {} view cannot be shown as {}", name(&view), name(&format))
 }
 
 fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
-fn need_global(subject: &Subject) -> Result<&GlobalType> {
+fn need_global(subject: &Projected) -> Result<&GlobalType> {
     subject
-        .global
-        .as_deref()
+        .global()
+        .map(|global| &**global)
         .context("this file describes machines, not a whole protocol; use --view machine or --view local")
 }
 
-fn scr_text(subject: &Subject) -> Result<String> {
-    print::scr(&subject.name, need_global(subject)?, &subject.externals)
+fn scr_text(subject: &Projected) -> Result<String> {
+    print::scr(title(subject), need_global(subject)?, subject.externals())
         .context("this protocol cannot be written as .scr text")
 }
 
-fn global(subject: &Subject, format: Format) -> Result<String> {
+fn global(subject: &Projected, format: Format) -> Result<String> {
     let protocol = need_global(subject)?;
     match format {
         Format::Text | Format::Scr => scr_text(subject),
-        Format::Json => Ok(pretty(&view::global::to_json(Some(&subject.name), protocol))),
+        Format::Json => Ok(pretty(&view::global::to_json(Some(title(subject)), protocol))),
         Format::Dot | Format::Mermaid | Format::Svg => {
-            format.draw(&view::global::graph(&subject.name, protocol))
+            format.draw(&view::global::graph(title(subject), protocol))
         }
         Format::Fsm => Err(not_available(View::Global, format)),
     }
 }
 
-fn sequence(subject: &Subject, format: Format) -> Result<String> {
+fn sequence(subject: &Projected, format: Format) -> Result<String> {
     let text = scr_text(subject)?;
     let (module, _) = scr::parse_module(&text);
     let protocol = module.protocols.first().context("the protocol is empty")?;
@@ -178,7 +183,7 @@ fn sequence(subject: &Subject, format: Format) -> Result<String> {
     }
 }
 
-fn relative(subject: &Subject, arguments: &Arguments) -> Result<String> {
+fn relative(subject: &Projected, arguments: &Arguments) -> Result<String> {
     let global = need_global(subject)?;
     let participants = global.participants();
     let pairs = match &arguments.pair {
@@ -200,7 +205,7 @@ fn relative(subject: &Subject, arguments: &Arguments) -> Result<String> {
     let types: Vec<(String, Result<RelativeType, String>)> = pairs
         .into_iter()
         .map(|(p, q)| {
-            let projected = global.relative(p, q).map_err(|error| subject.explain_relative(&error));
+            let projected = global.relative(p, q).map_err(|error| subject.explain(&error).message);
             (format!("{}, {}", name(p), name(q)), projected)
         })
         .collect();
@@ -238,22 +243,22 @@ fn only_text(arguments: &Arguments) -> Result<()> {
 }
 
 /// The properties that the views of roles induce.
-fn properties(subject: &Subject, arguments: &Arguments) -> Result<String> {
+fn properties(subject: &Projected, arguments: &Arguments) -> Result<String> {
     /// Larger session types are too long to be read as a formula.
     const LIMIT: usize = 20_000;
     only_text(arguments)?;
     let mut all = Vec::new();
     for machine in chosen(subject, arguments.role.as_deref())? {
-        let role = subject.vocabulary.role_name(machine.role());
-        let session = machine.session_type(&subject.vocabulary, LIMIT);
+        let role = subject.vocabulary().role_name(machine.role());
+        let session = machine.session_type(subject.vocabulary(), LIMIT);
         let session =
             session.with_context(|| format!("the session type of `{role}` is too long to be a property"))?;
-        let property = hml::induced(&session, &format!("{}_{role}", subject.name))
+        let property = hml::induced(&session, &format!("{}_{role}", title(subject)))
             .with_context(|| format!("`{role}` induces no property"))?;
         let mut peers: Vec<_> = machine
             .states()
             .flat_map(|state| machine.transitions(state))
-            .map(|transition| subject.vocabulary.role_name(transition.peer))
+            .map(|transition| subject.vocabulary().role_name(transition.peer))
             .collect();
         peers.sort_unstable();
         peers.dedup();
@@ -271,19 +276,18 @@ fn properties(subject: &Subject, arguments: &Arguments) -> Result<String> {
 }
 
 /// The machines of the chosen role, or of all.
-fn chosen<'s>(subject: &'s Subject, role: Option<&str>) -> Result<Vec<&'s Machine>> {
-    let chosen: Vec<&Result<Machine, String>> = match role {
-        Some(role) => vec![&subject.machines[subject.role(role)?.index()]],
-        None => subject.machines.iter().collect(),
-    };
-    chosen.into_iter().map(|machine| machine.as_ref().map_err(|why| anyhow::anyhow!("{why}"))).collect()
+fn chosen<'s>(subject: &'s Projected, role: Option<&str>) -> Result<Vec<&'s Machine>> {
+    match role {
+        Some(role) => Ok(vec![subject.machine(subject.role(role)?).map_err(Clone::clone)?]),
+        None => subject.machines().map(|machine| Ok(machine.map_err(Clone::clone)?)).collect(),
+    }
 }
 
 /// The views of single roles.
-fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
-    let vocabulary = &subject.vocabulary;
+fn roles(subject: &Projected, arguments: &Arguments) -> Result<String> {
+    let vocabulary = subject.vocabulary();
     let is_picture = matches!(arguments.format, Format::Dot | Format::Mermaid | Format::Svg);
-    if is_picture && arguments.role.is_none() && subject.machines.len() != 1 {
+    if is_picture && arguments.role.is_none() && subject.machines().len() != 1 {
         bail!("a picture shows one role: choose it with --role ({})", subject.role_names().join(", "));
     }
     let machines = chosen(subject, arguments.role.as_deref())?;
@@ -321,16 +325,16 @@ fn roles(subject: &Subject, arguments: &Arguments) -> Result<String> {
     }
 }
 
-fn monitors(subject: &Subject, machines: &[&Machine], format: Format) -> Result<String> {
+fn monitors(subject: &Projected, machines: &[&Machine], format: Format) -> Result<String> {
     // What a predicate answers does not show: any will do.
     let mut registry = Registry::new();
-    for external in &subject.externals {
+    for external in subject.externals() {
         let (parameters, result) = (external.parameters.clone().into(), external.result.clone());
         registry.register(&external.name, Signature { parameters, result }, |_| Ok(Value::Bool(true)));
     }
     let views = machines
         .iter()
-        .map(|machine| Ok(Monitor::synthesise(machine, &subject.vocabulary, &registry)?.view()))
+        .map(|machine| Ok(Monitor::synthesise(machine, subject.vocabulary(), &registry)?.view()))
         .collect::<Result<Vec<_>>>()?;
     match format {
         Format::Text => {

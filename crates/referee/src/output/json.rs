@@ -7,19 +7,18 @@ use referee::theory::Vocabulary;
 use referee::theory::expr::Value as Datum;
 use referee::theory::property::Property;
 use referee::watch::{PropertyReport, Report};
-use referee::{Content, Diagnostic, view};
+use referee::{Analysed, Content, Diagnostic, view};
 use serde_json::{Value, json};
 
 use crate::command::check::Answers;
-use crate::input::Read;
 
 /// What `check` found in one file.
-pub(crate) fn checked(read: &Read, answers: &Answers) -> Value {
-    let analysis = &read.analysis;
+pub(crate) fn checked(read: &Analysed, answers: &Answers) -> Value {
+    let analysis = read.analysis();
     let document = &analysis.document;
-    let lines = Lines::new(&read.input.text);
+    let lines = Lines::new(read.source().text());
     let mut value = json!({
-        "file": read.input.name,
+        "file": read.source().name(),
         "language": document.language.name(),
         "kind": document.kind(),
         "roles": roles(&document.content),

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use referee::Content;
 use referee::check::{self, Model, Options, Reduction, Semantics};
 use referee::theory::System;
+use referee::{SubjectKind, WellFormed};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::input::Read;
 
 mod answer;
 mod diagrams;
@@ -132,48 +131,25 @@ impl Answers {
     }
 }
 
-/// Asks about every system that `read` describes: its projections and the monitors of its global protocols, its
-/// session type beside its dual, or its machines.
+/// Asks about every system of a text: its projections and the monitors of its global protocols, its session type
+/// beside its dual, or its machines.
 pub(crate) fn of_file(
-    read: &Read,
+    text: &WellFormed,
     arguments: &CompatibilityArguments,
     diagrams: &mut Diagrams,
 ) -> Result<Answers> {
     let mut answers = Answers::default();
-    let analysis = &read.analysis;
-    if !analysis.is_well_formed() {
-        return Ok(answers);
-    }
-    let ask_about = |name: Option<&str>, system: &System, diagrams: &mut Diagrams| {
-        ask(system, name.unwrap_or(&read.input.name), arguments, diagrams)
-    };
-    match &analysis.document.content {
-        Content::Global(_) => {
-            for protocol in &analysis.protocols {
-                let name = protocol.name.as_deref();
-                let local = match &protocol.local {
-                    Ok(system) => Some(ask_about(name, system, diagrams)?),
-                    Err(_) => None,
-                };
-                let monitors = NetworkAnswer::about(protocol, local.as_ref(), read, arguments, diagrams)?;
-                answers.all.push(About { name: name.map(str::to_owned), local, monitors });
-            }
-        }
-        Content::Binary(binary) => {
-            if let Some(session) = &binary.session {
-                let machines = [session.machine(), session.dual(binary.environment).machine()];
-                let system = System::new(binary.vocabulary.clone(), machines);
-                let local = ask_about(None, &system, diagrams)?;
-                answers.all.push(About { name: None, local: Some(local), monitors: None });
-            }
-        }
-        Content::System(system) => {
-            if let Some(system) = &system.system {
-                let local = ask_about(None, system, diagrams)?;
-                answers.all.push(About { name: None, local: Some(local), monitors: None });
-            }
-        }
-        Content::Properties(_) => {}
+    for protocol in text.protocols() {
+        let is_global = matches!(protocol.kind(), SubjectKind::Global { .. });
+        let name = protocol.name().filter(|_| is_global);
+        let label = name.unwrap_or(protocol.source().name());
+        let system = protocol.system();
+        let local = system.map(|system| ask(&system, label, arguments, diagrams)).transpose()?;
+        let monitors = match is_global {
+            true => NetworkAnswer::about(&protocol, local.as_ref(), arguments, diagrams)?,
+            false => None,
+        };
+        answers.all.push(About { name: name.map(str::to_owned), local, monitors });
     }
     Ok(answers)
 }

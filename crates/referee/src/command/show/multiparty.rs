@@ -2,37 +2,28 @@
 
 use anyhow::{Result, bail};
 use referee::check::Options;
-use referee::monitor::multiparty::{Network, RoleMonitor, draft};
-use referee::theory::GlobalType;
-use referee::theory::relative::RelativeType;
-use referee::view;
+use referee::monitor::multiparty::{RoleMonitor, draft};
+use referee::{NoNetwork, Projected, SubjectKind, view};
 
 use super::{Arguments, Format, MonitorName, View, need_global, not_available, pretty};
-use crate::command::show::subject::Subject;
 
 /// Where a monitor follows a branch, the check that looks for the right one explores at most so much.
 const MAX_STATES: usize = 1_000_000;
 
 /// Whether the monitor view of `subject` shows multiparty monitors.
-pub(super) fn is_meant(subject: &Subject, asked: Option<MonitorName>) -> bool {
+pub(super) fn is_meant(subject: &Projected, asked: Option<MonitorName>) -> bool {
     match asked {
         Some(name) => name == MonitorName::Multiparty,
-        None => subject.global.as_deref().is_some_and(|global| {
-            (subject.relative_first || global.participants().len() > 2) && global.relative_all().is_ok()
+        None => subject.global().is_some_and(|global| {
+            let relative_first = subject.kind() == SubjectKind::Global { relative_first: true };
+            (relative_first || global.participants().len() > 2) && subject.relative_types().is_ok()
         }),
     }
 }
 
-pub(super) fn show(subject: &Subject, arguments: &Arguments) -> Result<String> {
+pub(super) fn show(subject: &Projected, arguments: &Arguments) -> Result<String> {
     let global = need_global(subject)?;
-    let relative = match global.relative_all() {
-        Ok(relative) => relative,
-        Err(errors) => match errors.first() {
-            Some(error) => bail!("{}", subject.explain_relative(error)),
-            None => bail!("this protocol has no relative types"),
-        },
-    };
-    let mut monitors = monitors(global, &relative);
+    let mut monitors = monitors(subject)?;
     if let Some(role) = &arguments.role {
         let role = subject.role(role)?;
         monitors.retain(|monitor| monitor.role() == role);
@@ -54,11 +45,12 @@ pub(super) fn show(subject: &Subject, arguments: &Arguments) -> Result<String> {
 }
 
 /// The monitors as they would be deployed.
-fn monitors(global: &GlobalType, relative: &[RelativeType]) -> Vec<RoleMonitor> {
-    let drafted = draft(global, relative);
+fn monitors(subject: &Projected) -> Result<Vec<RoleMonitor>> {
+    let relative = subject.relative_types().map_err(NoNetwork::NotRelative)?;
+    let drafted = draft(need_global(subject)?, &relative);
     if drafted.iter().all(|monitor| monitor.followed().is_empty()) {
-        return drafted;
+        return Ok(drafted);
     }
     let options = Options { max_states: MAX_STATES, ..Options::default() };
-    Network::synthesise(global, relative, &options, None, &mut ()).monitors().to_vec()
+    Ok(subject.network(&options, None, &mut ())?.monitors().to_vec())
 }

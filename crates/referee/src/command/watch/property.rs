@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use referee::Language;
 use referee::monitor::property::{DerivationRule, PropertyMonitor, PropertyProblem, PropertyVerdict};
 use referee::theory::property::Property;
 use referee::watch::PropertyReport;
-use referee::{Content, Language};
 
-use crate::input::Input;
+use crate::input;
 use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
 
 /// The properties in `files`; `None` if there are errors, which have then been shown.
@@ -17,15 +17,17 @@ pub(crate) fn load(files: &[PathBuf], language: Option<Language>) -> Result<Opti
     let mut properties = Vec::new();
     let mut usable = true;
     for path in files {
-        let read = Input::read(path)?.analyse(Some(language.unwrap_or(Language::Hml)))?;
-        if !read.analysis.diagnostics.is_empty() {
-            output::report_errors(&read)?;
+        let Some(well_formed) = input::well_formed(path, Some(language.unwrap_or(Language::Hml)))? else {
+            usable = false;
+            continue;
+        };
+        let analysed = well_formed.analysed();
+        if !analysed.diagnostics().is_empty() {
+            output::show_diagnostics(analysed.source(), analysed.diagnostics())?;
         }
-        match &read.analysis.document.content {
-            Content::Properties(file) if read.analysis.document.is_usable() => {
-                properties.extend(file.properties.iter().cloned());
-            }
-            _ => usable = false,
+        match well_formed.properties() {
+            Some(found) => properties.extend(found.iter().cloned()),
+            None => usable = false,
         }
     }
     Ok(usable.then_some(properties))

@@ -3,110 +3,85 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use referee::functions::{self, NoMonitor};
-use referee::monitor::{Monitor, Registry, SynthesisError};
-use referee::syntax::Lines;
-use referee::theory::expr::Signature;
+use referee::monitor::{Monitor, SynthesisError};
 use referee::theory::{Origin, Role};
+use referee::{NoDefaultRole, Projected};
 
 use super::Arguments;
-use crate::command::show::subject::Subject;
-use crate::input::Input;
-use crate::output;
+use crate::command::show;
+use crate::input;
 
 /// What is watched.
 pub(super) struct Scrutiny {
     pub(super) monitor: Arc<Monitor>,
     /// What events call the roles, besides their names.
     pub(super) aliases: Vec<(String, Role)>,
-    subject: Subject,
-    file: String,
-    text: String,
+    protocol: Projected,
 }
 
 impl Scrutiny {
     /// What `arguments` ask for; `None` if the protocol has errors, which have then been shown.
     pub(super) fn of(arguments: &Arguments) -> Result<Option<Self>> {
         let Some(path) = &arguments.protocol else { bail!("there is no protocol") };
-        let read = Input::read(path)?.analyse(arguments.language)?;
-        let subject = match Subject::of(&read, arguments.protocol_name.as_deref())? {
-            Some(subject) if read.analysis.document.is_usable() => subject,
-            _ => {
-                output::report_errors(&read)?;
-                return Ok(None);
-            }
+        let Some(text) = input::well_formed(path, arguments.language)? else { return Ok(None) };
+        let protocol = show::protocol(&text, arguments.protocol_name.as_deref())?;
+        let role = match &arguments.role {
+            Some(name) => protocol.role(name)?,
+            None => protocol.default_role().map_err(|error| unclear(&error))?,
         };
-        let role = chosen(&subject, arguments.role.as_deref())?;
-        let machine = match subject.machines.get(role.index()) {
-            Some(Ok(machine)) => machine,
-            Some(Err(why)) => bail!("`{}` cannot be watched: {why}", subject.vocabulary.role_name(role)),
-            None => bail!("`{}` has no machine", subject.vocabulary.role_name(role)),
-        };
-        let mut registry = Registry::new();
-        for external in &subject.externals {
-            let parameters = external.parameters.clone().into();
-            registry.declare(&external.name, Signature { parameters, result: external.result.clone() });
-        }
+        let name = protocol.vocabulary().role_name(role);
+        let made = protocol.monitorable(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
-        let monitor = match functions::synthesise(machine, &subject.vocabulary, &registry, &modules) {
-            Ok(monitor) => Arc::new(monitor),
-            Err(NoMonitor::Functions(error)) => return Err(error.into()),
-            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
-        };
-        let aliases = aliases(&subject, &arguments.role_name)?;
-        let (file, text) = (read.input.name, read.input.text);
-        Ok(Some(Self { monitor, aliases, subject, file, text }))
+        let monitor =
+            match functions::synthesise(made.machine(), made.vocabulary(), made.registry(), &modules) {
+                Ok(monitor) => Arc::new(monitor),
+                Err(NoMonitor::Functions(error)) => return Err(error.into()),
+                Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
+            };
+        let aliases = aliases(&protocol, &arguments.role_name)?;
+        Ok(Some(Self { monitor, aliases, protocol }))
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(super) fn place(&self, origin: Origin) -> Option<String> {
-        if origin == Origin::NONE {
-            return None;
-        }
-        let start = Lines::new(&self.text).position(self.subject.document.span(origin).start);
-        Some(format!("{}:{}:{}", self.file, start.line, start.column))
+        self.protocol.location(origin)
     }
 
     /// The names of all roles, in the order of the protocol.
     pub(super) fn roles(&self) -> Vec<&str> {
-        self.subject.role_names()
+        self.protocol.role_names()
     }
 
     /// The role that events call `name`.
     pub(super) fn role_called<'a>(&'a self, name: &'a str) -> &'a str {
         match self.aliases.iter().find(|(alias, _)| alias == name) {
-            Some((_, role)) => self.subject.vocabulary.role_name(*role),
+            Some((_, role)) => self.protocol.vocabulary().role_name(*role),
             None => name,
         }
     }
 }
 
-/// The role under scrutiny.
-fn chosen(subject: &Subject, wanted: Option<&str>) -> Result<Role> {
-    if let Some(name) = wanted {
-        return subject.role(name);
-    }
-    let mut roles = subject.vocabulary.roles();
-    match (subject.process, roles.len(), roles.next()) {
-        (Some(process), ..) => Ok(process),
-        (None, 1 | 2, Some(first)) => Ok(first),
-        (None, 0, _) | (None, _, None) => bail!("the protocol has no roles"),
-        (None, count, _) => bail!(
+/// What to do where no role is named.
+fn unclear(error: &NoDefaultRole) -> anyhow::Error {
+    match error.known.len() {
+        0 => anyhow::anyhow!("{error}"),
+        count => anyhow::anyhow!(
             "the protocol has {count} roles: say with --role which one is under scrutiny ({})",
-            subject.role_names().join(", ")
+            error.known.join(", ")
         ),
     }
 }
 
 /// What `--role-name` says.
-fn aliases(subject: &Subject, written: &[String]) -> Result<Vec<(String, Role)>> {
+fn aliases(protocol: &Projected, written: &[String]) -> Result<Vec<(String, Role)>> {
     let mut aliases: Vec<(String, Role)> = Vec::new();
     for entry in written {
         let Some((role, name)) = entry.split_once('=') else {
             bail!("--role-name takes ROLE=NAME, as in --role-name process=client");
         };
-        let (role, name) = (subject.role(role.trim())?, name.trim().to_owned());
+        let (role, name) = (protocol.role(role.trim())?, name.trim().to_owned());
         if aliases.iter().any(|(known, other)| *known == name && *other != role) {
             bail!("--role-name calls two roles `{name}`");
         }

@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use referee::monitor::multiparty::{Network, RoleMonitor};
-use referee::syntax::{Lines, ProjectedProtocol};
+use referee::Projected;
+use referee::monitor::multiparty::RoleMonitor;
 use serde_json::{Value, json};
 
 use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, ProgressLine};
 use crate::Outcome;
-use crate::input::Read;
 use crate::output::{SOFT, WARN, styled};
 
 /// What was asked and answered about the monitors of one protocol.
@@ -29,31 +28,28 @@ impl NetworkAnswer {
     /// Asks about the monitors of `protocol`, if it has relative types. `local` is the answer about its
     /// projections: of two roles these are the monitors.
     pub(super) fn about(
-        protocol: &ProjectedProtocol,
+        protocol: &Projected,
         local: Option<&Answer>,
-        read: &Read,
         arguments: &CompatibilityArguments,
         diagrams: &mut Diagrams,
     ) -> Result<Option<Self>> {
-        let Ok(relative) = &protocol.relative else { return Ok(None) };
+        let of_two = protocol.global().is_some_and(|global| global.participants().len() <= 2);
         if let Some(local) = local
-            && protocol.global.participants().len() <= 2
+            && of_two
+            && protocol.relative_types().is_ok()
         {
             return Ok(Some(Self { answer: local.clone(), followed: Vec::new() }));
         }
-        let mut observer = ProgressLine::new(protocol.name.as_deref().unwrap_or(&read.input.name));
-        let options = arguments.options();
-        let network =
-            Network::synthesise(&protocol.global, relative, &options, Some(&CANCELLED), &mut observer);
+        let mut observer = ProgressLine::new(protocol.name().unwrap_or(protocol.source().name()));
+        let network = protocol.network(&arguments.options(), Some(&CANCELLED), &mut observer);
         observer.finish();
-        let lines = Lines::new(&read.input.text);
-        let origins = &read.analysis.document.origins;
+        let Ok(network) = network else { return Ok(None) };
         let of_monitor = |monitor: &RoleMonitor| {
             let vocabulary = monitor.vocabulary();
             let followed = monitor.followed().iter().map(|followed| Followed {
                 role: vocabulary.role_name(monitor.role()).to_owned(),
                 label: vocabulary.label_of(followed.message).to_owned(),
-                line: lines.position(origins.span(followed.origin).start).line,
+                line: protocol.position(followed.origin).line,
             });
             followed.collect::<Vec<_>>()
         };
