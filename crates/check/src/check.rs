@@ -5,15 +5,17 @@ use std::sync::atomic::AtomicBool;
 
 use referee_theory::System;
 
-use crate::csa::{Defect, Shape};
-use crate::examine::{Answers, Examined, Reduction, examine};
-use crate::explain::messages;
+use crate::csa::Shape;
+use crate::examine::{Answers, Examined, Questions, Reduction, examine};
 use crate::explore::{Limits, Observer, Stop};
 use crate::find::Finder;
 use crate::model::{Model, Semantics};
 use crate::properties::{Property, has_race};
 use crate::report::{BoundReport, Report};
-use crate::verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+use crate::unknown::{stopped, unknown};
+use crate::verdict::{
+    Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict,
+};
 use crate::witness::Witness;
 
 /// What to check and how far to go.
@@ -87,19 +89,33 @@ pub fn check(
     let shape = Shape::of(system);
     let model = Model::new(system, options.semantics);
     let limits = options.limits(cancel);
-    let mut checker = Checker { shape: &shape, model: &model, options, limits, observer, bounds: Vec::new() };
+    let mut checker = Checker {
+        shape: &shape,
+        model: &model,
+        options,
+        limits,
+        observer,
+        bounds: Vec::new(),
+        complete: None,
+        limit: None,
+        race: None,
+    };
     let verdict = checker.run();
-    let bounds = checker.bounds;
-    Report { shape, semantics: options.semantics, bounds, verdict }
+    let Checker { bounds, complete, limit, .. } = checker;
+    Report { shape, semantics: options.semantics, bounds, verdict, complete, limit }
 }
 
-struct Checker<'a> {
-    shape: &'a Shape,
-    model: &'a Model,
-    options: &'a Options,
+pub(crate) struct Checker<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) model: &'a Model,
+    pub(crate) options: &'a Options,
     limits: Limits<'a>,
     observer: &'a mut dyn Observer,
-    bounds: Vec<BoundReport>,
+    pub(crate) bounds: Vec<BoundReport>,
+    complete: Option<Completeness>,
+    limit: Option<(Stop, u32)>,
+    /// Where one role can receive from two at once: then no larger bound meets the premises.
+    pub(crate) race: Option<Witness>,
 }
 
 impl<'a> Checker<'a> {
@@ -108,10 +124,18 @@ impl<'a> Checker<'a> {
     fn run(&mut self) -> Verdict {
         let mut last = None;
         for k in self.options.min_k..=self.options.max_k {
+            // Two bounds are never held at once: that is what the limit on memory is about.
+            drop(last.take());
             let examined = self.examine(k);
             self.bounds.push(BoundReport::of(&examined));
+            self.note(&examined);
             if let Some(verdict) = self.decide(k, &examined) {
                 return verdict;
+            }
+            if self.race.is_none() && self.is_plain() && examined.reduction == Reduction::None {
+                let answers = examined.answers.as_ref();
+                self.race = answers
+                    .and_then(|answers| Finder { graph: &examined.graph, answers, full: true }.open_race());
             }
             let stopped = examined.answers.is_none();
             last = Some((k, examined));
@@ -119,28 +143,55 @@ impl<'a> Checker<'a> {
                 break;
             }
         }
-        let Some((k, examined)) = last else { return unknown(Reason::NoBound, "no bound was tried") };
-        self.look_again().unwrap_or_else(|| self.conclude(k, &examined))
+        let Some((k, examined)) = last else {
+            return unknown(Reason::NoBound, "no bound was tried", "try at least one");
+        };
+        match self.look_again() {
+            Some(verdict) => verdict,
+            None => self.conclude(k, &examined),
+        }
+    }
+
+    /// Whether the paper is about such systems: communicating session automata with one channel per pair.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.options.semantics == Semantics::PeerToPeer && self.shape.is_csa()
+    }
+
+    /// Keeps what a graph says about the whole system, and why it says nothing.
+    fn note(&mut self, examined: &Examined<'_>) {
+        let k = examined.graph.layout.bound();
+        if let Some(stop) = examined.stopped {
+            self.limit = Some((stop, k));
+        }
+        if let Some(largest_queue) = examined.answers.as_ref().and_then(|answers| answers.largest_queue?) {
+            self.complete.get_or_insert(Completeness { k, largest_queue });
+        }
     }
 
     /// The reduction is used only where it is justified: for communicating session automata with one channel
     /// per pair whose reduced graph is bound independent. Otherwise all of TS_k is explored.
     fn examine(&mut self, k: u32) -> Examined<'a> {
-        let plain = self.options.semantics == Semantics::PeerToPeer && self.shape.is_csa();
-        let reduction = match self.options.reduction {
-            Reduction::Sound if !plain => Reduction::None,
-            Reduction::Paper if self.options.semantics == Semantics::Mailbox => Reduction::None,
-            other => other,
+        let (reduction, questions) = match self.options.reduction {
+            Reduction::Sound | Reduction::None if self.race.is_some() => (Reduction::None, Questions::Race),
+            Reduction::Sound | Reduction::None if !self.is_plain() => {
+                (Reduction::None, Questions::SafetyOnly)
+            }
+            Reduction::Paper if self.options.semantics == Semantics::Mailbox => {
+                (Reduction::None, Questions::SafetyOnly)
+            }
+            other => (other, Questions::Premises),
         };
-        let examined = examine(self.model, k, reduction, self.limits, self.observer);
+        let examined = examine(self.model, k, reduction, questions, self.limits, self.observer);
         let justified = examined.answers.as_ref().is_none_or(|answers| self.independent(answers).is_ok());
         if reduction != Reduction::Sound || justified {
             return examined;
         }
-        let full = examine(self.model, k, Reduction::None, self.limits, self.observer);
+        let limits = self.limits.beside(examined.graph.memory());
+        let full = examine(self.model, k, Reduction::None, questions, limits, self.observer);
         if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) {
             return full;
         }
+        self.note(&full);
         Examined { telling: false, ..examined }
     }
 
@@ -148,31 +199,33 @@ impl<'a> Checker<'a> {
     fn independent(&self, answers: &Answers) -> Result<Premises, Property> {
         let output = if self.shape.is_send_directed() {
             OutputGround::SendDirected
-        } else if answers.is_output_independent() {
+        } else if answers.is_output_independent() == Some(true) {
             OutputGround::OutputIndependent
         } else {
             return Err(Property::OutputIndependence);
         };
         let input = if self.shape.is_receive_directed() {
             InputGround::ReceiveDirected
-        } else if answers.strong.is_empty() {
+        } else if answers.is_strong() == Some(true) {
             InputGround::StrongInputIndependent
-        } else if answers.is_input_independent() {
-            InputGround::ChainedInputIndependent
-        } else if answers.is_chained().is_none() {
-            return Err(Property::StrongInputIndependence);
         } else {
-            return Err(Property::ChainedInputIndependence);
+            match answers.is_chained() {
+                Some(true) => InputGround::ChainedInputIndependent,
+                Some(false) => return Err(Property::ChainedInputIndependence),
+                None => return Err(Property::StrongInputIndependence),
+            }
         };
         Ok(Premises { output, input })
     }
 
-    /// Safe by Theorem 5, or a violation that this graph shows to be real.
-    fn decide(&self, k: u32, examined: &Examined<'_>) -> Option<Verdict> {
+    /// Safe by Theorem 5 or because this is all there is, or a violation that this graph shows to be real.
+    fn decide(&mut self, k: u32, examined: &Examined<'_>) -> Option<Verdict> {
         let answers = examined.answers.as_ref()?;
         let premises = self.premises(examined, answers);
         if answers.is_safe() {
-            return premises.ok().map(|premises| Verdict::Safe { k, premises });
+            let compatible = premises.ok().map(SafeGround::Compatible);
+            let ground = compatible.or(answers.is_complete().then_some(SafeGround::Complete))?;
+            return Some(Verdict::Safe { k, ground });
         }
         let full = examined.reduction == Reduction::None;
         let finder = Finder { graph: &examined.graph, answers, full };
@@ -182,8 +235,11 @@ impl<'a> Checker<'a> {
     }
 
     /// The shortest real violation, from the full graph if that is small enough.
-    fn violated(&self, k: u32, examined: &Examined<'_>, lemma: Option<Ground>) -> Option<Verdict> {
+    fn violated(&mut self, k: u32, examined: &Examined<'_>, lemma: Option<Ground>) -> Option<Verdict> {
         let again = self.full(k, examined, self.options.witness_states);
+        if let Some(again) = &again {
+            self.note(again);
+        }
         let from = again.as_ref().unwrap_or(examined);
         let finder = Finder {
             graph: &from.graph,
@@ -195,19 +251,25 @@ impl<'a> Checker<'a> {
     }
 
     /// Every bound once more, without reduction, as long as the graphs are small.
-    fn look_again(&self) -> Option<Verdict> {
+    fn look_again(&mut self) -> Option<Verdict> {
         let mut budget = self.options.witness_states;
-        for bound in self.bounds.iter().filter(|bound| bound.reduction != Reduction::None) {
-            if bound.safe() == Some(true) && bound.reduction == Reduction::Sound {
-                continue;
-            }
+        let reduced = |bound: &&BoundReport| {
+            bound.reduction == Reduction::Paper
+                || bound.reduction == Reduction::Sound && bound.safe() != Some(true)
+        };
+        let bounds: Vec<u32> = self.bounds.iter().filter(reduced).map(|bound| bound.k).collect();
+        for k in bounds {
             let limits = self.limits.at_most(budget);
-            let full = examine(self.model, bound.k, Reduction::None, limits, &mut ());
+            let full = examine(self.model, k, Reduction::None, Questions::SafetyOnly, limits, &mut ());
             budget = budget.saturating_sub(full.graph.states() as usize);
             let Some(answers) = &full.answers else { break };
+            self.note(&full);
+            if answers.is_safe() && answers.is_complete() {
+                return Some(Verdict::Safe { k, ground: SafeGround::Complete });
+            }
             let finder = Finder { graph: &full.graph, answers, full: true };
             if let Some((witness, ground)) = finder.real_violation(None) {
-                return Some(Verdict::Unsafe { k: bound.k, ground, witness: Box::new(witness) });
+                return Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) });
             }
         }
         None
@@ -215,7 +277,7 @@ impl<'a> Checker<'a> {
 
     fn conclude(&self, k: u32, examined: &Examined<'_>) -> Verdict {
         let Some(answers) = &examined.answers else {
-            return self.stopped(k, examined);
+            return stopped(k, examined);
         };
         let premises = self.premises(examined, answers);
         let again = self.full(k, examined, self.options.witness_states);
@@ -227,7 +289,7 @@ impl<'a> Checker<'a> {
 
     /// All premises of Theorem 5 but k-safety.
     fn premises(&self, examined: &Examined<'_>, answers: &Answers) -> Result<Premises, Option<Property>> {
-        if !self.shape.is_csa() || self.options.semantics == Semantics::Mailbox {
+        if !self.is_plain() {
             return Err(None);
         }
         let premises = self.independent(answers).map_err(Some)?;
@@ -238,7 +300,7 @@ impl<'a> Checker<'a> {
         {
             return Err(Some(Property::ChainedInputIndependence));
         }
-        if answers.exhaustive.is_empty() { Ok(premises) } else { Err(Some(Property::Exhaustivity)) }
+        if answers.is_exhaustive() == Some(true) { Ok(premises) } else { Err(Some(Property::Exhaustivity)) }
     }
 
     /// The same bound without reduction, if it has at most `most` configurations.
@@ -247,111 +309,8 @@ impl<'a> Checker<'a> {
             return None;
         }
         let limits = self.limits.at_most(most);
-        let full = examine(examined.graph.model, k, Reduction::None, limits, &mut ());
+        let model = examined.graph.model;
+        let full = examine(model, k, Reduction::None, Questions::Premises, limits, &mut ());
         full.answers.is_some().then_some(full)
     }
-
-    fn stopped(&self, k: u32, examined: &Examined<'_>) -> Verdict {
-        let stop = examined.stopped.unwrap_or(Stop::Cancelled);
-        let (states, transitions) = (examined.graph.states(), examined.graph.transitions());
-        let (why, help) = match stop {
-            Stop::States => ("the limit on configurations was reached", "raise it, or lower the bound"),
-            Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
-            Stop::Cancelled => ("the check was cancelled", "let it run longer"),
-        };
-        let text =
-            format!("{why} at k = {k} after {states} configurations and {transitions} transitions: {help}");
-        unknown(Reason::Stopped { stop, k }, text)
-    }
-
-    fn unknown(&self, k: u32, finder: &Finder<'_>, premises: Result<Premises, Option<Property>>) -> Verdict {
-        if self.options.semantics == Semantics::Mailbox {
-            return unknown(
-                Reason::Mailbox,
-                format!(
-                    "with mailboxes no theorem says more than was explored, and with {} per mailbox there is no \
-                     violation that every bound has; a larger k may find one",
-                    messages(k)
-                ),
-            );
-        }
-        if let Some(defect) = self.shape.defects.first() {
-            return unknown(Reason::NotSessionAutomata(*defect), self.defect(defect));
-        }
-        match premises {
-            Ok(_) => match finder.any_violation() {
-                Some(witness) => {
-                    let text = explained(&witness, "This may be due to the bound alone: a larger k may help");
-                    unknown(Reason::Bound(Box::new(witness)), text)
-                }
-                None => unknown(
-                    Reason::FalseAlarm { k },
-                    format!(
-                        "at k = {k} Algorithm 1 as printed ignores a pending action and reports a violation that \
-                         the unreduced system does not have: use the sound reduction"
-                    ),
-                ),
-            },
-            Err(property) => {
-                let property = property.unwrap_or(Property::Exhaustivity);
-                let Some(witness) = finder.violation(property) else {
-                    return unknown(
-                        Reason::FalseAlarm { k },
-                        format!(
-                            "at k = {k} the graph of Algorithm 1 does not tell of {}: use the sound reduction",
-                            property.name()
-                        ),
-                    );
-                };
-                let help = match property {
-                    Property::OutputIndependence => {
-                        "A larger k may help, or a choice between messages to one peer instead of several"
-                    }
-                    Property::Exhaustivity => "A larger k may help, unless that channel is never emptied",
-                    _ => {
-                        "What is received first must not depend on speed: receive from one peer at a time, or let one \
-                         peer decide and tell the others"
-                    }
-                };
-                let text = explained(&witness, help);
-                if property == Property::StrongInputIndependence {
-                    return unknown(Reason::ChainTooLong(Box::new(witness)), text);
-                }
-                unknown(Reason::Premise(Box::new(witness)), text)
-            }
-        }
-    }
-
-    fn defect(&self, defect: &Defect) -> String {
-        let system = self.model.system();
-        let vocabulary = system.vocabulary();
-        let role = vocabulary.role_name(defect.role());
-        let state = system.machine(defect.role()).state_name(defect.state());
-        match defect {
-            Defect::Mixed { send, receive, .. } => format!(
-                "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` from \
-                 `{}`: let one of them go first",
-                vocabulary.label_of(send.message),
-                vocabulary.role_name(send.peer),
-                vocabulary.label_of(receive.message),
-                vocabulary.role_name(receive.peer),
-            ),
-            Defect::Nondeterministic { transitions: [first, _], .. } => format!(
-                "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`: use \
-                 different labels, or choose after it",
-                vocabulary.role_name(first.peer),
-                first.action.symbol(),
-                vocabulary.label_of(first.message),
-            ),
-        }
-    }
-}
-
-fn unknown(reason: Reason, explanation: impl Into<String>) -> Verdict {
-    Verdict::Unknown { reason, explanation: explanation.into() }
-}
-
-fn explained(witness: &Witness, help: &str) -> String {
-    let (bound, property) = (messages(witness.bound), witness.property.name());
-    format!("with {bound} per channel, {property} does not hold: {}. {help}", witness.explanation)
 }

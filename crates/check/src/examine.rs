@@ -29,6 +29,10 @@ const SMALL: usize = 50_000;
 /// How many pairs k-CIBI may look at, per configuration of the graph and in all.
 const CHAIN_FACTOR: usize = 64;
 const CHAIN_LEAST: usize = 1 << 20;
+/// Bytes of such a pair.
+const CHAIN_BYTES: usize = 32;
+/// Bytes per configuration that the search for a witness needs.
+const WITNESS: usize = 12;
 
 /// An explored bound with, for each property, the configurations that violate it.
 #[derive(Debug)]
@@ -43,55 +47,118 @@ pub(crate) struct Examined<'m> {
     pub(crate) answers: Option<Answers>,
 }
 
+/// What is asked of a graph besides k-safety.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Questions {
+    /// The premises of Theorem 5.
+    Premises,
+    /// Nothing: they cannot hold.
+    SafetyOnly,
+    /// Nothing: two receptions of one role are enabled at once within a smaller bound already, so neither k-SIBI nor
+    /// k-CIBI holds.
+    Race,
+}
+
 /// The configurations that violate each property.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) components: Components,
-    pub(crate) output: StateSet,
-    pub(crate) strong: StateSet,
-    /// `None` when k-SIBI holds, since it implies k-CIBI.
-    pub(crate) chained: Option<Chained>,
-    pub(crate) exhaustive: StateSet,
+    /// `None` unless asked for.
+    pub(crate) independence: Option<Independence>,
+    /// Whether it is known that neither k-SIBI nor k-CIBI holds, although that was not asked.
+    pub(crate) race: bool,
+    /// The largest queue if no send is ever blocked; outer `None` unless the graph is all of TS_k.
+    pub(crate) largest_queue: Option<Option<u32>>,
     pub(crate) reception: StateSet,
     pub(crate) progress: StateSet,
     /// `None` unless it was asked for.
     pub(crate) stable: Option<StateSet>,
 }
 
+/// The configurations that violate the premises of Theorem 5.
+#[derive(Debug)]
+pub(crate) struct Independence {
+    pub(crate) output: StateSet,
+    pub(crate) strong: StateSet,
+    /// `None` when k-SIBI holds, since it implies k-CIBI.
+    pub(crate) chained: Option<Chained>,
+    pub(crate) exhaustive: StateSet,
+}
+
 impl Answers {
-    /// Asks everything of `graph`; half of it in another thread if there may be several.
-    pub(crate) fn of(graph: &Graph<'_>, with_stability: bool, threads: usize) -> Self {
+    /// Asks `questions` of `graph`; half of it in another thread if there may be several. `None` if that needs more
+    /// memory than `limits` leave.
+    pub(crate) fn of(
+        graph: &Graph<'_>,
+        questions: Questions,
+        full: bool,
+        limits: Limits<'_>,
+    ) -> Option<Self> {
+        let premises = questions == Questions::Premises;
+        let states = graph.states() as usize;
+        let room = limits.memory.checked_sub(graph.memory() + states * WITNESS)?;
+        // Both halves may run at once.
+        let for_paths = if premises { room.checked_sub(states * exhaustivity::PER_STATE)? } else { room };
         let along_paths = || {
-            let components = Components::new(graph);
-            let strong = strong_input(graph, &components);
+            let components = Components::new(graph, for_paths)?;
+            let strong = premises.then(|| strong_input(graph, &components));
             let (reception, progress) = safety(graph, &components);
-            let stable = with_stability.then(|| stability(graph, &components));
-            (components, strong, reception, progress, stable)
+            let stable = (limits.stability && full).then(|| stability(graph, &components));
+            Some((components, strong, reception, progress, stable))
         };
-        let at_each = || (output_independence(graph), exhaustivity(graph));
-        let ((components, strong, reception, progress, stable), (output, exhaustive)) =
-            if threads < 2 { (along_paths(), at_each()) } else { rayon::join(along_paths, at_each) };
-        let most = (graph.states() as usize).saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST);
-        let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
-        Self { components, output, strong, chained, exhaustive, reception, progress, stable }
+        let at_each = || {
+            let largest_queue = full.then(|| largest_queue(graph));
+            let exhaustive = if premises {
+                Some((output_independence(graph), exhaustivity::exhaustivity(graph, room)?))
+            } else {
+                None
+            };
+            Some((largest_queue, exhaustive))
+        };
+        let (paths, each) =
+            if limits.threads < 2 { (along_paths(), at_each()) } else { rayon::join(along_paths, at_each) };
+        let (components, strong, reception, progress, stable) = paths?;
+        let (largest_queue, each) = each?;
+        let most = states.saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST).min(room / CHAIN_BYTES);
+        let independence = strong.zip(each).map(|(strong, (output, exhaustive))| {
+            let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
+            Independence { output, strong, chained, exhaustive }
+        });
+        let race = questions == Questions::Race;
+        Some(Self { components, independence, race, largest_queue, reception, progress, stable })
     }
 
-    pub(crate) fn is_output_independent(&self) -> bool {
-        self.output.is_empty()
+    pub(crate) fn is_output_independent(&self) -> Option<bool> {
+        self.independence.as_ref().map(|found| found.output.is_empty())
     }
 
-    /// k-SIBI or k-CIBI, either of which gives IBI (Lemma 2).
-    pub(crate) fn is_input_independent(&self) -> bool {
-        self.strong.is_empty() || self.is_chained() == Some(true)
+    pub(crate) fn is_exhaustive(&self) -> Option<bool> {
+        self.independence.as_ref().map(|found| found.exhaustive.is_empty())
     }
 
-    /// k-CIBI; `None` when it was too much.
-    pub(crate) fn is_chained(&self) -> Option<bool> {
-        match &self.chained {
-            None => Some(true),
-            Some(Chained::Decided(bad)) => Some(bad.is_empty()),
-            Some(Chained::TooMany) => None,
+    /// k-SIBI.
+    pub(crate) fn is_strong(&self) -> Option<bool> {
+        match &self.independence {
+            Some(found) => Some(found.strong.is_empty()),
+            None => self.race.then_some(false),
         }
+    }
+
+    /// k-CIBI; `None` when it was too much, or was not asked for.
+    pub(crate) fn is_chained(&self) -> Option<bool> {
+        match &self.independence {
+            None => self.race.then_some(false),
+            Some(found) => match &found.chained {
+                None => Some(true),
+                Some(Chained::Decided(bad)) => Some(bad.is_empty()),
+                Some(Chained::TooMany) => None,
+            },
+        }
+    }
+
+    /// Whether everything there is was explored: see [`largest_queue`](Self::largest_queue).
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self.largest_queue, Some(Some(_)))
     }
 
     pub(crate) fn is_safe(&self) -> bool {
@@ -99,18 +166,55 @@ impl Answers {
     }
 }
 
-/// Explores `model` under `bound` and asks everything.
+/// Explores `model` under `bound` and asks `questions`.
 pub(crate) fn examine<'m>(
     model: &'m Model,
     bound: u32,
     reduction: Reduction,
+    questions: Questions,
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Examined<'m> {
-    let Explored { graph, stopped } = search(model, bound, None, reduction, limits, observer);
-    let stability = limits.stability && reduction == Reduction::None;
-    let answers = stopped.is_none().then(|| Answers::of(&graph, stability, limits.threads));
+    let Explored { graph, mut stopped } = search(model, bound, None, reduction, limits, observer);
+    let full = reduction == Reduction::None;
+    let answers = if stopped.is_none() { Answers::of(&graph, questions, full, limits) } else { None };
+    if answers.is_none() {
+        stopped = stopped.or(Some(Stop::Memory));
+    }
     Examined { graph, reduction, stopped, telling: true, answers }
+}
+
+/// The most messages in one queue, or `None` if some send is blocked by the bound (`docs/checking.md`, "Complete
+/// exploration").
+fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
+    if (0..graph.states()).any(|state| has_blocked_send(graph, state)) {
+        return None;
+    }
+    let channels = graph.model.channels.len();
+    let longest = |state: u32| {
+        let words = graph.words(state);
+        (0..channels).map(|channel| graph.layout.length(words, channel)).max().unwrap_or(0)
+    };
+    Some((0..graph.states()).map(longest).max().unwrap_or(0))
+}
+
+/// Whether a role stands before a full channel it wants to send on.
+pub(crate) fn has_blocked_send(graph: &Graph<'_>, state: u32) -> bool {
+    blocked_send(graph, state).is_some()
+}
+
+/// A channel that is full and on which a role could send at `state`, and the role.
+pub(crate) fn blocked_send(graph: &Graph<'_>, state: u32) -> Option<(usize, u32)> {
+    let words = graph.words(state);
+    (0..graph.model.role_count()).find_map(|role| {
+        let mut groups = graph.model.groups_of(role, graph.layout.local(words, role)).iter();
+        let blocked = groups.find(|group| {
+            group.sends
+                && graph.model.channels[group.channel as usize].usable
+                && !graph.layout.has_room(words, group.channel)
+        })?;
+        Some((role, blocked.channel))
+    })
 }
 
 /// Explores with the selection that `reduction` names.

@@ -66,6 +66,11 @@ impl Limits<'_> {
         Self { states: self.states.min(states), ..self }
     }
 
+    /// The limits for an exploration during which `bytes` are held elsewhere.
+    pub(crate) fn beside(self, bytes: usize) -> Self {
+        Self { memory: self.memory.saturating_sub(bytes), ..self }
+    }
+
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
@@ -186,10 +191,18 @@ pub(crate) fn explore<'m, S: Selection>(
         if batch.rows.is_empty() {
             break;
         }
+        let rest = |edges: &Edges, states: usize| edges.memory() + edges.sorting(states) + selection.memory();
+        if limits.memory < usize::MAX
+            && store.memory_with(batch.hashes.len()) > store.memory()
+            && store.memory_with(batch.hashes.len()) + rest(&edges, store.len()) > limits.memory
+        {
+            stopped = Some(Stop::Memory);
+            break;
+        }
         batch.intern(&mut store, &mut edges, &mut selection);
         ticks += 1;
         if ticks.is_multiple_of(TICK) || store.len() > limits.states {
-            let memory = store.memory() + edges.memory() + selection.memory();
+            let memory = store.memory() + edges.memory() + edges.sorting(store.len()) + selection.memory();
             let progress = Progress { bound, states: store.len(), transitions: edges.len(), memory };
             stopped = exceeded(&progress, &limits);
             if stopped.is_some() {

@@ -1,7 +1,7 @@
 //! Finding witnesses in an examined graph: which configuration, what exactly fails there, and whether it
 //! fails whatever the bound.
 
-use crate::examine::Answers;
+use crate::examine::{Answers, has_blocked_send};
 use crate::explain::explain;
 use crate::graph::Graph;
 use crate::model::StateKind;
@@ -68,14 +68,15 @@ impl Finder<'_> {
 
     /// A shortest execution to where `property` fails.
     pub(crate) fn violation(&self, property: Property) -> Option<Witness> {
+        let independence = self.answers.independence.as_ref();
         let bad = match property {
-            Property::OutputIndependence => &self.answers.output,
-            Property::StrongInputIndependence => &self.answers.strong,
-            Property::ChainedInputIndependence => match &self.answers.chained {
+            Property::OutputIndependence => &independence?.output,
+            Property::StrongInputIndependence => &independence?.strong,
+            Property::ChainedInputIndependence => match &independence?.chained {
                 Some(Chained::Decided(bad)) => bad,
                 _ => return None,
             },
-            Property::Exhaustivity => &self.answers.exhaustive,
+            Property::Exhaustivity => &independence?.exhaustive,
             Property::Stability => self.answers.stable.as_ref()?,
             Property::EventualReception => &self.answers.reception,
             Property::Progress => &self.answers.progress,
@@ -93,6 +94,27 @@ impl Finder<'_> {
             Property::Progress => self.stuck(state, &self.reachable(state)),
         }?;
         Some(self.witness(property, failure, &labels, state))
+    }
+
+    /// A shortest execution to where one role can receive from two channels at once. In a larger bound it still can:
+    /// then neither k-SIBI nor k-CIBI holds.
+    pub(crate) fn open_race(&self) -> Option<Witness> {
+        let model = self.graph.model;
+        let race = |state: u32| {
+            let words = self.graph.words(state);
+            (0..model.role_count()).find_map(|role| {
+                let groups = model.groups_of(role, self.graph.layout.local(words, role)).iter();
+                let mut ready = groups
+                    .filter(|group| !group.sends)
+                    .filter_map(|group| self.graph.layout.enabled(words, model, group).first());
+                Some((*ready.next()?, *ready.next()?))
+            })
+        };
+        let (labels, state) = self.graph.shortest(|state| race(state).is_some())?;
+        let (first, second) = race(state)?;
+        let step = |label: u32| step_of(&model.moves[label as usize]);
+        let failure = Failure::Race { first: step(first), second: step(second) };
+        Some(self.witness(Property::ChainedInputIndependence, failure, &labels, state))
     }
 
     fn witness(&self, property: Property, failure: Failure, labels: &[u32], state: u32) -> Witness {
@@ -275,16 +297,4 @@ impl Finder<'_> {
         }
         None
     }
-}
-
-/// Whether a role stands before a full channel it wants to send on.
-fn has_blocked_send(graph: &Graph<'_>, state: u32) -> bool {
-    let words = graph.words(state);
-    (0..graph.model.role_count()).any(|role| {
-        graph.model.groups_of(role, graph.layout.local(words, role)).iter().any(|group| {
-            group.sends
-                && graph.model.channels[group.channel as usize].usable
-                && !graph.layout.has_room(words, group.channel)
-        })
-    })
 }

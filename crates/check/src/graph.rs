@@ -113,6 +113,11 @@ impl Edges {
         self.targets.memory() + self.labels.memory() + self.ends.memory() + self.owners.memory()
     }
 
+    /// Bytes besides these that [`into_rows`](Self::into_rows) needs.
+    pub(crate) fn sorting(&self, states: usize) -> usize {
+        if self.owners.len() == 0 { 0 } else { states * 8 + self.targets.memory() + self.labels.memory() }
+    }
+
     /// One row per configuration: where each begins, targets, labels.
     fn into_rows(mut self, states: usize) -> (Segments<u32>, Segments<u32>, Labels) {
         if self.owners.len() == 0 {

@@ -111,6 +111,13 @@ impl Layout {
         }
     }
 
+    /// Empties `channel`.
+    pub(crate) fn clear(&self, words: &mut [u64], channel: usize) {
+        for _ in 0..self.length(words, channel) {
+            self.queues[channel].pop(words);
+        }
+    }
+
     /// Turns `words` into the configuration after `step`, which must be enabled.
     pub(crate) fn fire(&self, words: &mut [u64], step: &Move) {
         self.roles[step.role as usize].set(words, step.target);

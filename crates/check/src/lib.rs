@@ -3,7 +3,7 @@
 //!
 //! [`check`](check()) is the one call. It compiles the system ([`model`]), explores it bound after bound with a
 //! reduction plugged into one search loop, asks every property of each explored graph at once
-//! ([`properties`]), and concludes ([`verdict`]): *safe* for every bound by Theorem 5, *unsafe* with a real
+//! ([`properties`]), and concludes ([`verdict`]): *safe* for every bound, by Theorem 5 or because everything was explored, *unsafe* with a real
 //! execution ([`witness`]) and the reason why the bound does not matter, or *unknown* with the reason and
 //! what would help.
 //!
@@ -26,6 +26,7 @@ mod explore;
 mod find;
 pub mod generate;
 mod graph;
+pub mod growth;
 mod layout;
 pub mod model;
 pub mod promela;
@@ -35,6 +36,7 @@ pub mod report;
 mod saturate;
 mod segments;
 mod store;
+mod unknown;
 pub mod verdict;
 pub mod witness;
 
@@ -45,10 +47,11 @@ pub use check::{Options, check};
 pub use csa::{Defect, Shape, Undirected};
 pub use examine::Reduction;
 pub use explore::{Observer, Progress, Stop};
+pub use growth::Growth;
 pub use model::{Model, Semantics, StateKind};
 pub use properties::Property;
 pub use report::{BoundReport, Report};
-pub use verdict::{Ground, InputGround, OutputGround, Premises, Reason, Verdict};
+pub use verdict::{Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict};
 pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
 
 const UNLIMITED: explore::Limits<'static> =
@@ -58,7 +61,14 @@ const UNLIMITED: explore::Limits<'static> =
 /// explored, whether or not the reduction is justified for the system.
 #[must_use]
 pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundReport {
-    BoundReport::of(&examine::examine(model, bound, reduction, UNLIMITED, &mut ()))
+    BoundReport::of(&examine::examine(
+        model,
+        bound,
+        reduction,
+        examine::Questions::Premises,
+        UNLIMITED,
+        &mut (),
+    ))
 }
 
 /// Whether each role behaves the same under `k` and `k + 1` (CAV'19, Theorem 3), within the limits of `options`.

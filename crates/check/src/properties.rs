@@ -9,7 +9,6 @@ pub(crate) mod independence;
 pub(crate) mod safety;
 
 pub(crate) use cibi::{Chained, chained_input};
-pub(crate) use exhaustivity::exhaustivity;
 pub(crate) use independence::{has_race, output_independence, strong_input};
 pub(crate) use safety::{safety, stability};
 

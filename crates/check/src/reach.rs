@@ -25,16 +25,24 @@ pub(crate) enum Components {
     },
 }
 
+/// Bytes per configuration that Tarjan's algorithm needs at most, and those of a mask for each component.
+const TARJAN: usize = 28;
+const MASK: usize = 8;
+
 /// How many sweeps may be spent on seeing that everything leads back to the start.
 const SWEEPS: usize = 64;
 
 impl Components {
-    pub(crate) fn new(graph: &Graph<'_>) -> Self {
+    /// `None` if that needs more than `room` bytes.
+    pub(crate) fn new(graph: &Graph<'_>, room: usize) -> Option<Self> {
         let states = graph.states();
         if (0..states).all(|state| graph.row(state).all(|edge| graph.target(edge) > state)) {
-            return Self::Forward(states);
+            return (states as usize * MASK <= room).then_some(Self::Forward(states));
         }
-        if leads_back(graph) { Self::Single(states) } else { tarjan(graph) }
+        if leads_back(graph) {
+            return Some(Self::Single(states));
+        }
+        (states as usize * (TARJAN + MASK) <= room).then(|| tarjan(graph))
     }
 
     /// The component of `state`.
@@ -116,19 +124,39 @@ fn leads_back(graph: &Graph<'_>) -> bool {
     false
 }
 
-/// Tarjan's algorithm without recursion.
 fn tarjan(graph: &Graph<'_>) -> Components {
+    let (of, order, count) =
+        strong_components(graph.states(), |state| graph.row(state), |edge| graph.target(edge));
+    Components::General { of, order, count }
+}
+
+/// The strongly connected component of each of `nodes` nodes, given the edges of each and the target of an edge.
+pub(crate) fn components_of(
+    nodes: u32,
+    row: impl Fn(u32) -> std::ops::Range<usize>,
+    target: impl Fn(usize) -> u32,
+) -> Vec<u32> {
+    strong_components(nodes, row, target).0
+}
+
+/// Tarjan's algorithm without recursion: the component of each node, all nodes component by component, and how many
+/// components there are.
+fn strong_components(
+    nodes: u32,
+    row: impl Fn(u32) -> std::ops::Range<usize>,
+    target_of: impl Fn(usize) -> u32,
+) -> (Vec<u32>, Vec<u32>, u32) {
     const OPEN: u32 = u32::MAX;
-    let states = graph.states() as usize;
+    let states = nodes as usize;
     let mut of = vec![OPEN; states];
     let mut low = vec![0_u32; states];
     let mut order = Vec::with_capacity(states);
     let mut stack: Vec<u32> = Vec::new();
-    // Configuration, next edge, depth-first number.
-    let mut frames: Vec<(u32, usize, u32)> = Vec::new();
+    // Configuration, next edge in its row, depth-first number.
+    let mut frames: Vec<(u32, u32, u32)> = Vec::new();
     let mut counter = 0_u32;
     let mut count = 0_u32;
-    for start in 0..graph.states() {
+    for start in 0..nodes {
         if low[start as usize] != 0 {
             continue;
         }
@@ -138,12 +166,14 @@ fn tarjan(graph: &Graph<'_>) -> Components {
                 counter += 1;
                 low[state as usize] = counter;
                 stack.push(state);
-                frames.push((state, graph.row(state).start, counter));
+                frames.push((state, 0, counter));
             }
             let Some(frame) = frames.last_mut() else { break };
             let (state, number) = (frame.0 as usize, frame.2);
-            if frame.1 < graph.row(frame.0).end {
-                let target = graph.target(frame.1);
+            let edges = row(frame.0);
+            let edge = edges.start + frame.1 as usize;
+            if edge < edges.end {
+                let target = target_of(edge);
                 frame.1 += 1;
                 if low[target as usize] == 0 {
                     entered = Some(target);
@@ -168,7 +198,7 @@ fn tarjan(graph: &Graph<'_>) -> Components {
             }
         }
     }
-    Components::General { of, order, count }
+    (of, order, count)
 }
 
 /// Edges backwards: who leads to each configuration.
@@ -179,6 +209,11 @@ pub(crate) struct Reverse {
 }
 
 impl Reverse {
+    /// Bytes needed to turn the edges of `graph` round.
+    pub(crate) fn needs(graph: &Graph<'_>) -> usize {
+        graph.states() as usize * 8 + graph.transitions() * 4
+    }
+
     pub(crate) fn new(graph: &Graph<'_>) -> Self {
         let states = graph.states() as usize;
         let mut offsets = vec![0_u32; states + 1];

@@ -4,7 +4,7 @@ use crate::csa::Shape;
 use crate::examine::{Examined, Reduction};
 use crate::explore::Stop;
 use crate::model::Semantics;
-use crate::verdict::Verdict;
+use crate::verdict::{Completeness, Verdict};
 
 /// What was found at one bound. A property that was not computed is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,11 @@ pub struct BoundReport {
     pub progress: Option<bool>,
     /// The stable property within the bound; only where all of TS_k was explored.
     pub stable: Option<bool>,
+    /// Whether no send is blocked in any reachable configuration, so that this is all there is under any bound;
+    /// only where all of TS_k was explored.
+    pub complete: Option<bool>,
+    /// The most messages that are ever in one queue; only where complete.
+    pub largest_queue: Option<u32>,
     /// Why the exploration ended early, if it did.
     pub stopped: Option<Stop>,
 }
@@ -54,13 +59,15 @@ impl BoundReport {
             states: graph.states() as usize,
             transitions: graph.transitions(),
             memory: graph.memory(),
-            obi: answers.map(|a| a.output.is_empty()),
-            sibi: answers.map(|a| a.strong.is_empty()),
+            obi: answers.and_then(|a| a.is_output_independent()),
+            sibi: answers.and_then(|a| a.is_strong()),
             cibi: answers.and_then(|a| a.is_chained()),
-            exhaustive: telling.map(|a| a.exhaustive.is_empty()),
+            exhaustive: telling.and_then(|a| a.is_exhaustive()),
             eventual_reception: telling.map(|a| a.reception.is_empty()),
             progress: telling.map(|a| a.progress.is_empty()),
             stable: answers.and_then(|a| a.stable.as_ref()).map(|bad| bad.is_empty()),
+            complete: answers.and_then(|a| a.largest_queue).map(|largest| largest.is_some()),
+            largest_queue: answers.and_then(|a| a.largest_queue).flatten(),
             stopped: examined.stopped,
         }
     }
@@ -77,10 +84,14 @@ pub struct Report {
     pub bounds: Vec<BoundReport>,
     /// The conclusion.
     pub verdict: Verdict,
+    /// Set where everything there is was explored.
+    pub complete: Option<Completeness>,
+    /// The limit that ended an exploration, and at which bound.
+    pub limit: Option<(Stop, u32)>,
 }
 
 impl Report {
-    /// The least bound at which the system is k-multiparty compatible, if it was shown to be safe.
+    /// The least bound tried that shows the system to be safe, if one did.
     #[must_use]
     pub fn least_k(&self) -> Option<u32> {
         match self.verdict {

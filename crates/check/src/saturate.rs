@@ -15,12 +15,26 @@ pub(crate) struct Saturation {
     pub(crate) received: Vec<bool>,
     /// By role: whether it can ever move.
     pub(crate) moves: Vec<bool>,
+    /// Whether the channel that was held back can ever be read from.
+    pub(crate) reads: bool,
 }
 
 impl Saturation {
     pub(crate) fn of(model: &Model, layout: &Layout, words: &[u64]) -> Self {
+        Self::close(model, layout, words, None)
+    }
+
+    /// What can happen before `role` moves and before anything is taken from `channel`; whether that can be, whatever
+    /// is in it.
+    pub(crate) fn without(model: &Model, layout: &Layout, words: &[u64], role: usize, channel: u32) -> Self {
+        Self::close(model, layout, words, Some((role as u32, channel)))
+    }
+
+    fn close(model: &Model, layout: &Layout, words: &[u64], without: Option<(u32, u32)>) -> Self {
         let mut state = Closure {
             model,
+            without,
+            reads: false,
             held: contents(model, layout, words),
             taken: vec![0; model.channels.len()],
             sent: model.channels.iter().map(|channel| vec![false; channel.symbols.len()]).collect(),
@@ -32,12 +46,15 @@ impl Saturation {
         }
         while state.sweep() {}
         let received = state.taken.iter().map(|&taken| taken > 0).collect();
-        Self { received, moves: state.moved }
+        Self { received, moves: state.moved, reads: state.reads }
     }
 }
 
 struct Closure<'a> {
     model: &'a Model,
+    /// A role that does not move and a channel that is not read from.
+    without: Option<(u32, u32)>,
+    reads: bool,
     /// What each channel holds at the start.
     held: Vec<Vec<u32>>,
     /// How much of that can be taken.
@@ -56,6 +73,13 @@ impl Closure<'_> {
             let offset = self.model.offsets[step.role as usize];
             let channel = step.channel as usize;
             if !self.reached[(offset + step.source) as usize] || !self.model.channels[channel].usable {
+                continue;
+            }
+            if self.without.is_some_and(|(role, _)| role == step.role) {
+                continue;
+            }
+            if !step.sends && self.without.is_some_and(|(_, channel)| channel == step.channel) {
+                self.reads |= step.symbol != NEVER_SENT;
                 continue;
             }
             let possible = if step.sends {

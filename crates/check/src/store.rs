@@ -47,6 +47,12 @@ impl Store {
         self.words.memory() + self.table.len() * 4
     }
 
+    /// Bytes held while `more` keys are interned, at the most: a table that grows is there twice.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        let grows = (self.words.len() + more) * 3 > self.table.len() * 2;
+        self.memory() + if grows { self.table.len() * 8 } else { 0 }
+    }
+
     /// Frees the table: nothing can be interned or found afterwards.
     pub(crate) fn seal(&mut self) {
         self.table = Vec::new();

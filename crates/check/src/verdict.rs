@@ -11,6 +11,8 @@ use referee_theory::{Role, State};
 
 use crate::csa::Defect;
 use crate::explore::Stop;
+use crate::growth::Growth;
+use crate::properties::Property;
 use crate::witness::Witness;
 
 /// Why sending states are not constrained by the bound.
@@ -54,12 +56,32 @@ pub enum Ground {
     NothingHelps,
 }
 
+/// Why a system is safe for every bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SafeGround {
+    /// It is k-multiparty compatible (Theorem 5).
+    Compatible(Premises),
+    /// Everything was explored: within the bound no send is ever blocked, so no bound adds anything.
+    Complete,
+}
+
+/// All of a system was explored: no reachable configuration has a role before a full channel on which it could
+/// send, so that there are no others, whatever the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Completeness {
+    /// The least bound tried at which this is so.
+    pub k: u32,
+    /// The most messages that are ever in one channel or mailbox.
+    pub largest_queue: u32,
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The system is not made of communicating session automata, and no violation was found.
+    /// The system is not made of communicating session automata, is not finite within the bounds tried, and no
+    /// violation was found.
     NotSessionAutomata(Defect),
-    /// Mailbox semantics: no theorem lifts what holds within a bound.
+    /// Mailbox semantics: no theorem lifts what holds within a bound, and not all was explored.
     Mailbox,
     /// A premise of Theorem 5 fails at the largest bound tried; the witness shows where.
     Premise(Box<Witness>),
@@ -86,12 +108,12 @@ pub enum Reason {
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Safe for every bound, by Theorem 5.
+    /// Safe for every bound.
     Safe {
-        /// The least bound at which the premises hold.
+        /// The least bound tried that shows it.
         k: u32,
-        /// Which premises.
-        premises: Premises,
+        /// Why.
+        ground: SafeGround,
     },
     /// A real execution reaches a configuration that violates safety whatever the bound.
     Unsafe {
@@ -106,9 +128,36 @@ pub enum Verdict {
     Unknown {
         /// Why.
         reason: Reason,
-        /// In words, with what would help.
+        /// In words.
         explanation: String,
+        /// What to change, in the protocol or in the call.
+        advice: String,
+        /// A loop that fills a channel for ever, where one was found.
+        growth: Option<Box<Growth>>,
     },
+}
+
+impl Reason {
+    /// The code scripts see.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotSessionAutomata(Defect::Mixed { .. }) => "mixed-state",
+            Self::NotSessionAutomata(Defect::Nondeterministic { .. }) => "nondeterministic",
+            Self::Mailbox => "mailbox",
+            Self::Premise(witness) => match witness.property {
+                Property::OutputIndependence => "obi",
+                Property::StrongInputIndependence => "sibi",
+                Property::ChainedInputIndependence => "cibi",
+                _ => "exhaustive",
+            },
+            Self::ChainTooLong(_) => "cibi-undecided",
+            Self::Bound(_) => "bound",
+            Self::Stopped { .. } => "limit",
+            Self::FalseAlarm { .. } => "paper-reduction",
+            Self::NoBound => "no-bound",
+        }
+    }
 }
 
 impl Verdict {

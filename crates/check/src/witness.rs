@@ -88,6 +88,18 @@ pub enum Failure {
     Unstable,
 }
 
+impl Failure {
+    /// The actions it is about, where it is about actions.
+    #[must_use]
+    pub fn actions(&self) -> Vec<Step> {
+        match *self {
+            Self::Blocked { send } | Self::Unsendable { send } => vec![send],
+            Self::Race { first, second } => vec![first, second],
+            Self::Unreceived { .. } | Self::Stuck { .. } | Self::Unstable => Vec::new(),
+        }
+    }
+}
+
 /// A real execution of the unreduced system that ends where a property fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {

@@ -9,8 +9,8 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use referee_check::{
-    Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report, Semantics, Stop,
-    Verdict, check, examine_bound, generate,
+    Completeness, Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report,
+    SafeGround, Semantics, Stop, Verdict, check, examine_bound, generate,
 };
 use referee_testkit::corpus::{read_automata, read_types};
 use referee_theory::System;
@@ -28,16 +28,21 @@ fn run(system: &System, options: &Options) -> Report {
     report
 }
 
-/// Remark 1: an action that leads to two states is not a session automaton's. KMC: "CSA: True", "1-MC: True".
+/// Remark 1: an action that leads to two states is not a session automaton's. KMC: "CSA: True", "1-MC: True". Only
+/// complete exploration shows such a system to be safe.
 #[test]
-fn nondeterminism_is_never_safe() {
+fn nondeterminism_is_safe_only_where_all_was_explored() {
     let system = types("A: {B!a; B!b; end, B!a; B!c; end}  B: A?a; A?b; end");
     let report = run(&system, &Options::default());
     assert!(matches!(report.shape.defects[0], Defect::Nondeterministic { .. }));
     assert!(matches!(report.verdict, Verdict::Unsafe { .. }), "{:?}", report.verdict);
     let harmless = types("A: {B!a; B!b; end, B!a; B!c; end}  B: A?a; {A?b; end, A?c; end}");
     let report = run(&harmless, &Options::default());
-    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation } = &report.verdict else {
+    assert_eq!(report.verdict, Verdict::Safe { k: 2, ground: SafeGround::Complete });
+    assert_eq!(report.complete, Some(Completeness { k: 2, largest_queue: 2 }));
+    let endless = types("A: rec x. {B!a; B!b; x, B!a; B!c; x}  B: rec y. A?a; {A?b; y, A?c; y}");
+    let report = run(&endless, &Options::default());
+    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation, .. } = &report.verdict else {
         panic!("{:?}", report.verdict)
     };
     let expected = "not a CSA, because state `q0` of `A` has two transitions for `B!a`";
@@ -46,10 +51,13 @@ fn nondeterminism_is_never_safe() {
 
 /// Remark 1: mixed states.
 #[test]
-fn mixed_states_are_never_safe() {
+fn mixed_states_are_safe_only_where_all_was_explored() {
     let system = types("A: {B!a; B?b; end, B?b; B!a; end}  B: {A!b; A?a; end, A?a; A!b; end}");
     let report = run(&system, &Options::default());
-    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation } = &report.verdict else {
+    assert_eq!(report.verdict, Verdict::Safe { k: 1, ground: SafeGround::Complete });
+    let endless = types("A: rec x. {B!a; x, B?b; x}  B: rec y. {A!b; y, A?a; y}");
+    let report = run(&endless, &Options::default());
+    let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation, .. } = &report.verdict else {
         panic!("{:?}", report.verdict)
     };
     assert!(explanation.starts_with("not a CSA, because state `q0` of `A` mixes"), "{explanation}");
@@ -69,9 +77,15 @@ fn a_race_that_kmc_does_not_see_is_no_ground_for_safety() {
     assert_eq!((bound.states, bound.transitions), (7, 6));
     assert_eq!((bound.sibi, bound.exhaustive, bound.safe()), (Some(true), Some(true), Some(true)));
     assert!(matches!(report.verdict, Verdict::Unsafe { .. }), "{:?}", report.verdict);
-    // The same with a continuation that makes either order good: not unsafe, and not shown to be safe.
+    // The same with a continuation that makes either order good: safe, but only because all was explored.
     let good = types("A: R!a; end  C: M?c; end  M: C!c; end  R: {A?a; Z?z; end, Z?z; A?a; end}  Z: R!z; end");
     let report = run(&good, &paper);
+    assert_eq!(report.verdict, Verdict::Safe { k: 1, ground: SafeGround::Complete });
+    // And with a loop beside it, so that not all can be explored: not shown to be safe.
+    let endless = types(
+        "A: R!a; end  C: rec x. M?c; x  M: rec x. C!c; x  R: {A?a; Z?z; end, Z?z; A?a; end}  Z: R!z; end",
+    );
+    let report = run(&endless, &paper);
     let Verdict::Unknown { explanation, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
     assert!(explanation.contains("chained-input-independence does not hold"), "{explanation}");
 }
@@ -137,17 +151,18 @@ fn explanations_are_plain() {
         "`B` never receives `y` from `A`: it is about to send `z` to `A`; queue A→B holds `y`"
     );
     assert_eq!(
-        said("A: C!a; end B: C!b; end C: {A?a; B?b; end, B?b; A?a; end}"),
-        "with 4 messages per channel, chained-input-independence does not hold: `C` can receive `a` from `A`, but `b` \
-         from `B` may come instead, and `C` does not decide which is first; queue A→C holds `a`. What is received \
-         first must not depend on speed: receive from one peer at a time, or let one peer decide and tell the others"
+        said("A: rec x. C!a; x B: rec y. C!b; y C: rec z. {A?a; z, B?b; z}"),
+        "with 1 message per channel, chained-input-independence does not hold: `C` can receive `a` from `A`, but `b` \
+         from `B` may come instead, and `C` does not decide which is first; queue A→C holds `a`; queue B→C holds `b`. \
+         No larger k can change that. `A` can send `a` to `C` for ever without waiting: no bound leaves room for all \
+         of it"
     );
     let unknown = said("P: rec x. Q!a; Q!a; Q?b; x  Q: rec y. P!b; P?a; y");
     assert!(
         unknown.starts_with(
             "with 4 messages per channel, exhaustivity does not hold: `Q` wants to send `b` to `P`, but that channel is \
              full with 4 messages and nobody can make room before `Q` moves; queue"
-        ) && unknown.ends_with("A larger k may help, unless that channel is never emptied"),
+        ),
         "{unknown}"
     );
 }
@@ -173,7 +188,44 @@ fn mailboxes_differ() {
     assert_eq!(witness.explanation, says);
     let fine = types("A: B!a; end  B: A?a; end");
     let report = run(&fine, &mailbox);
+    assert_eq!(report.verdict, Verdict::Safe { k: 1, ground: SafeGround::Complete });
+    let endless = types("A: rec x. B!a; x  B: rec y. A?a; y");
+    let report = run(&endless, &mailbox);
     assert!(matches!(report.verdict, Verdict::Unknown { reason: Reason::Mailbox, .. }));
+}
+
+/// Two-phase commit with votes in any order: racy, so never k-MC, and finite: the same configurations at every k.
+#[test]
+fn votes_in_any_order_are_answered() {
+    let voter = |name: &str| {
+        format!("{name}: C?prepare; {{C!yes; {{C?commit; end, C?abort; end}}, C!no; C?abort; end}}")
+    };
+    let decide = |p: &str, q: &str| {
+        format!(
+            "{p}?yes; {{{q}?yes; P!commit; Q!commit; end, {q}?no; P!abort; Q!abort; end}}, \
+                 {p}?no; {{{q}?yes; P!abort; Q!abort; end, {q}?no; P!abort; Q!abort; end}}"
+        )
+    };
+    let text = format!(
+        "C: P!prepare; Q!prepare; {{{}, {}}}  {}  {}",
+        decide("P", "Q"),
+        decide("Q", "P"),
+        voter("P"),
+        voter("Q")
+    );
+    let report = run(&types(&text), &Options::default());
+    assert_eq!(report.verdict, Verdict::Safe { k: 1, ground: SafeGround::Complete }, "{:?}", report.bounds);
+    assert_eq!(report.complete, Some(Completeness { k: 1, largest_queue: 1 }));
+    let counts = (1..4)
+        .map(|k| examine_bound(&Model::new(&types(&text), Semantics::PeerToPeer), k, Reduction::None).states);
+    let counts: Vec<usize> = counts.collect();
+    assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    let polite = run(&generate::philosophers(4, true), &Options::default());
+    assert!(
+        matches!(polite.verdict, Verdict::Safe { ground: SafeGround::Complete, .. }),
+        "{:?}",
+        polite.verdict
+    );
 }
 
 /// Example 4, (Mp, Mq) of Figure 3: safe, but no bound shows it, and no bound disproves it.
@@ -199,6 +251,7 @@ fn limits_stop_and_say_so() {
         Verdict::Unknown { reason: Reason::Stopped { stop: Stop::States, k: 1 }, .. }
     ));
     assert!(report.bounds[0].states >= 1_000 && report.bounds[0].safe().is_none());
+    assert_eq!(report.limit, Some((Stop::States, 1)));
     let small = Options { max_memory: 100_000, reduction: Reduction::None, ..Options::default() };
     let report = check(&system, &small, None, &mut ());
     assert!(matches!(
@@ -255,4 +308,5 @@ fn an_unjustified_reduction_tells_nothing() {
     let bound = &report.bounds[0];
     assert_eq!((bound.obi, bound.exhaustive, bound.safe()), (Some(false), None, None), "{bound:?}");
     assert!(matches!(report.verdict, Verdict::Unknown { .. }));
+    assert_eq!(report.limit, Some((Stop::States, 1)));
 }

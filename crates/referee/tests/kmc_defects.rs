@@ -89,7 +89,7 @@ const TYPES: [(&str, &str, &str); 21] = [
     ("g25-undeclared-participant-send", "P: S!m; end Q: end", "RF0502"),
     ("g26-undeclared-participant-recv", "P: S?m; end Q: end", "RF0502"),
     ("g27-self-send", "P: P!m; P?m; end Q: end", "RF0201"),
-    ("g28-mixed", "P: {Q!m; Q?n; end, Q?n; Q!m; end} Q: {P!n; P?m; end, P?m; P!n; end}", "unknown"),
+    ("g28-mixed", "P: {Q!m; Q?n; end, Q?n; Q!m; end} Q: {P!n; P?m; end, P?m; P!n; end}", "safe 1"),
     ("g30-branch-end", "P: {Q!m; end, end} Q: P?m; end", "RF0503"),
     ("g31-branch-var", "P: rec t. {Q!m; t, t} Q: rec t. P?m; t", "RF0503"),
 ];

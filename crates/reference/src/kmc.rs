@@ -1,8 +1,9 @@
 //! CAV'19: configurations, executions, TS_k, Algorithm 1 and 2.
 //!
-//! The properties are in [`properties`], weak bisimilarity in [`bisimulation`].
+//! The properties are in [`properties`], weak bisimilarity in [`bisimulation`], mailboxes in [`mailbox`].
 
 pub mod bisimulation;
+pub mod mailbox;
 pub mod properties;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -84,6 +84,23 @@ impl Shard {
         self.again.len() + self.store.len() - self.next as usize
     }
 
+    /// Bytes held, and those that a table which is about to grow will need.
+    fn memory(&self) -> usize {
+        let parcels = self.out.iter().chain(&self.inbox);
+        let on_the_way: usize = parcels
+            .map(|parcel| {
+                parcel.keys.capacity() * 8 + parcel.hashes.capacity() * 8 + parcel.numbers.capacity() * 4
+            })
+            .sum();
+        let more = self.store.len() / 8;
+        let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16;
+        self.store.memory_with(more)
+            + self.edges.memory()
+            + self.edges.sorting(self.store.len())
+            + on_the_way
+            + rows
+    }
+
     fn idle(&self) -> bool {
         self.waiting() == 0
     }
@@ -205,7 +222,7 @@ pub(crate) fn explore_parallel<'m>(
             bound,
             states: shards.iter().map(|shard| shard.store.len()).sum(),
             transitions: shards.iter().map(|shard| shard.edges.len()).sum(),
-            memory: shards.iter().map(|shard| shard.store.memory() + shard.edges.memory()).sum(),
+            memory: shards.iter().map(Shard::memory).sum(),
         };
         stopped = exceeded(&progress, &limits);
         observer.progress(progress);

@@ -12,8 +12,16 @@ use crate::reach::{Reverse, StateSet};
 /// How many sweeps over what is undecided are worth it before edges are turned round.
 const SWEEPS: usize = 16;
 
-/// Where some send can never be fired within the bound before its role moves.
-pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
+/// Bytes per configuration: what is known of sixty-four channels, and a few sets.
+pub(crate) const PER_STATE: usize = 9;
+
+/// Where some send can never be fired within the bound before its role moves; `None` if that needs more than `room`
+/// bytes.
+pub(crate) fn exhaustivity(graph: &Graph<'_>, room: usize) -> Option<StateSet> {
+    let needed = graph.states() as usize * PER_STATE;
+    if needed > room {
+        return None;
+    }
     let mut bad = StateSet::new(graph.states());
     for first in (0..graph.model.channels.len()).step_by(64) {
         let channels = first..graph.model.channels.len().min(first + 64);
@@ -46,12 +54,15 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>) -> StateSet {
             }
         }
         if changed && !open.is_empty() {
+            if needed + Reverse::needs(graph) > room {
+                return None;
+            }
             propagate(graph, &Reverse::new(graph), &senders, &mut good);
             open.retain(|state| !decided(&good, state));
         }
         bad.extend(&open);
     }
-    bad
+    Some(bad)
 }
 
 /// One step backwards for each configuration of `open`, later ones first. A configuration with a channel

@@ -7,6 +7,7 @@
 mod support;
 
 mod agnosticity;
+mod complete;
 mod independence;
 mod lifting;
 mod reduction;

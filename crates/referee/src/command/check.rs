@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
     compatibility::handle_ctrl_c();
+    arguments.compatibility.start_clock();
     let mut diagrams = arguments.compatibility.diagrams();
     let mut summary = Summary::new();
     let mut documents = Vec::new();

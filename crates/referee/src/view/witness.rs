@@ -77,19 +77,24 @@ fn offer(step: &Step, vocabulary: &Vocabulary) -> String {
     format!("{peer}{}{}", step.action.symbol(), vocabulary.label_of(step.message))
 }
 
+/// One step: who does what, with whom.
+#[must_use]
+pub fn step_to_json(step: &Step, system: &System) -> Value {
+    let vocabulary = system.vocabulary();
+    json!({
+        "role": vocabulary.role_name(step.role),
+        "action": if step.action == Action::Send { "send" } else { "receive" },
+        "peer": vocabulary.role_name(step.peer),
+        "label": vocabulary.label_of(step.message),
+    })
+}
+
 /// The execution, what fails at its end, where each role stands and what is left in each channel.
 #[must_use]
 pub fn to_json(witness: &Witness, system: &System) -> Value {
     let vocabulary = system.vocabulary();
     let name = |role| vocabulary.role_name(role);
-    let step = |step: &Step| {
-        json!({
-            "role": name(step.role),
-            "action": if step.action == Action::Send { "send" } else { "receive" },
-            "peer": name(step.peer),
-            "label": vocabulary.label_of(step.message),
-        })
-    };
+    let step = |step: &Step| step_to_json(step, system);
     let roles: Vec<Value> = witness
         .end
         .standings

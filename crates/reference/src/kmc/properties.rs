@@ -254,6 +254,18 @@ pub fn exhaustive(system: &System, ts: &TransitionSystem) -> Vec<usize> {
     })
 }
 
+/// The configurations in which some role could send on a channel that holds k messages.
+#[must_use]
+pub fn blocked(system: &System, ts: &TransitionSystem) -> Vec<usize> {
+    violating(ts, |s| {
+        system.roles().all(|p| {
+            let (_, acts) = local(system, &ts.states[s], p);
+            let sends = acts.iter().filter(|act| act.action == Action::Send && act.peer != p);
+            sends.map(|act| ts.states[s].length(act.channel())).all(|length| length < ts.bound)
+        })
+    })
+}
+
 /// Definitions 4 and 19, item 1: the configurations that violate eventual reception.
 #[must_use]
 pub fn eventual_reception(ts: &TransitionSystem) -> Vec<usize> {

@@ -53,6 +53,9 @@ pub(crate) struct CompatibilityArguments {
     /// Give up when one bound needs more memory than this, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     max_memory: usize,
+    /// Give up after this many seconds, whatever is being checked.
+    #[arg(long, value_name = "SECONDS")]
+    max_time: Option<u64>,
     /// Draw the counterexample as a sequence diagram in this file; further ones, of other protocols and files, are
     /// numbered: `FILE-2.svg`.
     #[arg(long, value_name = "FILE")]
@@ -168,7 +171,28 @@ pub(super) fn handle_ctrl_c() {
     let _ = ctrlc::set_handler(handler);
 }
 
+/// Set when the time that was given is up.
+static OUT_OF_TIME: AtomicBool = AtomicBool::new(false);
+
+/// Whether it was the limit on time that ended explorations.
+fn out_of_time() -> bool {
+    OUT_OF_TIME.load(Ordering::Relaxed)
+}
+
 impl CompatibilityArguments {
+    /// Ends explorations when the time given is up.
+    pub(super) fn start_clock(&self) {
+        if let Some(seconds) = self.max_time {
+            std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_secs(seconds));
+                if !CANCELLED.load(Ordering::Relaxed) {
+                    OUT_OF_TIME.store(true, Ordering::Relaxed);
+                    CANCELLED.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+
     /// Where counterexamples are to be drawn.
     pub(super) fn diagrams(&self) -> Diagrams {
         Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone())

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use indicatif::HumanCount;
-use referee::check::{BoundReport, InputGround, OutputGround, Premises, Reduction, Report, Verdict};
+use referee::check::{
+    BoundReport, Growth, InputGround, OutputGround, Premises, Reason, Reduction, Report, SafeGround,
+    Semantics, Stop, Verdict,
+};
 use referee::draw::Charset;
 use referee::theory::System;
 use referee::view;
@@ -37,10 +40,9 @@ impl Answer {
     /// The `compatibility` object of the JSON contract.
     pub(super) fn to_json(&self) -> Value {
         let report = &self.report;
-        let (rests_on, reason) = match &report.verdict {
-            Verdict::Safe { premises, .. } => (Some(grounds(premises)), None),
-            Verdict::Unsafe { .. } => (None, None),
-            Verdict::Unknown { explanation, .. } => (None, Some(explanation)),
+        let rests_on = match &report.verdict {
+            Verdict::Safe { ground, .. } => Some(rests_on(ground)),
+            Verdict::Unsafe { .. } | Verdict::Unknown { .. } => None,
         };
         let witness = report.verdict.witness().map(|witness| view::witness::to_json(witness, &self.system));
         json!({
@@ -50,11 +52,51 @@ impl Answer {
             "bounds": report.bounds.iter().map(bound_json).collect::<Vec<_>>(),
             "least_k": report.least_k(),
             "verdict": report.verdict.name(),
+            "complete": report.complete.is_some(),
+            "largest_queue": report.complete.map(|found| found.largest_queue),
+            "limit": report.limit.map(|(stop, _)| limit_name(stop)),
             "rests_on": rests_on,
-            "reason": reason,
+            "reason": self.reason_json(),
             "bound_agnostic": self.agnostic.flatten(),
             "witness": witness,
             "drawn": self.drawn,
+        })
+    }
+
+    /// Why there is no answer, if there is none.
+    fn reason_json(&self) -> Value {
+        let Verdict::Unknown { reason, explanation, advice, growth } = &self.report.verdict else {
+            return Value::Null;
+        };
+        let vocabulary = self.system.vocabulary();
+        let witness = self.report.verdict.witness();
+        let (role, k) = match (reason, witness) {
+            (Reason::NotSessionAutomata(defect), _) => (Some(defect.role()), None),
+            (Reason::Stopped { k, .. } | Reason::FalseAlarm { k }, _) => (None, Some(*k)),
+            (_, Some(witness)) => (witness.role(), Some(witness.bound)),
+            _ => (None, None),
+        };
+        let last = self.report.bounds.last().map(|bound| bound.k);
+        let steps = |steps: &[referee::check::Step]| -> Vec<Value> {
+            steps.iter().map(|step| view::witness::step_to_json(step, &self.system)).collect()
+        };
+        let growth_json = |growth: &Growth| {
+            json!({
+                "from": growth.from.map(|role| vocabulary.role_name(role)),
+                "to": vocabulary.role_name(growth.to),
+                "approach": steps(&growth.approach),
+                "cycle": steps(&growth.cycle),
+                "no_bound_suffices": growth.unread,
+            })
+        };
+        json!({
+            "code": reason.code(),
+            "role": role.map(|role| vocabulary.role_name(role)),
+            "k": k.or(last),
+            "actions": witness.map_or(Vec::new(), |witness| steps(&witness.failure.actions())),
+            "message": explanation,
+            "advice": advice,
+            "growth": growth.as_deref().map(growth_json),
         })
     }
 
@@ -63,12 +105,22 @@ impl Answer {
         let report = &self.report;
         let mut text = String::new();
         match &report.verdict {
-            Verdict::Safe { k, premises } => {
+            Verdict::Safe { k, ground: SafeGround::Compatible(premises) } => {
                 let _ = writeln!(
                     text,
                     "  {} for every channel size: {k}-multiparty compatible\n  {}",
                     styled(GOOD, "safe"),
                     styled(SOFT, format!("by Theorem 5: {}", grounds(premises)))
+                );
+            }
+            Verdict::Safe { ground: SafeGround::Complete, .. } => {
+                let room = report.complete.map_or(0, |found| found.largest_queue);
+                let _ = writeln!(
+                    text,
+                    "  {} for every channel size: everything was explored, and no {} ever holds more than {room} message{}",
+                    styled(GOOD, "safe"),
+                    if report.semantics == Semantics::Mailbox { "mailbox" } else { "channel" },
+                    if room == 1 { "" } else { "s" },
                 );
             }
             Verdict::Unsafe { k, witness, .. } => {
@@ -79,9 +131,25 @@ impl Answer {
                     witness.explanation
                 );
             }
-            Verdict::Unknown { explanation, .. } => {
-                let _ = writeln!(text, "  {}: {explanation}\n", styled(WARN, "unknown"));
+            Verdict::Unknown { explanation, advice, .. } => {
+                let _ =
+                    writeln!(text, "  {}: {explanation}\n  what to do: {advice}\n", styled(WARN, "unknown"));
             }
+        }
+        if let Some((stop, k)) = report.limit
+            && !matches!(report.verdict, Verdict::Unknown { reason: Reason::Stopped { .. }, .. })
+        {
+            let what = match limit_name(stop) {
+                "states" => "the limit on configurations (--max-states) was reached",
+                "memory" => "the limit on memory (--max-memory) was reached",
+                "time" => "the limit on time (--max-time) was reached",
+                _ => "the check was interrupted",
+            };
+            let _ = writeln!(
+                text,
+                "  {}",
+                styled(WARN, format!("{what} at k = {k}: not everything was looked at"))
+            );
         }
         if let Some(witness) = report.verdict.witness()
             && let Ok(chart) = view::witness::chart(witness, &self.system).to_text(Charset::Unicode)
@@ -109,6 +177,23 @@ impl Answer {
             );
         }
         text
+    }
+}
+
+/// The limit that ended a search, as scripts see it.
+fn limit_name(stop: Stop) -> &'static str {
+    match stop {
+        Stop::States => "states",
+        Stop::Memory => "memory",
+        Stop::Cancelled if super::out_of_time() => "time",
+        Stop::Cancelled => "interrupted",
+    }
+}
+
+fn rests_on(ground: &SafeGround) -> String {
+    match ground {
+        SafeGround::Compatible(premises) => grounds(premises),
+        SafeGround::Complete => "complete exploration: no send is blocked within the bound".to_owned(),
     }
 }
 
@@ -144,6 +229,8 @@ fn bound_json(bound: &BoundReport) -> Value {
         "exhaustive": bound.exhaustive,
         "safe": bound.safe(),
         "stable": bound.stable,
+        "complete": bound.complete,
+        "largest_queue": bound.largest_queue,
         "reduction": match bound.reduction {
             Reduction::Sound => "sound",
             Reduction::Paper => "paper",

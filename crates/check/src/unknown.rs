@@ -1,0 +1,156 @@
+//! Why there is no answer: which condition fails, at which bound, between which actions, and what to change.
+
+use crate::check::Checker;
+use crate::csa::Defect;
+use crate::examine::Examined;
+use crate::explain::messages;
+use crate::explore::Stop;
+use crate::find::Finder;
+use crate::growth::{Growth, growth};
+use crate::model::Semantics;
+use crate::properties::Property;
+use crate::verdict::{Premises, Reason, Verdict};
+use crate::witness::Witness;
+
+impl Checker<'_> {
+    /// The verdict when no bound decided: `finder` has the graph of the last one, `k`.
+    pub(crate) fn unknown(
+        &self,
+        k: u32,
+        finder: &Finder<'_>,
+        premises: Result<Premises, Option<Property>>,
+    ) -> Verdict {
+        let small = finder.graph.states() as usize <= self.options.witness_states;
+        let growth = if finder.full && small { growth(finder.graph).map(Box::new) } else { None };
+        let (reason, explanation, advice) = self.why(k, finder, premises);
+        let explanation = match &growth {
+            Some(found) => format!("{explanation}. {}", found.explanation),
+            None => explanation,
+        };
+        let advice = match growth.as_deref() {
+            Some(Growth { unread: true, .. }) => {
+                "let the receiver read, or let the sender wait for an answer now and then".to_owned()
+            }
+            _ => advice,
+        };
+        Verdict::Unknown { reason, explanation, advice, growth }
+    }
+
+    fn why(
+        &self,
+        k: u32,
+        finder: &Finder<'_>,
+        premises: Result<Premises, Option<Property>>,
+    ) -> (Reason, String, String) {
+        if self.options.semantics == Semantics::Mailbox {
+            return (
+                Reason::Mailbox,
+                format!(
+                    "with {} per mailbox there is no violation that every bound has, but some sends find no room, \
+                     and with mailboxes no theorem says more than was explored",
+                    messages(k)
+                ),
+                "a larger k may leave room for every send, which would be an answer".to_owned(),
+            );
+        }
+        if let Some(defect) = self.shape.defects.first() {
+            let (why, advice) = self.defect(defect);
+            let more = format!("{why}; and with {} per channel some sends find no room", messages(k));
+            return (Reason::NotSessionAutomata(*defect), more, advice);
+        }
+        if let Some(race) = &self.race {
+            let text = explained(race) + ". No larger k can change that";
+            return (Reason::Premise(Box::new(race.clone())), text, advice_on(race.property).to_owned());
+        }
+        let paper = |what: String| {
+            (Reason::FalseAlarm { k }, what, "use the sound reduction, which is the default".to_owned())
+        };
+        let Err(property) = premises else {
+            return match finder.any_violation() {
+                Some(witness) => {
+                    let text = explained(&witness);
+                    let advice = "this may be due to the bound alone: a larger k may help".to_owned();
+                    (Reason::Bound(Box::new(witness)), text, advice)
+                }
+                None => paper(format!(
+                    "at k = {k} Algorithm 1 as printed ignores a pending action and reports a violation that \
+                     the unreduced system does not have"
+                )),
+            };
+        };
+        let property = property.unwrap_or(Property::Exhaustivity);
+        let Some(witness) = finder.violation(property) else {
+            let name = property.name();
+            return paper(format!("at k = {k} the graph of Algorithm 1 does not tell of {name}"));
+        };
+        let (text, advice) = (explained(&witness), advice_on(property).to_owned());
+        if property == Property::StrongInputIndependence {
+            return (Reason::ChainTooLong(Box::new(witness)), text, advice);
+        }
+        (Reason::Premise(Box::new(witness)), text, advice)
+    }
+
+    fn defect(&self, defect: &Defect) -> (String, String) {
+        let system = self.model.system();
+        let vocabulary = system.vocabulary();
+        let role = vocabulary.role_name(defect.role());
+        let state = system.machine(defect.role()).state_name(defect.state());
+        match defect {
+            Defect::Mixed { send, receive, .. } => (
+                format!(
+                    "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` \
+                     from `{}`",
+                    vocabulary.label_of(send.message),
+                    vocabulary.role_name(send.peer),
+                    vocabulary.label_of(receive.message),
+                    vocabulary.role_name(receive.peer),
+                ),
+                "let one of them go first, or try a larger k".to_owned(),
+            ),
+            Defect::Nondeterministic { transitions: [first, _], .. } => (
+                format!(
+                    "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`",
+                    vocabulary.role_name(first.peer),
+                    first.action.symbol(),
+                    vocabulary.label_of(first.message),
+                ),
+                "use different labels, or choose after it, or try a larger k".to_owned(),
+            ),
+        }
+    }
+}
+
+fn advice_on(property: Property) -> &'static str {
+    match property {
+        Property::OutputIndependence => {
+            "a larger k may help, or a choice between messages to one peer instead of several"
+        }
+        Property::Exhaustivity => "a larger k may help, unless that channel is never emptied",
+        _ => {
+            "what is received first must not depend on speed: receive from one peer at a time, or let one peer \
+             decide and tell the others"
+        }
+    }
+}
+
+/// The verdict of an exploration that was ended.
+pub(crate) fn stopped(k: u32, examined: &Examined<'_>) -> Verdict {
+    let stop = examined.stopped.unwrap_or(Stop::Cancelled);
+    let (states, transitions) = (examined.graph.states(), examined.graph.transitions());
+    let (why, advice) = match stop {
+        Stop::States => ("the limit on configurations was reached", "raise it, or lower the bound"),
+        Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
+        Stop::Cancelled => ("the check was interrupted", "let it run longer, or lower the bound"),
+    };
+    let text = format!("{why} at k = {k} after {states} configurations and {transitions} transitions");
+    unknown(Reason::Stopped { stop, k }, text, advice)
+}
+
+pub(crate) fn unknown(reason: Reason, explanation: impl Into<String>, advice: impl Into<String>) -> Verdict {
+    Verdict::Unknown { reason, explanation: explanation.into(), advice: advice.into(), growth: None }
+}
+
+fn explained(witness: &Witness) -> String {
+    let (bound, property) = (messages(witness.bound), witness.property.name());
+    format!("with {bound} per channel, {property} does not hold: {}", witness.explanation)
+}
