@@ -40,6 +40,8 @@ pub struct Options {
     /// Up to this many configurations, a negative answer from a reduced graph is looked at again without
     /// reduction, for the shortest witness.
     pub witness_states: usize,
+    /// The most violations, of different kinds and roles, that are told of.
+    pub max_witnesses: usize,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             threads: 1,
             stable: false,
             witness_states: 100_000,
+            max_witnesses: 8,
         }
     }
 }
@@ -246,8 +249,8 @@ impl<'a> Checker<'a> {
             answers: from.answers.as_ref()?,
             full: from.reduction == Reduction::None,
         };
-        let (witness, ground) = finder.real_violation(lemma)?;
-        Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) })
+        let (witnesses, ground) = finder.real_violations(lemma, self.options.max_witnesses)?;
+        is_unsafe(k, ground, witnesses)
     }
 
     /// Every bound once more, without reduction, as long as the graphs are small.
@@ -268,8 +271,8 @@ impl<'a> Checker<'a> {
                 return Some(Verdict::Safe { k, ground: SafeGround::Complete });
             }
             let finder = Finder { graph: &full.graph, answers, full: true };
-            if let Some((witness, ground)) = finder.real_violation(None) {
-                return Some(Verdict::Unsafe { k, ground, witness: Box::new(witness) });
+            if let Some((witnesses, ground)) = finder.real_violations(None, self.options.max_witnesses) {
+                return is_unsafe(k, ground, witnesses);
             }
         }
         None
@@ -313,4 +316,10 @@ impl<'a> Checker<'a> {
         let full = examine(model, k, Reduction::None, Questions::Premises, limits, &mut ());
         full.answers.is_some().then_some(full)
     }
+}
+
+fn is_unsafe(k: u32, ground: Ground, witnesses: Vec<Witness>) -> Option<Verdict> {
+    let mut witnesses = witnesses.into_iter();
+    let witness = Box::new(witnesses.next()?);
+    Some(Verdict::Unsafe { k, ground, witness, others: witnesses.collect() })
 }

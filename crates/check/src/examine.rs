@@ -1,5 +1,7 @@
 //! One bound: explore, then ask every property of the graph.
 
+use std::sync::OnceLock;
+
 use crate::explore::full::Full;
 use crate::explore::paper::Paper;
 use crate::explore::parallel::explore_parallel;
@@ -63,6 +65,7 @@ pub(crate) enum Questions {
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) components: Components,
+    bottoms: OnceLock<Vec<bool>>,
     /// `None` unless asked for.
     pub(crate) independence: Option<Independence>,
     /// Whether it is known that neither k-SIBI nor k-CIBI holds, although that was not asked.
@@ -125,7 +128,8 @@ impl Answers {
             Independence { output, strong, chained, exhaustive }
         });
         let race = questions == Questions::Race;
-        Some(Self { components, independence, race, largest_queue, reception, progress, stable })
+        let bottoms = OnceLock::new();
+        Some(Self { components, bottoms, independence, race, largest_queue, reception, progress, stable })
     }
 
     pub(crate) fn is_output_independent(&self) -> Option<bool> {
@@ -154,6 +158,11 @@ impl Answers {
                 Some(Chained::TooMany) => None,
             },
         }
+    }
+
+    /// Whether nothing leads out of the component of `state`.
+    pub(crate) fn is_bottom(&self, graph: &Graph<'_>, state: u32) -> bool {
+        self.bottoms.get_or_init(|| self.components.bottoms(graph))[self.components.of(state)]
     }
 
     /// Whether everything there is was explored: see [`largest_queue`](Self::largest_queue).

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use referee_theory::{Action, Role, System};
+use referee_theory::{Role, System};
 
 use crate::model::Semantics;
-use crate::witness::{Failure, Queue, Situation, Standing, Step};
+use crate::properties::Property;
+use crate::witness::{Fact, Failure, Queue, Situation, Step, Violation, Witness};
 
 /// The explanation of `failure` at `end` under `bound`.
 pub(crate) fn explain(
@@ -17,14 +18,8 @@ pub(crate) fn explain(
 ) -> String {
     let words = Words { system, semantics };
     let mut text = match failure {
-        Failure::Unreceived { from, to, message } => format!(
-            "{} never receives `{}` from {}: it {}",
-            words.role(*to),
-            words.label(*message),
-            words.role(*from),
-            words.does(&end.standings[to.index()]),
-        ),
-        Failure::Stuck { role } => words.waits(&end.standings[role.index()], end),
+        // Violations of safety are explained by their facts.
+        Failure::Unreceived { .. } | Failure::Stuck { .. } => String::new(),
         Failure::Blocked { send } => format!(
             "{} can send to some of its peers but not `{}` to {}, since that channel is full with {}",
             words.role(send.role),
@@ -51,15 +46,14 @@ pub(crate) fn explain(
         ),
         Failure::Unstable => "from here the channels can never all be empty".to_owned(),
     };
-    for queue in &end.queues {
-        let _ = write!(text, "; {}", words.queue(queue));
-    }
+    words.add_queues(&mut text, end);
     text
 }
 
-struct Words<'a> {
-    system: &'a System,
-    semantics: Semantics,
+/// The words of one system.
+pub(crate) struct Words<'a> {
+    pub(crate) system: &'a System,
+    pub(crate) semantics: Semantics,
 }
 
 impl Words<'_> {
@@ -71,85 +65,143 @@ impl Words<'_> {
         self.system.vocabulary().label_of(message)
     }
 
-    /// "`S` waits for `ack` from `C`, which has ended"; "`R` waits for ever for `c` from `Q`: `Q` waits for `a` or
-    /// `b` from `S`"; "`A` waits for ever for `x` from `B`: the next message from `B` is `y`".
-    fn waits(&self, standing: &Standing, end: &Situation) -> String {
-        let receives = self.offers(standing, Action::Receive);
-        let peers = peers(standing, Action::Receive);
-        let standing_of = |peer: Role| &end.standings[peer.index()];
-        if let Some((from, label)) = self.head_of_mailbox(standing.role, end) {
-            let (role, from) = (self.role(standing.role), self.role(from));
-            return format!(
-                "{role} waits for ever for {receives}: the next message in its mailbox is `{label}` from {from}"
-            );
-        }
-        if let [peer] = peers[..]
-            && standing_of(peer).offers.is_empty()
-            && self.next_from(peer, standing.role, end).is_none()
-        {
-            return format!("{} waits for {receives}, which has ended", self.role(standing.role));
-        }
-        let why: Vec<String> = peers
-            .into_iter()
-            .map(|peer| match self.next_from(peer, standing.role, end) {
-                Some(label) => format!("the next message from {} is `{label}`", self.role(peer)),
-                None => format!("{} {}", self.role(peer), self.meanwhile(standing_of(peer), end)),
-            })
-            .collect();
-        format!("{} waits for ever for {receives}: {}", self.role(standing.role), list(&why, "and"))
-    }
-
-    /// As [`does`](Self::does), of a role that is waited for in vain: "can receive `b` from `S`, but never gets there".
-    fn meanwhile(&self, standing: &Standing, end: &Situation) -> String {
-        let comes = |step: &&Step| {
-            step.action == Action::Receive
-                && self.next_from(step.peer, standing.role, end) == Some(self.label(step.message))
+    /// What is wrong at the end of `witness`, from `facts` alone.
+    pub(crate) fn violation(&self, violation: Violation, facts: &[Fact], witness: &Witness) -> String {
+        let mut text = match violation {
+            Violation::UnexpectedMessage => self.unexpected(facts),
+            Violation::WaitCycle => {
+                let waits: Vec<String> = facts.iter().filter_map(|fact| self.waits(fact)).collect();
+                format!("{}: none of them can go on", list(&waits, "and"))
+            }
+            Violation::NeverSent | Violation::Starved if witness.property == Property::Progress => {
+                self.never_sent(facts, witness)
+            }
+            Violation::BlockedSend => self.blocked(facts),
+            _ => self.orphan(facts, witness),
         };
-        match standing.offers.iter().find(comes) {
-            Some(step) => format!(
-                "can receive `{}` from {}, but never gets there",
-                self.label(step.message),
-                self.role(step.peer)
-            ),
-            None => self.does(standing),
+        self.add_queues(&mut text, &witness.end);
+        text
+    }
+
+    /// "`B` waits for `exit` from `A`, but the next message from `A` is `quit`".
+    fn unexpected(&self, facts: &[Fact]) -> String {
+        let waits = facts.iter().find_map(|fact| self.waits(fact)).unwrap_or_default();
+        let next = facts.iter().find_map(|fact| match fact {
+            Fact::Next { from, message, mailbox: true, .. } => Some(format!(
+                "the next message in its mailbox is `{}` from {}",
+                self.label(*message),
+                self.role(*from)
+            )),
+            Fact::Next { from, message, .. } => {
+                Some(format!("the next message from {} is `{}`", self.role(*from), self.label(*message)))
+            }
+            _ => None,
+        });
+        format!("{waits}, but {}", next.unwrap_or_default())
+    }
+
+    /// "`S` waits for `ack` from `C`, which has ended"; "`R` waits for `c` from `Q`, but `Q` waits for `a` from `S`";
+    /// "`C` waits for `go` from `A`, but `A` never sends that; the last 3 steps can be repeated for ever".
+    fn never_sent(&self, facts: &[Fact], witness: &Witness) -> String {
+        let Some((first, rest)) = facts.split_first() else { return String::new() };
+        let waits = self.waits(first).unwrap_or_default();
+        if let ([Fact::Ended { .. }, Fact::NeverMoves { .. }], Fact::Waits { offers, .. }) = (rest, first)
+            && offers.iter().all(|step| step.peer == offers[0].peer)
+        {
+            return format!("{waits}, which has ended");
+        }
+        let mut why: Vec<String> = Vec::new();
+        for fact in rest {
+            let clause = match fact {
+                Fact::Ended { role } => format!("{} has ended", self.role(*role)),
+                Fact::NeverSends { from, .. } => format!("{} never sends that", self.role(*from)),
+                Fact::AboutToSend { send } => format!(
+                    "{} is about to send `{}` to {}, for which there is no room",
+                    self.role(send.role),
+                    self.label(send.message),
+                    self.role(send.peer)
+                ),
+                Fact::Waits { .. } => self.waits(fact).unwrap_or_default(),
+                _ => continue,
+            };
+            if !why.contains(&clause) {
+                why.push(clause);
+            }
+        }
+        format!("{waits}, but {}{}", list(&why, "and"), repeated(facts, witness))
+    }
+
+    /// "`B` never receives `quit` from `A`: it has ended".
+    fn orphan(&self, facts: &[Fact], witness: &Witness) -> String {
+        let mut text = String::new();
+        for fact in facts {
+            match fact {
+                Fact::Next { from, to, message, .. } => {
+                    let (to, label, from) = (self.role(*to), self.label(*message), self.role(*from));
+                    text = format!("{to} never receives `{label}` from {from}{text}");
+                }
+                Fact::Ended { .. } => text += ": it has ended",
+                Fact::Waits { offers, .. } => {
+                    let _ = write!(text, ": it waits for {}", self.offers(offers));
+                }
+                _ => {}
+            }
+        }
+        text + &repeated(facts, witness)
+    }
+
+    /// "`A` is about to send `x` to `B`, for which there is no room, and never receives `y` from `C`".
+    fn blocked(&self, facts: &[Fact]) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for fact in facts {
+            match fact {
+                Fact::AboutToSend { send } => parts.push(format!(
+                    "{} is about to send `{}` to {}, for which there is no room",
+                    self.role(send.role),
+                    self.label(send.message),
+                    self.role(send.peer)
+                )),
+                Fact::Next { from, message, .. } => {
+                    parts.push(format!("never receives `{}` from {}", self.label(*message), self.role(*from)))
+                }
+                _ => {}
+            }
+        }
+        list(&parts, "and")
+    }
+
+    /// "`A` waits for `x` from `B`".
+    fn waits(&self, fact: &Fact) -> Option<String> {
+        match fact {
+            Fact::Waits { role, offers } => {
+                Some(format!("{} waits for {}", self.role(*role), self.offers(offers)))
+            }
+            _ => None,
         }
     }
 
-    /// The label of what `to` would receive next from `from`, if that is known.
-    fn next_from(&self, from: Role, to: Role, end: &Situation) -> Option<&str> {
-        let queue = end.queues.iter().find(|queue| queue.to == to && queue.from == Some(from))?;
-        queue.messages.first().map(|&(_, message)| self.label(message))
-    }
-
-    /// The next message in the mailbox of `role`, if it has a mailbox and something is in it.
-    fn head_of_mailbox(&self, role: Role, end: &Situation) -> Option<(Role, &str)> {
-        let mailbox = end.queues.iter().find(|queue| queue.to == role && queue.from.is_none())?;
-        mailbox.messages.first().map(|&(from, message)| (from, self.label(message)))
-    }
-
-    /// "has ended", "waits for …", "is about to send …".
-    fn does(&self, standing: &Standing) -> String {
-        let sends = self.offers(standing, Action::Send);
-        let receives = self.offers(standing, Action::Receive);
-        match (sends.is_empty(), receives.is_empty()) {
-            (true, true) => "has ended".to_owned(),
-            (false, true) => format!("is about to send {sends}"),
-            (true, false) => format!("waits for {receives}"),
-            (false, false) => format!("can send {sends}, or receive {receives}"),
+    /// "; queue S→C holds `ko`", for each that holds something.
+    fn add_queues(&self, text: &mut String, end: &Situation) {
+        for queue in &end.queues {
+            let _ = write!(text, "; {}", self.queue(queue));
         }
     }
 
     /// "`a` or `b` from `S`, or `c` from `T`".
-    fn offers(&self, standing: &Standing, action: Action) -> String {
-        let link = if action == Action::Send { "to" } else { "from" };
-        let by_peer: Vec<String> = peers(standing, action)
+    fn offers(&self, offers: &[Step]) -> String {
+        let mut peers: Vec<Role> = Vec::new();
+        for step in offers {
+            if !peers.contains(&step.peer) {
+                peers.push(step.peer);
+            }
+        }
+        let by_peer: Vec<String> = peers
             .into_iter()
             .map(|peer| {
-                let offered =
-                    standing.offers.iter().filter(|step| step.action == action && step.peer == peer);
+                let offered = offers.iter().filter(|step| step.peer == peer);
                 let labels: Vec<String> =
                     offered.map(|step| format!("`{}`", self.label(step.message))).collect();
-                format!("{} {link} {}", list(&labels, "or"), self.role(peer))
+                format!("{} from {}", list(&labels, "or"), self.role(peer))
             })
             .collect();
         list(&by_peer, "or")
@@ -173,15 +225,17 @@ impl Words<'_> {
     }
 }
 
-/// The peers of the actions of this kind, each once.
-fn peers(standing: &Standing, action: Action) -> Vec<Role> {
-    let mut peers = Vec::new();
-    for step in standing.offers.iter().filter(|step| step.action == action) {
-        if !peers.contains(&step.peer) {
-            peers.push(step.peer);
-        }
+/// "; the last 3 steps can be repeated for ever".
+fn repeated(facts: &[Fact], witness: &Witness) -> String {
+    let first = facts.iter().find_map(|fact| match fact {
+        Fact::Loop { first } => Some(*first),
+        _ => None,
+    });
+    match first.map(|first| witness.steps.len() - first) {
+        Some(1) => "; the last step can be repeated for ever".to_owned(),
+        Some(count) => format!("; the last {count} steps can be repeated for ever"),
+        None => String::new(),
     }
-    peers
 }
 
 /// "1 message", "2 messages".

@@ -2,20 +2,24 @@
 //! fails whatever the bound.
 
 use crate::examine::{Answers, has_blocked_send};
-use crate::explain::explain;
+use crate::explain::{Words, explain};
 use crate::graph::Graph;
-use crate::model::StateKind;
+use crate::obstacle::{Future, Obstacle, obstacles};
 use crate::properties::independence::races;
 use crate::properties::{Chained, Property};
 use crate::reach::StateSet;
 use crate::saturate::Saturation;
 use crate::verdict::Ground;
-use crate::witness::{Failure, Witness, situation, step_of, steps_of};
+use crate::witness::{Fact, Failure, Violation, Witness, situation, step_of, steps_of};
 
 /// How many configurations may be tested for a violation that no bound helps.
 const CANDIDATES: usize = 10_000;
 /// How many when it is only to be seen whether a closer look is worth it.
 const FEW: usize = 4;
+/// In graphs of at most this many configurations more than one violation is looked for …
+const SMALL: usize = 200_000;
+/// … at no more ends than this.
+const FURTHER: usize = 200;
 
 /// A graph in which witnesses are looked for.
 pub(crate) struct Finder<'a> {
@@ -26,44 +30,175 @@ pub(crate) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// A shortest execution to a violation of k-safety that is one whatever the bound. `premises` is the
-    /// ground that holds for every violation, if there is one.
-    pub(crate) fn real_violation(&self, premises: Option<Ground>) -> Option<(Witness, Ground)> {
+    /// A shortest execution to a violation of k-safety that is one whatever the bound, prolonged until the mistake is
+    /// plain; then further ones of other kinds and roles, at most `most` in all. `premises` is the ground that holds for
+    /// every violation, if there is one.
+    pub(crate) fn real_violations(
+        &self,
+        premises: Option<Ground>,
+        most: usize,
+    ) -> Option<(Vec<Witness>, Ground)> {
         if self.answers.is_safe() {
             return None;
         }
         let blocked = self.blocks();
         let mut tested = 0;
-        let mut found = None;
-        let (labels, state) = self.graph.shortest(|state| {
+        let mut ground_at = |state: u32| {
             if !self.violates_safety(state) {
-                return false;
-            }
-            if let Some(ground) = premises {
-                found = self.failure(state).map(|failure| (failure, ground));
+                None
+            } else if premises.is_some() {
+                premises
             } else if self.full && !blocked.contains(state) {
-                found = self.failure(state).map(|failure| (failure, Ground::NothingBlocked));
+                Some(Ground::NothingBlocked)
             } else if tested < CANDIDATES {
                 tested += 1;
-                found = self.saturated(state).map(|failure| (failure, Ground::NothingHelps));
+                self.is_hopeless(state).then_some(Ground::NothingHelps)
+            } else {
+                None
             }
+        };
+        let mut found = None;
+        let (labels, state) = self.graph.shortest(|state| {
+            found = ground_at(state);
             found.is_some()
         })?;
-        let ((property, failure), ground) = found?;
-        Some((self.witness(property, failure, &labels, state), ground))
+        let ground = found?;
+        let mut witnesses = self.shown(&labels, state, ground == Ground::NothingHelps);
+        if most > 1 && self.graph.states() as usize <= SMALL {
+            self.further(&mut witnesses, most, &mut ground_at);
+        }
+        witnesses.truncate(most.max(1));
+        (!witnesses.is_empty()).then_some((witnesses, ground))
     }
 
     /// Whether one of a few configurations near the end of everything violates k-safety whatever the bound.
     pub(crate) fn looks_real(&self) -> bool {
         let last = self.answers.components.endings().filter(|&state| self.violates_safety(state));
-        last.take(FEW).any(|state| self.saturated(state).is_some())
+        last.take(FEW).any(|state| self.is_hopeless(state))
     }
 
     /// A shortest execution to a violation of k-safety, real or not.
     pub(crate) fn any_violation(&self) -> Option<Witness> {
         let (labels, state) = self.graph.shortest(|state| self.violates_safety(state))?;
-        let (property, failure) = self.failure(state)?;
-        Some(self.witness(property, failure, &labels, state))
+        self.shown(&labels, state, false).into_iter().next()
+    }
+
+    /// The violations at `state`, which `labels` lead to, each of another kind or role, in a configuration that nothing
+    /// leads out of. `any_bound`: only what holds under any bound, whatever the graph says.
+    fn shown(&self, labels: &[u32], state: u32, any_bound: bool) -> Vec<Witness> {
+        let bottom = self.graph.path_from(state, |at| self.answers.is_bottom(self.graph, at));
+        let (more, end) = bottom
+            .filter(|&(_, end)| !any_bound || !has_blocked_send(self.graph, end))
+            .unwrap_or((Vec::new(), state));
+        let future = if any_bound {
+            Future::ever(self.saturation(end))
+        } else {
+            Future::within(self.graph, &self.reachable(end))
+        };
+        let is_bottom = self.answers.is_bottom(self.graph, end);
+        let goes_on = is_bottom && !self.graph.row(end).is_empty();
+        let mut seen = Vec::new();
+        let mut witnesses = Vec::new();
+        for mut obstacle in obstacles(self.graph, end, &future, goes_on) {
+            let mut path = [labels, &more].concat();
+            if obstacle.violation == Violation::Starved {
+                match self.cycle(end, &obstacle.others) {
+                    Some(cycle) => {
+                        obstacle.facts.push(Fact::Loop { first: path.len() });
+                        path.extend(cycle);
+                    }
+                    // Only the bound keeps the others from going on: then it is just never sent, or taken.
+                    None if obstacle.property == Property::Progress => {
+                        obstacle.violation = Violation::NeverSent
+                    }
+                    None => obstacle.violation = Violation::OrphanMessage,
+                }
+            }
+            let witness = self.violation_witness(obstacle, &path, labels.len(), end);
+            let kind = (witness.violation, witness.role());
+            if !seen.contains(&kind) {
+                seen.push(kind);
+                witnesses.push(witness);
+            }
+        }
+        witnesses
+    }
+
+    /// Adds violations of other kinds and roles, from other configurations that nothing leads out of.
+    fn further(
+        &self,
+        witnesses: &mut Vec<Witness>,
+        most: usize,
+        ground_at: &mut dyn FnMut(u32) -> Option<Ground>,
+    ) {
+        let components = &self.answers.components;
+        let mut visited = Vec::new();
+        let mut ends = Vec::new();
+        let tree = self.graph.tree(|state| {
+            if self.answers.is_bottom(self.graph, state)
+                && self.violates_safety(state)
+                && ends.len() < FURTHER
+                && !visited.contains(&components.of(state))
+            {
+                visited.push(components.of(state));
+                ends.push(state);
+            }
+        });
+        for end in ends {
+            if witnesses.len() >= most {
+                break;
+            }
+            let Some(ground) = ground_at(end) else { continue };
+            let labels = self.graph.path_to(end, &tree);
+            let before = self.first_violation(&labels);
+            for mut witness in self.shown(&labels, end, ground == Ground::NothingHelps) {
+                let known =
+                    |other: &Witness| (other.violation, other.role()) == (witness.violation, witness.role());
+                if !witnesses.iter().any(known) {
+                    witness.point_of_no_return = before;
+                    witness.shortest = false;
+                    witnesses.push(witness);
+                }
+            }
+        }
+    }
+
+    /// After how many of `labels` k-safety is violated.
+    fn first_violation(&self, labels: &[u32]) -> usize {
+        let mut state = 0;
+        for (count, label) in labels.iter().enumerate() {
+            if self.violates_safety(state) {
+                return count;
+            }
+            match self.graph.edges(state).find(|(other, _)| other == label) {
+                Some((_, target)) => state = target,
+                None => break,
+            }
+        }
+        labels.len()
+    }
+
+    /// Steps from `state` back to it one of which is by one of `roles`.
+    fn cycle(&self, state: u32, roles: &[u32]) -> Option<Vec<u32>> {
+        let moves = |label: u32| roles.contains(&self.graph.model.moves[label as usize].role);
+        let (mut labels, at) =
+            self.graph.path_from(state, |at| self.graph.edges(at).any(|(label, _)| moves(label)))?;
+        let (label, target) = self.graph.edges(at).find(|&(label, _)| moves(label))?;
+        labels.push(label);
+        labels.extend(self.graph.path_from(target, |at| at == state)?.0);
+        Some(labels)
+    }
+
+    fn violation_witness(&self, obstacle: Obstacle, labels: &[u32], before: usize, state: u32) -> Witness {
+        let Obstacle { violation, property, failure, facts, .. } = obstacle;
+        let mut witness = self.witness(property, failure, labels, state);
+        let model = self.graph.model;
+        let words = Words { system: model.system(), semantics: model.semantics() };
+        witness.explanation = words.violation(violation, &facts, &witness);
+        witness.violation = Some(violation);
+        witness.facts = facts;
+        witness.point_of_no_return = before;
+        witness
     }
 
     /// A shortest execution to where `property` fails.
@@ -78,8 +213,7 @@ impl Finder<'_> {
             },
             Property::Exhaustivity => &independence?.exhaustive,
             Property::Stability => self.answers.stable.as_ref()?,
-            Property::EventualReception => &self.answers.reception,
-            Property::Progress => &self.answers.progress,
+            Property::EventualReception | Property::Progress => return self.any_violation(),
         };
         if bad.is_empty() {
             return None;
@@ -89,9 +223,7 @@ impl Finder<'_> {
             Property::OutputIndependence => self.blocked_send(state),
             Property::StrongInputIndependence | Property::ChainedInputIndependence => self.race(state),
             Property::Exhaustivity => self.unsendable(state),
-            Property::Stability => Some(Failure::Unstable),
-            Property::EventualReception => self.unreceived(state, &self.reachable(state)),
-            Property::Progress => self.stuck(state, &self.reachable(state)),
+            _ => Some(Failure::Unstable),
         }?;
         Some(self.witness(property, failure, &labels, state))
     }
@@ -122,7 +254,18 @@ impl Finder<'_> {
         let (model, bound) = (self.graph.model, self.graph.layout.bound());
         let explanation = explain(model.system(), model.semantics(), bound, &failure, &end);
         let steps = steps_of(model, labels);
-        Witness { property, bound, steps, shortest: self.full, failure, end, explanation }
+        Witness {
+            property,
+            bound,
+            point_of_no_return: steps.len(),
+            steps,
+            shortest: self.full,
+            violation: None,
+            facts: Vec::new(),
+            failure,
+            end,
+            explanation,
+        }
     }
 
     fn violates_safety(&self, state: u32) -> bool {
@@ -158,36 +301,6 @@ impl Finder<'_> {
         seen
     }
 
-    /// What of k-safety fails at `state`: progress first, since a stuck role is what a designer looks for.
-    fn failure(&self, state: u32) -> Option<(Property, Failure)> {
-        let reachable = self.reachable(state);
-        if self.answers.progress.contains(state) {
-            return self.stuck(state, &reachable).map(|failure| (Property::Progress, failure));
-        }
-        self.unreceived(state, &reachable).map(|failure| (Property::EventualReception, failure))
-    }
-
-    fn stuck(&self, state: u32, reachable: &StateSet) -> Option<Failure> {
-        let mut moves = vec![false; self.graph.model.role_count()];
-        self.each_label(reachable, |label| {
-            moves[self.graph.model.moves[label as usize].role as usize] = true
-        });
-        let waits = |role: &usize| self.waits(state, *role);
-        let role = (0..moves.len()).filter(waits).find(|&role| !moves[role])?;
-        Some(Failure::Stuck { role: referee_theory::Role(role as u16) })
-    }
-
-    fn unreceived(&self, state: u32, reachable: &StateSet) -> Option<Failure> {
-        let mut received = vec![false; self.graph.model.channels.len()];
-        self.each_label(reachable, |label| {
-            let step = &self.graph.model.moves[label as usize];
-            received[step.channel as usize] |= !step.sends;
-        });
-        let channel =
-            (0..received.len()).find(|&channel| self.holds(state, channel) && !received[channel])?;
-        Some(self.orphan(state, channel))
-    }
-
     fn each_label(&self, states: &StateSet, mut visit: impl FnMut(u32)) {
         for state in (0..self.graph.states()).filter(|&state| states.contains(state)) {
             for (label, _) in self.graph.edges(state) {
@@ -196,33 +309,13 @@ impl Finder<'_> {
         }
     }
 
-    fn waits(&self, state: u32, role: usize) -> bool {
-        self.graph.model.local(role, self.graph.local(state, role)).kind == StateKind::Receiving
+    fn saturation(&self, state: u32) -> Saturation {
+        Saturation::of(self.graph.model, &self.graph.layout, self.graph.words(state))
     }
 
-    fn holds(&self, state: u32, channel: usize) -> bool {
-        self.graph.layout.length(self.graph.words(state), channel) > 0
-    }
-
-    fn orphan(&self, state: u32, channel: usize) -> Failure {
-        let queue = &self.graph.model.channels[channel];
-        let head = self.graph.layout.symbol(self.graph.words(state), channel, 0);
-        let (from, message) = queue.symbols[head as usize];
-        Failure::Unreceived { from, to: queue.to, message }
-    }
-
-    /// What fails at `state` even if channels had room for everything.
-    fn saturated(&self, state: u32) -> Option<(Property, Failure)> {
-        let saturation = Saturation::of(self.graph.model, &self.graph.layout, self.graph.words(state));
-        for (role, &moves) in saturation.moves.iter().enumerate() {
-            if !moves && self.waits(state, role) {
-                let role = referee_theory::Role(role as u16);
-                return Some((Property::Progress, Failure::Stuck { role }));
-            }
-        }
-        let orphan = |channel: &usize| !saturation.received[*channel] && self.holds(state, *channel);
-        let channel = (0..saturation.received.len()).find(orphan)?;
-        Some((Property::EventualReception, self.orphan(state, channel)))
+    /// Whether something fails at `state` even if channels had room for everything.
+    fn is_hopeless(&self, state: u32) -> bool {
+        !obstacles(self.graph, state, &Future::ever(self.saturation(state)), false).is_empty()
     }
 
     fn blocked_send(&self, state: u32) -> Option<Failure> {

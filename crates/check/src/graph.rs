@@ -253,34 +253,59 @@ impl<'m> Graph<'m> {
 
     /// A shortest path, as labels, from the initial configuration to the first configuration in
     /// breadth-first order that satisfies `wanted`; the configuration comes with it.
-    pub(crate) fn shortest(&self, mut wanted: impl FnMut(u32) -> bool) -> Option<(Vec<u32>, u32)> {
-        const UNSEEN: u32 = u32::MAX;
-        const ROOT: u32 = u32::MAX - 1;
-        let mut parent = vec![UNSEEN; self.states() as usize];
-        let mut order = Vec::new();
-        parent[0] = ROOT;
-        order.push(0_u32);
-        let mut next = 0;
-        while let Some(&state) = order.get(next) {
-            next += 1;
+    pub(crate) fn shortest(&self, wanted: impl FnMut(u32) -> bool) -> Option<(Vec<u32>, u32)> {
+        self.path_from(0, wanted)
+    }
+
+    /// As [`shortest`](Self::shortest), from `start`.
+    pub(crate) fn path_from(
+        &self,
+        start: u32,
+        mut wanted: impl FnMut(u32) -> bool,
+    ) -> Option<(Vec<u32>, u32)> {
+        let mut found = None;
+        let parent = self.search_from(start, |state| {
             if wanted(state) {
-                return Some((self.path_to(state, &parent), state));
+                found = Some(state);
+            }
+            found.is_none()
+        });
+        found.map(|state| (self.path_to(state, &parent), state))
+    }
+
+    /// Visits everything breadth first; what leads to each configuration, for [`path_to`](Self::path_to).
+    pub(crate) fn tree(&self, mut visit: impl FnMut(u32)) -> Vec<u32> {
+        self.search_from(0, |state| {
+            visit(state);
+            true
+        })
+    }
+
+    /// Visits what is reachable from `start` breadth first as long as `go_on` says so.
+    fn search_from(&self, start: u32, mut go_on: impl FnMut(u32) -> bool) -> Vec<u32> {
+        let mut parent = vec![UNSEEN; self.states() as usize];
+        let mut order = std::collections::VecDeque::from([start]);
+        parent[start as usize] = ROOT;
+        while let Some(state) = order.pop_front() {
+            if !go_on(state) {
+                break;
             }
             for edge in self.row(state) {
                 let target = self.target(edge);
                 if parent[target as usize] == UNSEEN {
                     parent[target as usize] = state;
-                    order.push(target);
+                    order.push_back(target);
                 }
             }
         }
-        None
+        parent
     }
 
-    fn path_to(&self, state: u32, parent: &[u32]) -> Vec<u32> {
+    /// The labels on the way to `state` in a tree of such a search.
+    pub(crate) fn path_to(&self, state: u32, parent: &[u32]) -> Vec<u32> {
         let mut labels = Vec::new();
         let mut at = state;
-        while at != 0 {
+        while parent[at as usize] != ROOT {
             let from = parent[at as usize];
             let Some((label, _)) = self.edges(from).find(|&(_, target)| target == at) else { break };
             labels.push(label);
@@ -290,3 +315,7 @@ impl<'m> Graph<'m> {
         labels
     }
 }
+
+/// Marks of a search: not found yet; found first.
+const UNSEEN: u32 = u32::MAX;
+const ROOT: u32 = u32::MAX - 1;

@@ -29,6 +29,7 @@ mod graph;
 pub mod growth;
 mod layout;
 pub mod model;
+mod obstacle;
 pub mod promela;
 pub mod properties;
 mod reach;
@@ -52,7 +53,7 @@ pub use model::{Model, Semantics, StateKind};
 pub use properties::Property;
 pub use report::{BoundReport, Report};
 pub use verdict::{Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict};
-pub use witness::{Failure, Queue, Situation, Standing, Step, Witness};
+pub use witness::{Fact, Failure, Queue, Situation, Standing, Step, Violation, Witness};
 
 const UNLIMITED: explore::Limits<'static> =
     explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1, stability: true };

@@ -10,7 +10,7 @@ mod groups;
 
 pub(crate) use groups::{Group, Groups};
 
-use referee_theory::{Action, Machine, Message, Role, State, System};
+use referee_theory::{Action, Machine, Message, Origin, Role, State, System};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How messages travel.
@@ -51,6 +51,7 @@ pub(crate) struct Move {
     pub(crate) symbol: u32,
     pub(crate) peer: Role,
     pub(crate) message: Message,
+    pub(crate) origin: Origin,
 }
 
 /// A FIFO queue.
@@ -71,6 +72,8 @@ pub(crate) struct Local {
     pub(crate) first: u32,
     pub(crate) end: u32,
     pub(crate) kind: StateKind,
+    /// Whether its role may wait for ever in it.
+    pub(crate) accepting: bool,
 }
 
 /// A system ready to be explored.
@@ -124,6 +127,7 @@ impl Model {
                         symbol,
                         peer: transition.peer,
                         message: transition.message,
+                        origin: transition.origin,
                     };
                     let message = system.vocabulary().wire_signature(transition.message);
                     if seen.insert((sends, transition.peer, message, transition.target)) {
@@ -131,7 +135,8 @@ impl Model {
                     }
                 }
                 let kind = kind_of(machine, state);
-                locals.push(Local { first: narrow(first), end: narrow(moves.len()), kind });
+                let accepting = machine.is_accepting(state);
+                locals.push(Local { first: narrow(first), end: narrow(moves.len()), kind, accepting });
             }
         }
         offsets.push(narrow(locals.len()));

@@ -54,6 +54,21 @@ impl Components {
         }
     }
 
+    /// By component: whether no edge leaves it.
+    pub(crate) fn bottoms(&self, graph: &Graph<'_>) -> Vec<bool> {
+        let count = match self {
+            Self::General { count, .. } => *count,
+            Self::Forward(states) => *states,
+            Self::Single(_) => 1,
+        };
+        let mut bottom = vec![true; count as usize];
+        for state in 0..graph.states() {
+            let own = self.of(state);
+            bottom[own] = bottom[own] && graph.row(state).all(|edge| self.of(graph.target(edge)) == own);
+        }
+        bottom
+    }
+
     /// All configurations, those that nothing follows first.
     pub(crate) fn endings(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {

@@ -15,6 +15,8 @@ pub(crate) struct Saturation {
     pub(crate) received: Vec<bool>,
     /// By role: whether it can ever move.
     pub(crate) moves: Vec<bool>,
+    /// By channel and symbol: whether it can ever be sent.
+    pub(crate) sent: Vec<Vec<bool>>,
     /// Whether the channel that was held back can ever be read from.
     pub(crate) reads: bool,
 }
@@ -46,7 +48,7 @@ impl Saturation {
         }
         while state.sweep() {}
         let received = state.taken.iter().map(|&taken| taken > 0).collect();
-        Self { received, moves: state.moved, reads: state.reads }
+        Self { received, moves: state.moved, sent: state.sent, reads: state.reads }
     }
 }
 

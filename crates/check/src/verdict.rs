@@ -123,6 +123,8 @@ pub enum Verdict {
         ground: Ground,
         /// The execution.
         witness: Box<Witness>,
+        /// Executions to violations of other kinds and roles.
+        others: Vec<Witness>,
     },
     /// No answer within the bounds given.
     Unknown {

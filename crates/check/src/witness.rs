@@ -1,6 +1,6 @@
 //! Witnesses: an execution from the initial configuration, and what everything looks like at its end.
 
-use referee_theory::{Action, Message, Role, State};
+use referee_theory::{Action, Message, Origin, Role, State};
 
 use crate::graph::Graph;
 use crate::model::{Model, Move};
@@ -17,6 +17,12 @@ pub struct Step {
     pub peer: Role,
     /// What travels.
     pub message: Message,
+    /// Where the role is before.
+    pub source: State,
+    /// Where it is afterwards.
+    pub target: State,
+    /// Where the protocol's text says so.
+    pub origin: Origin,
 }
 
 /// Where one role stands.
@@ -100,6 +106,98 @@ impl Failure {
     }
 }
 
+/// What kind of mistake a violation of safety is, the likeliest causes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Violation {
+    /// A role waits for messages of a peer, and the next one from there is another.
+    UnexpectedMessage,
+    /// Roles wait for each other in a cycle.
+    WaitCycle,
+    /// A role waits for messages that nobody can ever send any more.
+    NeverSent,
+    /// A message stays in its channel: its receiver has ended or does something else for good.
+    OrphanMessage,
+    /// The others go round a loop for ever in which it is never received; the witness ends with that loop.
+    Starved,
+    /// A role is about to send into a channel or mailbox that is full for good within the bound.
+    BlockedSend,
+}
+
+impl Violation {
+    /// The name scripts see.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnexpectedMessage => "unexpected-message",
+            Self::WaitCycle => "wait-cycle",
+            Self::NeverSent => "never-sent",
+            Self::OrphanMessage => "orphan-message",
+            Self::Starved => "starved",
+            Self::BlockedSend => "blocked-send",
+        }
+    }
+}
+
+/// Something that is so in the last configuration of a witness, or in everything that can follow it: explanations are
+/// made of these, and the reference checks each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// The role is in a state in which it can do nothing but receive one of these.
+    Waits {
+        /// The role.
+        role: Role,
+        /// What it waits for.
+        offers: Vec<Step>,
+    },
+    /// This is the next message that `to` would take: from its mailbox, or from its channel from `from`.
+    Next {
+        /// Who sent it.
+        from: Role,
+        /// Whom it is for.
+        to: Role,
+        /// The message.
+        message: Message,
+        /// Whether it is the next of all.
+        mailbox: bool,
+    },
+    /// The role has ended.
+    Ended {
+        /// The role.
+        role: Role,
+    },
+    /// The role is in a state in which it can make this send.
+    AboutToSend {
+        /// The send.
+        send: Step,
+    },
+    /// Whatever follows, the role does nothing.
+    NeverMoves {
+        /// The role.
+        role: Role,
+    },
+    /// Whatever follows, this is not sent.
+    NeverSends {
+        /// The sender.
+        from: Role,
+        /// The receiver.
+        to: Role,
+        /// The message.
+        message: Message,
+    },
+    /// Whatever follows, nothing is taken from this channel, or mailbox.
+    NeverReceives {
+        /// The sender; `None` for a mailbox.
+        from: Option<Role>,
+        /// The receiver.
+        to: Role,
+    },
+    /// The steps from this number on lead back to the configuration before them.
+    Loop {
+        /// The number of the first of them.
+        first: usize,
+    },
+}
+
 /// A real execution of the unreduced system that ends where a property fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
@@ -109,8 +207,15 @@ pub struct Witness {
     pub bound: u32,
     /// The steps, from the initial configuration.
     pub steps: Vec<Step>,
-    /// Whether no shorter execution violates the property under this bound.
+    /// After how many of the steps the property is violated: for k-safety, from there on nothing helps any more, and
+    /// what follows shows it.
+    pub point_of_no_return: usize,
+    /// Whether no shorter execution than up to that point violates the property under this bound.
     pub shortest: bool,
+    /// What kind of mistake it is, where safety is violated.
+    pub violation: Option<Violation>,
+    /// What the explanation is made of, where safety is violated.
+    pub facts: Vec<Fact>,
     /// What exactly fails at the end.
     pub failure: Failure,
     /// Everything at the end.
@@ -139,6 +244,9 @@ pub(crate) fn step_of(step: &Move) -> Step {
         action: if step.sends { Action::Send } else { Action::Receive },
         peer: step.peer,
         message: step.message,
+        source: State(step.source),
+        target: State(step.target),
+        origin: step.origin,
     }
 }
 

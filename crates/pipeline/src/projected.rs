@@ -242,6 +242,14 @@ impl Projected {
         self.source.position(self.origins.span(origin).start)
     }
 
+    /// Where the text of `origin` begins and ends, if `origin` is a place in the text.
+    #[must_use]
+    pub fn extent(&self, origin: Origin) -> Option<(Position, Position)> {
+        let span = self.origins.span(origin);
+        let known = origin != Origin::NONE && span.end > span.start;
+        known.then(|| (self.source.position(span.start), self.source.position(span.end)))
+    }
+
     /// What kind of text it comes from.
     #[must_use]
     pub fn kind(&self) -> SubjectKind {

@@ -43,6 +43,11 @@ pub(crate) fn remark(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// How many characters fit a line of the terminal: 100 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
+}
+
 /// Diagnostics of one text, rendered with the lines they are about.
 pub(crate) struct Renderer {
     handler: GraphicalReportHandler,
@@ -55,8 +60,7 @@ impl Renderer {
             (true, true) => GraphicalTheme::unicode(),
             _ => GraphicalTheme::unicode_nocolor(),
         };
-        let width =
-            terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(60, 120));
+        let width = width().clamp(60, 120);
         let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
         Self { handler }
     }

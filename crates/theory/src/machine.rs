@@ -75,13 +75,37 @@ pub struct Machine {
     offsets: Vec<u32>,
     transitions: Vec<Transition>,
     names: Option<Vec<Arc<str>>>,
+    /// Where the role may wait for ever.
+    // INVARIANT: sorted, each state once.
+    accepting: Vec<State>,
 }
 
 impl Machine {
     /// The machine of a role that does nothing.
     #[must_use]
     pub fn idle(role: Role) -> Self {
-        Self { role, offsets: vec![0, 0], transitions: Vec::new(), names: None }
+        Self { role, offsets: vec![0, 0], transitions: Vec::new(), names: None, accepting: Vec::new() }
+    }
+
+    /// The same machine, which may also wait for ever in `state`.
+    #[must_use]
+    pub fn accepting(mut self, state: State) -> Self {
+        if let Err(at) = self.accepting.binary_search(&state) {
+            self.accepting.insert(at, state);
+        }
+        self
+    }
+
+    /// Whether the role may wait for ever in `state`: a server that outlives its clients.
+    #[must_use]
+    pub fn is_accepting(&self, state: State) -> bool {
+        self.accepting.binary_search(&state).is_ok()
+    }
+
+    /// The states in which the role may wait for ever.
+    #[must_use]
+    pub fn accepting_states(&self) -> &[State] {
+        &self.accepting
     }
 
     /// Whose behaviour this is.
@@ -175,6 +199,7 @@ pub struct MachineBuilder {
     states: u32,
     transitions: Vec<(State, Transition)>,
     names: Option<Vec<Arc<str>>>,
+    accepting: Vec<State>,
 }
 
 impl MachineBuilder {
@@ -182,7 +207,7 @@ impl MachineBuilder {
     /// [`finish_from`](Self::finish_from) says otherwise.
     #[must_use]
     pub fn new(role: Role) -> Self {
-        Self { role, states: 0, transitions: Vec::new(), names: None }
+        Self { role, states: 0, transitions: Vec::new(), names: None, accepting: Vec::new() }
     }
 
     /// A new state without transitions.
@@ -211,6 +236,11 @@ impl MachineBuilder {
     /// Adds `transition` to what can happen in `source`.
     pub fn add_transition(&mut self, source: State, transition: Transition) {
         self.transitions.push((source, transition));
+    }
+
+    /// Lets the role wait for ever in `state`.
+    pub fn accept(&mut self, state: State) {
+        self.accepting.push(state);
     }
 
     /// How many states were added so far.
@@ -276,7 +306,9 @@ impl MachineBuilder {
         }
         let names =
             self.names.map(|names| order.iter().map(|state| Arc::clone(&names[state.index()])).collect());
-        Machine { role: self.role, offsets, transitions, names }
+        let kept = self.accepting.iter().map(|state| number[state.index()]).filter(|&state| state != UNSEEN);
+        let machine = Machine { role: self.role, offsets, transitions, names, accepting: Vec::new() };
+        kept.fold(machine, |machine, state| machine.accepting(State(state)))
     }
 }
 

@@ -40,7 +40,81 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, S
             }
         }
     }
+    if !progress.is_empty() && graph.model.locals.iter().any(|local| local.accepting) {
+        progress = excused(graph, components, &progress);
+    }
     (reception, progress)
+}
+
+/// Of `progress`, the configurations in which some role waits for ever that must not: in its state it may if its channels
+/// are empty and stay so, and if it is on no cycle of roles that wait for each other (`docs/checking.md`, "Where waiting
+/// is fine").
+fn excused(graph: &Graph<'_>, components: &Components, progress: &StateSet) -> StateSet {
+    let model = graph.model;
+    let roles = model.role_count();
+    // Sixty-four roles at a time: who receives something later, and who is sent something later.
+    let later = |bits: &dyn Fn(&Move) -> Option<usize>| -> Vec<Vec<u64>> {
+        let chunk = |first: usize| {
+            let bit = |step: &Move| match bits(step) {
+                Some(role) if (first..first + 64).contains(&role) => 1 << (role - first),
+                _ => 0,
+            };
+            let by_label: Vec<u64> = model.moves.iter().map(bit).collect();
+            components.eventually_fired(graph, &by_label)
+        };
+        (0..roles).step_by(64).map(chunk).collect()
+    };
+    let receives = later(&|step| (!step.sends).then_some(step.role as usize));
+    let is_sent = later(&|step| step.sends.then_some(step.peer.index()));
+    let has = |masks: &[Vec<u64>], state: u32, role: usize| {
+        masks[role / 64][components.of(state)] >> (role % 64) & 1 == 1
+    };
+    let mut bad = StateSet::new(graph.states());
+    for state in (0..graph.states()).filter(|&state| progress.contains(state)) {
+        let words = graph.words(state);
+        let local = |role: usize| model.local(role, graph.layout.local(words, role));
+        let stuck = |role: usize| local(role).kind == StateKind::Receiving && !has(&receives, state, role);
+        let empty = |role: usize| {
+            let own = |channel: &usize| model.channels[*channel].to.index() == role;
+            (0..model.channels.len()).filter(own).all(|channel| graph.layout.length(words, channel) == 0)
+        };
+        let peers = |role: usize| {
+            let moves = model.moves_of(role, graph.layout.local(words, role));
+            moves.iter().map(|step| step.peer.index()).collect::<Vec<_>>()
+        };
+        let must_not = |role: &usize| {
+            !local(*role).accepting
+                || !empty(*role)
+                || has(&is_sent, state, *role)
+                || on_cycle(*role, roles, &stuck, &peers)
+        };
+        if (0..roles).filter(|&role| stuck(role)).any(|role| must_not(&role)) {
+            bad.insert(state);
+        }
+    }
+    bad
+}
+
+/// Whether `role` waits, over roles that wait for ever, for itself.
+pub(crate) fn on_cycle(
+    role: usize,
+    roles: usize,
+    stuck: &dyn Fn(usize) -> bool,
+    peers: &dyn Fn(usize) -> Vec<usize>,
+) -> bool {
+    let mut seen = vec![false; roles];
+    let mut agenda = vec![role];
+    while let Some(at) = agenda.pop() {
+        for peer in peers(at) {
+            if peer == role {
+                return true;
+            }
+            if stuck(peer) && !std::mem::replace(&mut seen[peer], true) {
+                agenda.push(peer);
+            }
+        }
+    }
+    false
 }
 
 /// Where the channels can never all be emptied.

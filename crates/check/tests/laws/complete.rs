@@ -8,7 +8,7 @@ use referee_reference::kmc::{self, Act, mailbox, properties};
 use referee_testkit::corpus::read_types;
 use referee_theory::{Role, System};
 
-use crate::support::show;
+use crate::support::{act, show};
 use crate::{all_pairs, all_triples, sampled};
 
 #[derive(Default, Debug)]
@@ -73,8 +73,6 @@ fn answered(system: &System, max_k: u32, tally: &mut Tally) {
 
 /// Each round of the loop leaves the channel longer; and if nobody reads it, no bound is exhaustive.
 fn grows(system: &System, growth: &Growth, k: usize) {
-    let act =
-        |s: &referee_check::Step| Act { role: s.role, action: s.action, peer: s.peer, message: s.message };
     let channel = (growth.from.unwrap(), growth.to);
     let mut steps: Vec<Act> = growth.approach.iter().map(act).collect();
     let mut before = None;

@@ -52,11 +52,7 @@ fn lift(system: &System, max_k: u32, tally: &mut Tally) {
 
 /// Whether the end of `witness` violates its property within `bound`, by the reference.
 fn still_fails(system: &System, witness: &referee_check::Witness, bound: u32) -> bool {
-    let steps: Vec<Act> = witness
-        .steps
-        .iter()
-        .map(|s| Act { role: s.role, action: s.action, peer: s.peer, message: s.message })
-        .collect();
+    let steps: Vec<Act> = witness.steps.iter().map(crate::support::act).collect();
     let Ok(ends) = kmc::replay(system, bound as usize, &steps) else { return false };
     let helps = |act: &Act| match witness.failure {
         Failure::Stuck { role } => act.role == role,

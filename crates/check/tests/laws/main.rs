@@ -11,6 +11,8 @@ mod complete;
 mod independence;
 mod lifting;
 mod reduction;
+mod waiting;
+mod witness;
 
 use referee_testkit::systems::{Alphabet, all_pairs, sampled};
 use referee_theory::System;

@@ -2,7 +2,10 @@
 //! witness in it.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "a test; each binary uses a part of it")]
 
-use referee_check::{BoundReport, Failure, Model, Property, Reduction, Semantics, Witness, examine_bound};
+use referee_check::{
+    BoundReport, Fact, Failure, Model, Property, Reduction, Semantics, Step, Verdict, Violation, Witness,
+    examine_bound,
+};
 use referee_reference::kmc::{self, Act, TransitionSystem, properties};
 use referee_theory::{Action, System};
 
@@ -56,13 +59,7 @@ pub(crate) fn justified(system: &System, report: &BoundReport) -> bool {
 
 /// Executes `witness` in the unreduced semantics and checks that what it says fails really fails there.
 pub(crate) fn replay(system: &System, witness: &Witness) {
-    let steps: Vec<Act> = witness
-        .steps
-        .iter()
-        .map(|s| Act { role: s.role, action: s.action, peer: s.peer, message: s.message })
-        .collect();
-    let ends = kmc::replay(system, witness.bound as usize, &steps)
-        .unwrap_or_else(|step| panic!("step {step} is not possible: {witness:?}\n{}", show(system)));
+    let ends = ends_of(system, witness, witness.bound, witness.steps.len());
     let ends: Vec<_> = ends.into_iter().filter(|end| describes(system, witness, end)).collect();
     assert!(!ends.is_empty(), "the end is described wrongly: {witness:?}\n{}", show(system));
     let ts = kmc::transition_system(system, witness.bound as usize);
@@ -82,10 +79,112 @@ pub(crate) fn replay(system: &System, witness: &Witness) {
         let head = ends[0].channels[&(from, to)][0];
         assert!(system.vocabulary().same_signature(head, message));
     }
+    let earlier = ends_of(system, witness, witness.bound, witness.point_of_no_return);
+    let violated = |bad: &[usize]| earlier.iter().any(|end| bad.iter().any(|&s| ts.states[s] == *end));
+    let safety = [properties::eventual_reception(&ts), properties::progress(system, &ts)].concat();
+    let is_safety = witness.violation.is_some();
+    assert!(violated(if is_safety { &safety } else { &bad }), "not at the point of no return: {witness:?}");
     if witness.shortest {
-        let shortest = distance(&ts, &bad);
-        assert!(shortest <= witness.steps.len());
+        let shortest = distance(&ts, if is_safety { &safety } else { &bad });
+        assert!(shortest <= witness.point_of_no_return, "{witness:?}\n{}", show(system));
     }
+    let end = &ends[0];
+    witness.facts.iter().for_each(|fact| assert_fact(system, witness, fact, end, witness.bound));
+}
+
+/// The step as the reference writes it.
+pub(crate) fn act(step: &Step) -> Act {
+    Act { role: step.role, action: step.action, peer: step.peer, message: step.message }
+}
+
+/// Where the first `count` steps of `witness` may lead within `bound`.
+pub(crate) fn ends_of(
+    system: &System,
+    witness: &Witness,
+    bound: u32,
+    count: usize,
+) -> Vec<kmc::Configuration> {
+    let steps: Vec<Act> = witness.steps[..count].iter().map(act).collect();
+    kmc::replay(system, bound as usize, &steps)
+        .unwrap_or_else(|step| panic!("step {step} is not possible: {witness:?}\n{}", show(system)))
+}
+
+/// All witnesses of a verdict that the system is unsafe.
+pub(crate) fn witnesses(verdict: &Verdict) -> Vec<&Witness> {
+    match verdict {
+        Verdict::Unsafe { witness, others, .. } => std::iter::once(&**witness).chain(others).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Fails unless `fact` is true at `end`, in everything that can follow within `bound` where it says so. What takes
+/// more than a few thousand configurations to see is taken for true.
+pub(crate) fn assert_fact(
+    system: &System,
+    witness: &Witness,
+    fact: &Fact,
+    end: &kmc::Configuration,
+    bound: u32,
+) {
+    let signature = |message| system.vocabulary().wire_signature(message);
+    let offered = |role: referee_theory::Role| -> Vec<Act> {
+        let outgoing = kmc::outgoing(system, role, end.locals[role.index()]);
+        outgoing.into_iter().map(|(act, _)| act).collect()
+    };
+    let never = |wanted: &dyn Fn(&Act) -> bool| {
+        kmc::can_happen(system, bound as usize, end, 3_000, wanted) != Some(true)
+    };
+    let holds = match fact {
+        Fact::Waits { role, offers } => {
+            let mut said: Vec<Act> =
+                offers.iter().map(|step| Act { message: signature(step.message), ..act(step) }).collect();
+            let mut are = offered(*role);
+            said.sort();
+            said.dedup();
+            are.sort();
+            are.dedup();
+            said == are && are.iter().all(|act| act.action == Action::Receive)
+        }
+        Fact::Next { from, to, message, .. } => {
+            end.channels.get(&(*from, *to)).is_some_and(|queue| queue[0] == signature(*message))
+        }
+        Fact::Ended { role } => offered(*role).is_empty(),
+        Fact::AboutToSend { send } => {
+            offered(send.role).contains(&Act { message: signature(send.message), ..act(send) })
+        }
+        Fact::NeverMoves { role } => never(&|act| act.role == *role),
+        Fact::NeverSends { from, to, message } => never(&|act| {
+            act.action == Action::Send && act.channel() == (*from, *to) && act.message == signature(*message)
+        }),
+        Fact::NeverReceives { from, to } => never(&|act| {
+            act.action == Action::Receive && from.is_some_and(|from| act.channel() == (from, *to))
+        }),
+        Fact::Loop { first } => {
+            *first < witness.steps.len() && ends_of(system, witness, bound, *first).contains(end)
+        }
+    };
+    assert!(holds, "within {bound}, not true: {fact:?}\n{witness:?}\n{}", show(system));
+}
+
+/// Fails unless the end of `witness` shows what its kind says, whatever the bound: up to two more are tried.
+pub(crate) fn assert_shown(system: &System, witness: &Witness) {
+    let ends = ends_of(system, witness, witness.bound, witness.steps.len());
+    let end = ends.iter().find(|end| describes(system, witness, end)).unwrap();
+    for bound in witness.bound..=witness.bound + 2 {
+        witness.facts.iter().for_each(|fact| assert_fact(system, witness, fact, end, bound));
+    }
+    let has = |wanted: &dyn Fn(&Fact) -> bool| witness.facts.iter().any(wanted);
+    let waits = witness.facts.iter().filter(|fact| matches!(fact, Fact::Waits { .. })).count();
+    let next = has(&|fact| matches!(fact, Fact::Next { .. }));
+    let shown = match witness.violation.unwrap() {
+        Violation::UnexpectedMessage => waits == 1 && next,
+        Violation::WaitCycle => waits >= 2,
+        Violation::NeverSent => waits >= 1,
+        Violation::OrphanMessage => next,
+        Violation::Starved => has(&|fact| matches!(fact, Fact::Loop { .. })),
+        Violation::BlockedSend => false,
+    };
+    assert!(shown, "{witness:?}\n{}", show(system));
 }
 
 /// The length of a shortest execution into `goal`.
@@ -109,7 +208,7 @@ pub(crate) fn distance(ts: &TransitionSystem, goal: &[usize]) -> usize {
     usize::MAX
 }
 
-fn describes(system: &System, witness: &Witness, end: &kmc::Configuration) -> bool {
+pub(crate) fn describes(system: &System, witness: &Witness, end: &kmc::Configuration) -> bool {
     let signature = |message| system.vocabulary().signature(message);
     witness.end.standings.iter().all(|standing| end.locals[standing.role.index()] == standing.state)
         && witness.end.queues.len() == end.channels.len()

@@ -289,6 +289,39 @@ pub fn progress(system: &System, ts: &TransitionSystem) -> Vec<usize> {
     })
 }
 
+/// Progress where roles may wait for ever in accepting states: the configurations in which some role waits for ever and
+/// is not in an accepting state, or has or gets a message, or is on a cycle of roles that wait for each other for ever.
+#[must_use]
+pub fn progress_or_may_wait(system: &System, ts: &TransitionSystem) -> Vec<usize> {
+    violating(ts, |s| {
+        let stuck = |p: Role| {
+            local(system, &ts.states[s], p).0 == Kind::Receiving
+                && !can_fire(ts, s, |act| act.role == p, |_| true)
+        };
+        let cycle = |p: Role| {
+            let mut reached: BTreeSet<Role> = BTreeSet::from([p]);
+            loop {
+                let peers = reached.iter().flat_map(|&q| local(system, &ts.states[s], q).1);
+                let peers: BTreeSet<Role> = peers.map(|act| act.peer).collect();
+                if peers.contains(&p) {
+                    return true;
+                }
+                let before = reached.len();
+                reached.extend(peers.into_iter().filter(|&q| stuck(q)));
+                if reached.len() == before {
+                    return false;
+                }
+            }
+        };
+        system.roles().filter(|&p| stuck(p)).all(|p| {
+            system.machine(p).is_accepting(ts.states[s].locals[p.index()])
+                && ts.states[s].channels.keys().all(|&(_, q)| q != p)
+                && !can_fire(ts, s, |act| act.action == Action::Send && act.peer == p, |_| true)
+                && !cycle(p)
+        })
+    })
+}
+
 /// Definition 5 within the bound: the configurations from which no stable configuration can be reached.
 #[must_use]
 pub fn stable(ts: &TransitionSystem) -> Vec<usize> {

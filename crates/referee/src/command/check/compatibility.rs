@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use referee::check::{self, Model, Options, Reduction, Semantics};
 use referee::theory::System;
-use referee::{SubjectKind, WellFormed};
+use referee::{Projected, SubjectKind, WellFormed};
 use serde_json::Value;
 
 use crate::Outcome;
@@ -17,7 +17,7 @@ mod diagrams;
 mod network;
 mod progress;
 
-use answer::Answer;
+use answer::{Answer, PlaceTable};
 pub(super) use diagrams::Diagrams;
 use network::NetworkAnswer;
 use progress::ProgressLine;
@@ -44,6 +44,10 @@ pub(crate) struct CompatibilityArguments {
     /// One queue per receiver instead of one per pair of roles; no theorem lifts what holds within a bound.
     #[arg(long)]
     mailbox: bool,
+    /// Let this role wait for ever in its initial state, if nothing is sent to it any more: a server that outlives its
+    /// clients. May be given several times.
+    #[arg(long, value_name = "ROLE")]
+    may_wait: Vec<String>,
     /// How many threads may explore; the answer does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
@@ -53,6 +57,9 @@ pub(crate) struct CompatibilityArguments {
     /// Give up when one bound needs more memory than this, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     max_memory: usize,
+    /// Tell of at most this many violations, each of another kind or role.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    max_witnesses: u16,
     /// Give up after this many seconds, whatever is being checked.
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
@@ -147,7 +154,7 @@ pub(crate) fn of_file(
         let name = protocol.name().filter(|_| is_global);
         let label = name.unwrap_or(protocol.source().name());
         let system = protocol.system();
-        let local = system.map(|system| ask(&system, label, arguments, diagrams)).transpose()?;
+        let local = system.map(|system| ask(&system, &protocol, label, arguments, diagrams)).transpose()?;
         let monitors = match is_global {
             true => NetworkAnswer::about(&protocol, local.as_ref(), arguments, diagrams)?,
             false => None,
@@ -198,6 +205,21 @@ impl CompatibilityArguments {
         Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone())
     }
 
+    /// `system` with the roles that may wait marked.
+    fn waiting(&self, system: &System) -> Result<System> {
+        let vocabulary = system.vocabulary();
+        let mut machines = system.machines().to_vec();
+        for name in &self.may_wait {
+            let Some(role) = vocabulary.find_role(name) else {
+                let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
+                bail!("there is no role `{name}` to wait; roles are {}", known.join(", "));
+            };
+            let machine = &mut machines[role.index()];
+            *machine = machine.clone().accepting(machine.initial());
+        }
+        Ok(System::new(vocabulary.clone(), machines))
+    }
+
     fn options(&self) -> Options {
         let reduction = match self.reduction {
             _ if self.stable => Reduction::None,
@@ -214,6 +236,7 @@ impl CompatibilityArguments {
             max_memory: self.max_memory.saturating_mul(1 << 20),
             threads: self.threads.into(),
             stable: self.stable,
+            max_witnesses: self.max_witnesses.into(),
             ..Options::default()
         }
     }
@@ -222,11 +245,13 @@ impl CompatibilityArguments {
 /// Checks `system`; `label` names it in the progress line.
 fn ask(
     system: &System,
+    protocol: &Projected,
     label: &str,
     arguments: &CompatibilityArguments,
     diagrams: &mut Diagrams,
 ) -> Result<Answer> {
     let options = arguments.options();
+    let system = &arguments.waiting(system)?;
     let mut observer = ProgressLine::new(label);
     let report = check::check(system, &options, Some(&CANCELLED), &mut observer);
     let agnostic = match report.bounds.last() {
@@ -239,5 +264,6 @@ fn ask(
     };
     observer.finish();
     let drawn = diagrams.draw(&report, system);
-    Ok(Answer { system: system.clone(), report, agnostic, stable: arguments.stable, drawn })
+    let places = PlaceTable::of(system, protocol);
+    Ok(Answer { system: system.clone(), report, agnostic, stable: arguments.stable, drawn, places })
 }

@@ -1,19 +1,23 @@
 //! What was found out about one system, for people and for programs.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use indicatif::HumanCount;
+use referee::Projected;
 use referee::check::{
-    BoundReport, Growth, InputGround, OutputGround, Premises, Reason, Reduction, Report, SafeGround,
-    Semantics, Stop, Verdict,
+    BoundReport, Ground, Growth, InputGround, OutputGround, Premises, Reason, Reduction, Report, SafeGround,
+    Semantics, Stop, Verdict, Witness,
 };
 use referee::draw::Charset;
-use referee::theory::System;
+use referee::theory::{Origin, System};
 use referee::view;
+use referee::view::witness::Place;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::output::{BAD, GOOD, SOFT, WARN, styled};
+use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 
 /// What was asked and answered about one system.
 #[derive(Clone)]
@@ -26,6 +30,33 @@ pub(super) struct Answer {
     pub(super) stable: bool,
     /// The files its counterexample was drawn in.
     pub(super) drawn: Vec<String>,
+    /// Where the text has what the machines do.
+    pub(super) places: Rc<PlaceTable>,
+}
+
+/// The places of a document's text by origin.
+#[derive(Debug, Default)]
+pub(super) struct PlaceTable {
+    places: HashMap<Origin, Place>,
+}
+
+impl PlaceTable {
+    /// The places in the text of `protocol` of everything that the machines of `system` do.
+    pub(super) fn of(system: &System, protocol: &Projected) -> Rc<Self> {
+        let mut places = HashMap::new();
+        for transition in system.machines().iter().flat_map(|machine| machine.all_transitions()) {
+            if let Some((start, end)) = protocol.extent(transition.origin) {
+                let (line, column) = (start.line, start.column);
+                let place = Place { line, column, end_line: end.line, end_column: end.column };
+                places.insert(transition.origin, place);
+            }
+        }
+        Rc::new(Self { places })
+    }
+
+    fn find(&self, origin: Origin) -> Option<Place> {
+        self.places.get(&origin).copied()
+    }
 }
 
 impl Answer {
@@ -42,9 +73,13 @@ impl Answer {
         let report = &self.report;
         let rests_on = match &report.verdict {
             Verdict::Safe { ground, .. } => Some(rests_on(ground)),
-            Verdict::Unsafe { .. } | Verdict::Unknown { .. } => None,
+            Verdict::Unsafe { ground, .. } => Some(real_by(ground)),
+            Verdict::Unknown { .. } => None,
         };
-        let witness = report.verdict.witness().map(|witness| view::witness::to_json(witness, &self.system));
+        let places = |origin| self.places.find(origin);
+        let to_json = |witness: &Witness| view::witness::to_json(witness, &self.system, &places);
+        let witness = report.verdict.witness().map(to_json);
+        let witnesses: Vec<Value> = self.witnesses().into_iter().map(to_json).collect();
         json!({
             "csa": report.shape.is_csa(),
             "send_directed": report.shape.is_send_directed(),
@@ -52,6 +87,7 @@ impl Answer {
             "bounds": report.bounds.iter().map(bound_json).collect::<Vec<_>>(),
             "least_k": report.least_k(),
             "verdict": report.verdict.name(),
+            "may_wait": self.may_wait(),
             "complete": report.complete.is_some(),
             "largest_queue": report.complete.map(|found| found.largest_queue),
             "limit": report.limit.map(|(stop, _)| limit_name(stop)),
@@ -59,8 +95,36 @@ impl Answer {
             "reason": self.reason_json(),
             "bound_agnostic": self.agnostic.flatten(),
             "witness": witness,
+            "witnesses": witnesses,
             "drawn": self.drawn,
         })
+    }
+
+    /// The roles that may wait for ever somewhere.
+    fn may_wait(&self) -> Vec<&str> {
+        let machines = self.system.machines().iter().filter(|machine| !machine.accepting_states().is_empty());
+        machines.map(|machine| self.system.vocabulary().role_name(machine.role())).collect()
+    }
+
+    /// All counterexamples.
+    fn witnesses(&self) -> Vec<&Witness> {
+        let others: &[Witness] = match &self.report.verdict {
+            Verdict::Unsafe { others, .. } => others,
+            Verdict::Safe { .. } | Verdict::Unknown { .. } => &[],
+        };
+        self.report.verdict.witness().into_iter().chain(others).collect()
+    }
+
+    /// The counterexample as a diagram, as wide as the terminal at most, or else as a list.
+    fn drawing(&self, witness: &Witness) -> String {
+        let width = output::width().saturating_sub(4);
+        let chart = |footers| {
+            let chart = view::witness::chart_with(witness, &self.system, footers);
+            let text = chart.to_text(Charset::Unicode).ok()?;
+            text.lines().all(|line| line.chars().count() <= width).then_some(text)
+        };
+        let list = || view::witness::listing(witness, &self.system, &|origin| self.places.find(origin));
+        chart(true).or_else(|| chart(false)).unwrap_or_else(list)
     }
 
     /// Why there is no answer, if there is none.
@@ -78,7 +142,8 @@ impl Answer {
         };
         let last = self.report.bounds.last().map(|bound| bound.k);
         let steps = |steps: &[referee::check::Step]| -> Vec<Value> {
-            steps.iter().map(|step| view::witness::step_to_json(step, &self.system)).collect()
+            let places = |origin| self.places.find(origin);
+            steps.iter().map(|step| view::witness::step_to_json(step, &self.system, &places)).collect()
         };
         let growth_json = |growth: &Growth| {
             json!({
@@ -123,18 +188,32 @@ impl Answer {
                     if room == 1 { "" } else { "s" },
                 );
             }
-            Verdict::Unsafe { k, witness, .. } => {
+            Verdict::Unsafe { k, witness, others, .. } => {
                 let _ = writeln!(
                     text,
-                    "  {} whatever the channel size (found with channels of {k}): {}\n",
+                    "  {} whatever the channel size (found with channels of {k}): {}",
                     styled(BAD, "unsafe"),
                     witness.explanation
                 );
+                if let Some(hint) = view::witness::hint(witness, &self.system) {
+                    let _ = writeln!(text, "  {}", styled(WARN, hint));
+                }
+                for other in others {
+                    let kind = other.violation.map_or("", referee::check::Violation::name);
+                    let _ = writeln!(text, "  also {kind}: {}", other.explanation);
+                }
+                text.push('\n');
             }
             Verdict::Unknown { explanation, advice, .. } => {
                 let _ =
                     writeln!(text, "  {}: {explanation}\n  what to do: {advice}\n", styled(WARN, "unknown"));
             }
+        }
+        if let waiting @ [_, ..] = &self.may_wait()[..]
+            && matches!(report.verdict, Verdict::Safe { .. })
+        {
+            let what = format!("where it is fine that {} may wait for ever", waiting.join(" and "));
+            let _ = writeln!(text, "  {}", styled(SOFT, what));
         }
         if let Some((stop, k)) = report.limit
             && !matches!(report.verdict, Verdict::Unknown { reason: Reason::Stopped { .. }, .. })
@@ -151,10 +230,8 @@ impl Answer {
                 styled(WARN, format!("{what} at k = {k}: not everything was looked at"))
             );
         }
-        if let Some(witness) = report.verdict.witness()
-            && let Ok(chart) = view::witness::chart(witness, &self.system).to_text(Charset::Unicode)
-        {
-            for line in chart.lines() {
+        if let Some(witness) = report.verdict.witness() {
+            for line in self.drawing(witness).lines() {
                 let _ = writeln!(text, "    {line}");
             }
             for file in &self.drawn {
@@ -187,6 +264,14 @@ fn limit_name(stop: Stop) -> &'static str {
         Stop::Memory => "memory",
         Stop::Cancelled if super::out_of_time() => "time",
         Stop::Cancelled => "interrupted",
+    }
+}
+
+fn real_by(ground: &Ground) -> String {
+    match ground {
+        Ground::Premises(premises) => format!("the conditions of Lemma 21: {}", grounds(premises)),
+        Ground::NothingBlocked => "no send is blocked in anything that can follow".to_owned(),
+        Ground::NothingHelps => "nothing that can follow helps, however much room there is".to_owned(),
     }
 }
 

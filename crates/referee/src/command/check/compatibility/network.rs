@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use referee::Projected;
+use referee::check;
 use referee::monitor::multiparty::RoleMonitor;
 use serde_json::{Value, json};
 
-use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, ProgressLine};
+use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, PlaceTable, ProgressLine};
 use crate::Outcome;
 use crate::output::{SOFT, WARN, styled};
 
@@ -54,9 +55,14 @@ impl NetworkAnswer {
             followed.collect::<Vec<_>>()
         };
         let followed = network.monitors().iter().flat_map(of_monitor).collect();
-        let (system, report) = (network.system().clone(), network.report().clone());
+        let system = arguments.waiting(network.system())?;
+        let report = match arguments.may_wait.is_empty() {
+            true => network.report().clone(),
+            false => check::check(&system, &arguments.options(), Some(&CANCELLED), &mut ()),
+        };
         let drawn = diagrams.draw(&report, &system);
-        let answer = Answer { system, report, agnostic: None, stable: arguments.stable, drawn };
+        let places = PlaceTable::of(&system, protocol);
+        let answer = Answer { system, report, agnostic: None, stable: arguments.stable, drawn, places };
         Ok(Some(Self { answer, followed }))
     }
 

@@ -1,0 +1,136 @@
+//! Witnesses show the mistake (`docs/checking.md`, "Witnesses"): in the last configuration the named obstacle is there
+//! and nothing that follows removes it, whatever the bound; every sentence of the explanation is made of facts, each
+//! of which the reference finds true there.
+
+use std::collections::BTreeMap;
+
+use referee_check::{Options, Reduction, Semantics, Verdict, Violation, check};
+use referee_testkit::corpus::read_types;
+use referee_theory::System;
+
+use crate::support::{assert_shown, replay, witnesses};
+use crate::{all_pairs, all_triples, sampled};
+
+type Kinds = BTreeMap<Violation, usize>;
+
+fn shown(system: &System, max_k: u32, kinds: &mut Kinds) {
+    let options = Options { max_k, ..Options::default() };
+    let verdict = check(system, &options, None, &mut ()).verdict;
+    let all = witnesses(&verdict);
+    let mut seen = Vec::new();
+    for witness in all {
+        *kinds.entry(witness.violation.unwrap()).or_default() += 1;
+        replay(system, witness);
+        assert_shown(system, witness);
+        let kind = (witness.violation, witness.role());
+        assert!(!seen.contains(&kind), "twice: {kind:?}");
+        seen.push(kind);
+    }
+}
+
+#[test]
+fn all_systems_of_two_roles() {
+    let mut kinds = Kinds::default();
+    all_pairs(1, 3, |system| shown(system, 2, &mut kinds));
+    let mut every = 0;
+    all_pairs(2, 2, |system| {
+        every += 1;
+        if every % 5 == 0 {
+            shown(system, 2, &mut kinds);
+        }
+    });
+    println!("{kinds:?}");
+    assert!(kinds.values().all(|count| *count > 20) && kinds.len() == 5, "{kinds:?}");
+}
+
+#[test]
+fn systems_of_three_roles() {
+    let mut kinds = Kinds::default();
+    all_triples(4_999, |system| shown(system, 2, &mut kinds));
+    for seed in 0..4 {
+        sampled(3, 2, 3, 150, 1_200 + seed, |system| shown(system, 2, &mut kinds));
+        sampled(4, 1, 2, 60, 1_300 + seed, |system| shown(system, 2, &mut kinds));
+    }
+    println!("{kinds:?}");
+    assert!(kinds.values().all(|count| *count > 5) && kinds.len() == 5, "{kinds:?}");
+}
+
+fn said(text: &str) -> (Violation, String, usize, usize) {
+    said_with(text, &Options::default())
+}
+
+fn said_with(text: &str, options: &Options) -> (Violation, String, usize, usize) {
+    let system = read_types(text).unwrap();
+    match check(&system, options, None, &mut ()).verdict {
+        Verdict::Unsafe { witness, .. } => {
+            if options.semantics == Semantics::PeerToPeer {
+                replay(&system, &witness);
+            }
+            let (kind, before) = (witness.violation.unwrap(), witness.point_of_no_return);
+            (kind, witness.explanation, before, witness.steps.len())
+        }
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+/// The example of the issue: `quit` against `exit` is what is told, although nothing helps from the start.
+#[test]
+fn the_mistake_is_shown() {
+    let (kind, text, before, steps) = said("A: B!login; B?ok; B!quit; end  B: A?login; A!ok; A?exit; end");
+    assert_eq!(kind, Violation::UnexpectedMessage);
+    let expected =
+        "`B` waits for `exit` from `A`, but the next message from `A` is `quit`; queue A→B holds `quit`";
+    assert_eq!(text, expected);
+    assert_eq!((before, steps), (3, 5));
+}
+
+#[test]
+fn each_kind_is_told_in_its_words() {
+    let cases = [
+        (
+            "C: S!req; end  S: C?req; C?ack; end",
+            Violation::NeverSent,
+            "`S` waits for `ack` from `C`, which has ended",
+        ),
+        (
+            "A: B?x; B!y; end  B: A?y; A!x; end",
+            Violation::WaitCycle,
+            "`A` waits for `x` from `B` and `B` waits for `y` from `A`: none of them can go on",
+        ),
+        (
+            "A: B!y; B?z; end  B: A!z; end",
+            Violation::OrphanMessage,
+            "`B` never receives `y` from `A`: it has ended; queue A→B holds `y`",
+        ),
+        (
+            "A: {C!go; rec x. B!a; B?b; x, B!a; B?b; rec x. B!a; B?b; x}  B: rec y. A?a; A!b; y  C: A?go; end",
+            Violation::Starved,
+            "`C` waits for `go` from `A`, but `A` never sends that; the last 4 steps can be repeated for ever",
+        ),
+    ];
+    for (text, kind, words) in cases {
+        let (found, explanation, ..) = said(text);
+        assert_eq!((found, explanation.as_str()), (kind, words), "{text}");
+    }
+    let mailbox = Options { semantics: Semantics::Mailbox, ..Options::default() };
+    let (kind, text, ..) = said_with("P: R!a; end  Q: R!b; end  R: P?a; Q?b; end", &mailbox);
+    assert_eq!(kind, Violation::UnexpectedMessage);
+    assert!(
+        text.starts_with("`R` waits for `a` from `P`, but the next message in its mailbox is `b` from `Q`"),
+        "{text}"
+    );
+}
+
+/// One run tells of all kinds and roles, and of no more than asked for.
+#[test]
+fn all_kinds_in_one_run() {
+    let text = "A: {B!x; end, B!y; C!m; end}  B: {A?x; A?z; end, A?y; end}  C: end";
+    let system = read_types(text).unwrap();
+    let kinds = |most: usize| -> Vec<&str> {
+        let options = Options { max_witnesses: most, reduction: Reduction::None, ..Options::default() };
+        let verdict = check(&system, &options, None, &mut ()).verdict;
+        witnesses(&verdict).iter().map(|witness| witness.violation.unwrap().name()).collect()
+    };
+    assert_eq!(kinds(8), ["never-sent", "orphan-message"]);
+    assert_eq!(kinds(1), ["never-sent"]);
+}
