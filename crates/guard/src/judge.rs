@@ -22,7 +22,7 @@ use crate::keyed::Sessions;
 use crate::metrics::{Counters, MessageCounters};
 use crate::plan::Plan;
 use crate::property::Observed;
-use crate::report::Report;
+use crate::report::{EndReason, Report};
 use loan::Borrowed;
 use recent::Recent;
 
@@ -47,7 +47,7 @@ pub(crate) enum Look {
     /// They and all that follow go on without being looked at.
     Everything,
     /// The session is to be closed, for this reason.
-    Close(&'static str),
+    Close(EndReason),
 }
 
 /// The judge of one session: what it goes by, and the case. Apart, so that judging need not touch the counter of those
@@ -154,7 +154,7 @@ impl Judge {
     }
 
     /// `sender` will say nothing more, and `unread` is what it left unfinished. Whether the session may go on.
-    pub(crate) fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
+    pub(crate) fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason> {
         self.case.end(&self.plan, sender, unread)
     }
 
@@ -337,24 +337,20 @@ impl Case {
         if let Some(report) = ruling.report {
             let text = shown(plan, message);
             let event = event(side, EventLabel::Text(&text), payload);
-            self.tell(plan, index, report, &event, None);
+            self.tell(plan, index, (report, ruling.handling), &event, None);
         }
         self.recent.push(sender, index, fields, &plan.redaction, misfits);
         if let (Some(properties), Handling::Forward) = (&plan.properties, ruling.handling)
             && self.is_violated_by(plan, properties, sender, message, fields)
         {
-            ruling.handling = match plan.policy {
-                Policy::Halt => Handling::Close,
-                Policy::Drop => Handling::Suppress,
-                Policy::Observe => Handling::Forward,
-            };
+            ruling.handling = property_handling(plan.policy);
             if let (Some((session, lead)), Handling::Suppress) = (before, ruling.handling) {
                 (self.session, self.lead) = (session, lead);
             }
         }
         let forwarded = ruling.handling == Handling::Forward;
         if ruling.handling == Handling::Close {
-            return Look::Close(if is_fault { "fault" } else { "violation" });
+            return Look::Close(if is_fault { EndReason::Fault } else { EndReason::Violation });
         }
         plan.codec.take(&mut self.connection, sender, message.after, forwarded);
         let flow = &mut self.flows[sender.index()];
@@ -402,7 +398,7 @@ impl Case {
             }
             (AtLimit::Closed, _) => {
                 self.note = Some("a message was longer than the limit");
-                Look::Close("message-limit")
+                Look::Close(EndReason::MessageLimit)
             }
         }
     }
@@ -413,7 +409,7 @@ impl Case {
         let ruling = plan.protocol.monitor.supervise(plan.policy, &mut self.session, &event);
         self.judged += 1;
         if let Some(report) = ruling.report {
-            self.tell(plan, None, report, &event, Some(reason));
+            self.tell(plan, None, (report, ruling.handling), &event, Some(reason));
         }
         match ruling.handling {
             // Where the next message begins cannot be told.
@@ -422,11 +418,11 @@ impl Case {
                 Look::Everything
             }
             Handling::Keep => self.hold(plan, sender),
-            Handling::Suppress | Handling::Close => Look::Close("violation"),
+            Handling::Suppress | Handling::Close => Look::Close(EndReason::Violation),
         }
     }
 
-    fn end(&mut self, plan: &Plan, sender: Sender, unread: &[u8]) -> Result<(), &'static str> {
+    fn end(&mut self, plan: &Plan, sender: Sender, unread: &[u8]) -> Result<(), EndReason> {
         let side = plan.side(sender);
         let monitor = &plan.protocol.monitor;
         let spans = plan.spans;
@@ -466,9 +462,9 @@ impl Case {
         self.flows[sender.index()].ended = true;
         let ruling = monitor.supervise_end(plan.policy, &mut self.session, party(side));
         if let Some(report) = ruling.report {
-            self.tell_end(plan, sender, report, cut);
+            self.tell_end(plan, sender, (report, ruling.handling), cut);
         }
-        if ruling.handling == Handling::Close { Err("violation") } else { Ok(()) }
+        if ruling.handling == Handling::Close { Err(EndReason::Violation) } else { Ok(()) }
     }
 }
 
@@ -478,6 +474,15 @@ fn shown<'a>(plan: &'a Plan, message: &Message<'a>) -> Cow<'a, str> {
     match message.label {
         Label::Known(_) => text.into(),
         Label::Unknown(_) => plan.redaction.show(text, message.bytes),
+    }
+}
+
+/// What becomes of a message that violates a property.
+fn property_handling(policy: Policy) -> Handling {
+    match policy {
+        Policy::Halt => Handling::Close,
+        Policy::Drop => Handling::Suppress,
+        Policy::Observe => Handling::Forward,
     }
 }
 

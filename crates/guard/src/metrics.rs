@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use referee_verdict::EndReason;
+
 mod network;
 mod text;
 
@@ -36,14 +38,14 @@ pub(crate) const DECISION_BOUNDS: [u64; 12] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 1_000_000, 16_000_000];
 
 /// How often something happened, by reason.
-pub(crate) type Reasons = Mutex<BTreeMap<&'static str, u64>>;
+pub(crate) type Reasons<T> = Mutex<BTreeMap<T, u64>>;
 
 /// What one thread counts for one listener.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) opened: Count,
-    pub(crate) closed: Reasons,
-    pub(crate) refused: Reasons,
+    pub(crate) closed: Reasons<EndReason>,
+    pub(crate) refused: Reasons<&'static str>,
     /// Connections and sessions that were passed on without being looked at.
     pub(crate) unchecked: Count,
     /// Bytes passed on, from the client and from the server.
@@ -68,7 +70,7 @@ impl Counters {
         self.decision_time.add(nanoseconds);
     }
 
-    pub(crate) fn note_closed(&self, why: &'static str) {
+    pub(crate) fn note_closed(&self, why: EndReason) {
         *lock(&self.closed).entry(why).or_default() += 1;
     }
 

@@ -12,7 +12,7 @@ use ahash::AHashMap;
 use serde_json::{Value, json};
 
 use crate::config::Otlp;
-use crate::report::{Report, VerdictReport};
+use crate::report::{Report, VerdictAction, VerdictRecord};
 
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
@@ -73,7 +73,7 @@ struct Batches {
     service: String,
     /// What makes this guard's traces different from those of others.
     seed: RandomState,
-    open: AHashMap<u64, Vec<Value>>,
+    open: AHashMap<String, Vec<Value>>,
 }
 
 impl Batches {
@@ -98,9 +98,9 @@ impl Batches {
         let nanoseconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         match report {
             Report::Verdict(verdict) => {
-                let room = self.open.len() < OPEN || self.open.contains_key(&verdict.session);
-                if room {
-                    let events = self.open.entry(verdict.session).or_default();
+                let key = session_key(&verdict.listener, verdict.session.as_deref());
+                if self.open.len() < OPEN || self.open.contains_key(&key) {
+                    let events = self.open.entry(key).or_default();
                     if events.len() < EVENTS {
                         events.push(event(&verdict, &nanoseconds(time).to_string()));
                     }
@@ -109,8 +109,9 @@ impl Batches {
             }
             Report::SessionEnd(end) => {
                 let began = time - Duration::from_millis(end.milliseconds);
-                let events = self.open.remove(&end.session).unwrap_or_default();
-                let id = |part: u8| self.seed.hash_one((part, end.session)).max(1);
+                let key = session_key(&end.listener, end.session.as_deref());
+                let events = self.open.remove(&key).unwrap_or_default();
+                let id = |part: u8| self.seed.hash_one((part, &key)).max(1);
                 let failed = end.violations > 0;
                 Some(json!({
                     "traceId": format!("{:016x}{:016x}", id(0), id(1)),
@@ -122,8 +123,9 @@ impl Batches {
                     "attributes": [
                         text("referee.listener", &end.listener),
                         text("client.address", &end.source),
-                        text("referee.why", &end.why),
-                        number("referee.session", end.session),
+                        text("referee.why", end.why.name()),
+                        text("referee.session", end.session.as_deref().unwrap_or("")),
+                        text("referee.network_session", end.network_session.as_deref().unwrap_or("")),
                         number("referee.messages", end.messages),
                         number("referee.violations", end.violations),
                         number("referee.bytes_from_client", end.bytes_from_client),
@@ -182,17 +184,28 @@ impl Batches {
     }
 }
 
-/// A violation, or a fault, as an event of its session's span.
-fn event(verdict: &VerdictReport, time: &str) -> Value {
+/// Sessions of different roles of a network may have the same number.
+fn session_key(listener: &str, session: Option<&str>) -> String {
+    format!("{listener} {}", session.unwrap_or(""))
+}
+
+/// A verdict as an event of its session's span.
+fn event(verdict: &VerdictRecord, time: &str) -> Value {
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
     json!({
         "timeUnixNano": time,
-        "name": verdict.verdict,
+        "name": verdict.verdict.name(),
         "attributes": [
             text("referee.kind", &verdict.kind),
-            text("referee.blame", verdict.blame.as_deref().unwrap_or("")),
-            text("referee.label", verdict.got.as_deref().unwrap_or("")),
-            text("referee.state", &verdict.state),
-            text("referee.rule", verdict.rule.as_deref().unwrap_or("")),
+            text("referee.role", &or_empty(&verdict.role)),
+            text("referee.blame", &verdict.blamed().collect::<Vec<_>>().join(", ")),
+            text("referee.label", &or_empty(&verdict.got)),
+            text("referee.event", &verdict.event.to_string()),
+            text("referee.state", &or_empty(&verdict.state)),
+            text("referee.expected", &verdict.expected.join(", ")),
+            text("referee.rule", &or_empty(&verdict.rule)),
+            text("referee.paper_rule", &or_empty(&verdict.paper_rule)),
+            text("referee.action", verdict.action.map_or("", VerdictAction::name)),
             text("exception.message", &verdict.message),
         ],
     })

@@ -140,7 +140,7 @@ impl Protocol {
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
-    pub(crate) fn place(&self, origin: Origin) -> Option<String> {
+    pub(crate) fn location(&self, origin: Origin) -> Option<String> {
         self.projected.location(origin)
     }
 }

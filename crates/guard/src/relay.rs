@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::judge::{Judge, Look};
 use crate::metrics::lock;
-use crate::report::Report;
+use crate::report::{EndReason, Report};
 use crate::stream::Stream;
 use end::End;
 
@@ -60,7 +60,7 @@ struct Flow {
     /// How many bytes may wait to be judged when nothing waits to be sent.
     backlog: usize,
     bytes: [u64; 2],
-    closing: Option<&'static str>,
+    closing: Option<EndReason>,
     /// Bytes that were read from both sides since.
     discarded: usize,
     active: bool,
@@ -69,14 +69,14 @@ struct Flow {
 
 /// What a session came to.
 pub(crate) struct Outcome {
-    pub(crate) why: &'static str,
+    pub(crate) why: EndReason,
     pub(crate) bytes: [u64; 2],
 }
 
 enum Turn {
     /// There is something to tell.
     Tell(Vec<Report>),
-    Done(&'static str),
+    Done(EndReason),
 }
 
 impl Relay {
@@ -127,7 +127,7 @@ impl Relay {
                         // Something has happened since the timer was set.
                         None if now < deadline => timer.as_mut().reset(deadline),
                         None => {
-                            self.flow.close(if now >= end { "total-time" } else { "idle" });
+                            self.flow.close(if now >= end { EndReason::TotalTime } else { EndReason::Idle });
                             timer.as_mut().reset(now + LINGER);
                         }
                     }
@@ -163,12 +163,12 @@ impl Relay {
 }
 
 impl Flow {
-    fn close(&mut self, why: &'static str) {
+    fn close(&mut self, why: EndReason) {
         self.closing.get_or_insert(why);
     }
 
     /// Does all that can be done now. The reason for the end, once everything is done.
-    fn turn(&mut self, cx: &mut Context<'_>, judge: &mut Judge, desk: &mut Desk) -> Option<&'static str> {
+    fn turn(&mut self, cx: &mut Context<'_>, judge: &mut Judge, desk: &mut Desk) -> Option<EndReason> {
         while self.closing.is_none() {
             let mut moved = false;
             for sender in Sender::BOTH {
@@ -176,9 +176,9 @@ impl Flow {
             }
             if self.closing.is_none() && self.ends.iter().all(End::is_done) {
                 return Some(match (judge.is_inspecting() && judge.is_over(), judge.unanswered) {
-                    (true, _) => "over",
-                    (false, true) => "unanswered",
-                    (false, false) => "closed",
+                    (true, _) => EndReason::Over,
+                    (false, true) => EndReason::Unanswered,
+                    (false, false) => EndReason::Closed,
                 });
             }
             if !moved {
@@ -285,7 +285,7 @@ impl Flow {
                 self.say_farewell(judge);
                 self.close(why);
             }
-            Ok(()) => self.close("reset"),
+            Ok(()) => self.close(EndReason::Reset),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use referee_verdict::{EndReason, EndRecord, VerdictAction, VerdictClass, VerdictRecord};
 use serde::{Deserialize, Serialize};
 
 /// What is told.
@@ -14,93 +15,22 @@ pub enum Report {
     /// Somebody broke the protocol, or the guard could not tell.
     Verdict(Box<VerdictReport>),
     /// A session is over.
-    SessionEnd(Box<EndReport>),
+    SessionEnd(Box<EndRecord>),
 }
 
-/// A verdict, in names.
+/// A verdict, and what only a guard knows of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct VerdictReport {
-    /// RFC 3339, UTC.
-    pub time: String,
-    /// The listener.
+    /// The listener; of a network, its protocol and the role.
     pub listener: String,
-    /// A number that no other session of this guard has.
-    pub session: u64,
-    /// Of a protocol of several parties: what all its monitors call the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_session: Option<String>,
-    /// The client's address; with several parties, who found it.
-    pub source: String,
-    /// `violation`, or `fault` if nobody is to blame; of a property also `satisfaction` and `resource-limit`.
-    pub verdict: String,
-    /// `label`, `type`, `assertion`, `order`, `premature-end`, `after-end`, `malformed`; of a fault, its cause.
-    pub kind: String,
-    /// The role that broke the protocol.
-    pub blame: Option<String>,
-    /// The number of the event in the session, from 0.
-    pub event: i64,
-    /// The state in which it happened.
-    pub state: String,
-    /// The labels that were possible.
-    pub expected: Vec<String>,
-    /// The label that came.
-    pub got: Option<String>,
-    /// The assertion that does not hold.
-    pub assertion: Option<String>,
-    /// The values of its variables, redacted as configured.
-    pub values: serde_json::Map<String, serde_json::Value>,
-    /// Whether an earlier violation that was let through may be the cause.
-    pub consequence: bool,
-    /// `noP`, `noE`, `noP^A`, `noE^A`.
-    pub rejection: Option<String>,
+    /// What every verdict says.
+    #[serde(flatten)]
+    pub record: VerdictRecord,
     /// `halt`, `drop` or `observe`.
     pub policy: String,
-    /// One sentence.
-    pub message: String,
-    /// The place in the protocol that says otherwise.
-    pub rule: Option<String>,
     /// The last messages before it, oldest first.
     pub recent: Vec<String>,
-    /// The property, if the verdict is one's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub property: Option<String>,
-    /// The key of its instance, unless something of the listener is redacted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-}
-
-/// The end of a session.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EndReport {
-    /// RFC 3339, UTC.
-    pub time: String,
-    /// The listener.
-    pub listener: String,
-    /// A number that no other session of this guard has.
-    pub session: u64,
-    /// Of a protocol of several parties: what all its monitors call the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_session: Option<String>,
-    /// The client's address; with several parties, who found it.
-    pub source: String,
-    /// Why it ended: `over`, `closed`, `violation`, `idle`, ….
-    pub why: String,
-    /// Anything more there is to say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// Whether it was passed on without being looked at, from the beginning or from some point on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unchecked: bool,
-    /// How many messages were judged.
-    pub messages: u64,
-    /// How many of them were wrong.
-    pub violations: u64,
-    /// Bytes from the client that went on.
-    pub bytes_from_client: u64,
-    /// Bytes from the server that went on.
-    pub bytes_from_server: u64,
-    /// How long it lasted.
-    pub milliseconds: u64,
 }
 
 impl Report {
@@ -108,9 +38,17 @@ impl Report {
     #[must_use]
     pub fn time(&self) -> &str {
         match self {
-            Self::Verdict(verdict) => &verdict.time,
+            Self::Verdict(report) => report.record.time.as_deref().unwrap_or_default(),
             Self::SessionEnd(end) => &end.time,
         }
+    }
+}
+
+impl std::ops::Deref for VerdictReport {
+    type Target = VerdictRecord;
+
+    fn deref(&self) -> &VerdictRecord {
+        &self.record
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::config::{Config, Fsync};
 use crate::journal::Writer;
 use crate::otlp::Exporter;
-use crate::report::Report;
+use crate::report::{Report, VerdictAction, VerdictReport};
 
 /// How many reports may wait; whoever has one more waits with it.
 const WAITING: usize = 4096;
@@ -150,33 +150,13 @@ impl Desk {
 
 fn log(report: &Report, log_ends: bool) {
     match report {
-        Report::Verdict(verdict) => tracing::warn!(
-            listener = verdict.listener,
-            session = verdict.session,
-            source = verdict.source,
-            verdict = verdict.verdict,
-            kind = verdict.kind,
-            blame = verdict.blame,
-            event = verdict.event,
-            state = verdict.state,
-            expected = ?verdict.expected,
-            got = verdict.got,
-            assertion = verdict.assertion,
-            values = %serde_json::Value::Object(verdict.values.clone()),
-            policy = verdict.policy,
-            consequence = verdict.consequence,
-            rejection = verdict.rejection,
-            rule = verdict.rule,
-            recent = ?verdict.recent,
-            "{}",
-            verdict.message
-        ),
-        // Somebody has to look after the server.
-        Report::SessionEnd(end) if matches!(end.why.as_str(), "upstream" | "tls-upstream") => tracing::warn!(
+        Report::Verdict(report) => log_verdict(report),
+        Report::SessionEnd(end) if end.why.is_about_the_server() => tracing::warn!(
             listener = end.listener,
             session = end.session,
+            network_session = end.network_session,
             source = end.source,
-            why = end.why,
+            why = end.why.name(),
             detail = end.detail,
             messages = end.messages,
             violations = end.violations,
@@ -185,8 +165,9 @@ fn log(report: &Report, log_ends: bool) {
         Report::SessionEnd(end) if log_ends || end.unchecked => tracing::info!(
             listener = end.listener,
             session = end.session,
+            network_session = end.network_session,
             source = end.source,
-            why = end.why,
+            why = end.why.name(),
             detail = end.detail,
             unchecked = end.unchecked,
             messages = end.messages,
@@ -199,4 +180,37 @@ fn log(report: &Report, log_ends: bool) {
         ),
         Report::SessionEnd(_) => {}
     }
+}
+
+fn log_verdict(VerdictReport { listener, record: verdict, policy, recent }: &VerdictReport) {
+    let also = (!verdict.blame_also.is_empty()).then(|| verdict.blame_also.join(", "));
+    tracing::warn!(
+        listener,
+        session = verdict.session,
+        network_session = verdict.network_session,
+        key = verdict.key,
+        source = verdict.source,
+        role = verdict.role,
+        verdict = verdict.verdict.name(),
+        kind = verdict.kind,
+        blame = verdict.blame,
+        blame_also = also,
+        label = verdict.label,
+        event = verdict.event,
+        state = verdict.state,
+        expected = ?verdict.expected,
+        got = verdict.got,
+        assertion = verdict.assertion,
+        values = %serde_json::Value::Object(verdict.values.clone()),
+        property = verdict.property,
+        rule = verdict.rule,
+        paper_rule = verdict.paper_rule,
+        consequence = verdict.consequence,
+        certain = verdict.certain,
+        action = verdict.action.map(VerdictAction::name),
+        policy,
+        recent = ?recent,
+        "{}",
+        verdict.message
+    );
 }

@@ -17,7 +17,7 @@ use crate::metrics::{Counters, lock};
 use crate::plan::{Plan, Upstream};
 use crate::proxy_header;
 use crate::relay::Relay;
-use crate::report::{EndReport, Report, timestamp};
+use crate::report::{EndReason, EndRecord, Report, timestamp};
 use crate::stream::{Program, Socket, Source, Stream};
 use crate::worker::Seat;
 
@@ -53,7 +53,7 @@ pub(crate) async fn carry(seat: Seat, listening: Arc<Listening>, accepted: Accep
     let (client, server) = match connected {
         Ok(Ok(ends)) => ends,
         Ok(Err(Failure { why, error })) => return account.finish(why, [0; 2], Some(error.to_string())).await,
-        Err(_) => return account.finish("handshake-time", [0; 2], None).await,
+        Err(_) => return account.finish(EndReason::HandshakeTime, [0; 2], None).await,
     };
     let scribe = seat.shared.scribe.clone();
     let relay = Relay::new(Arc::clone(&account.judge), client, server);
@@ -123,7 +123,7 @@ fn admit(
 }
 
 struct Failure {
-    why: &'static str,
+    why: EndReason,
     error: io::Error,
 }
 
@@ -133,25 +133,26 @@ async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<(Stream
         None => Stream::Plain(socket),
         Some(acceptor) => match acceptor.accept(socket).await {
             Ok(stream) => Stream::TlsServer(Box::new(stream)),
-            Err(error) => return Err(Failure { why: "tls-client", error }),
+            Err(error) => return Err(Failure { why: EndReason::TlsClient, error }),
         },
     };
     let failed = |why| move |error| Failure { why, error };
     let mut socket = match &plan.upstream {
         Upstream::Command(command) => {
-            let program = Program::start(command).map_err(failed("upstream"))?;
+            let program = Program::start(command).map_err(failed(EndReason::Upstream))?;
             return Ok((client, Stream::Program(Box::new(program))));
         }
-        Upstream::Address(address) => Socket::connect(address).await.map_err(failed("upstream"))?,
+        Upstream::Address(address) => Socket::connect(address).await.map_err(failed(EndReason::Upstream))?,
     };
     let header = proxy_header::write(plan.proxy_out, source);
     if !header.is_empty() {
-        socket.write_all(&header).await.map_err(failed("upstream"))?;
+        socket.write_all(&header).await.map_err(failed(EndReason::Upstream))?;
     }
     let server = match &plan.upstream_tls {
         None => Stream::Plain(socket),
         Some((connector, name)) => {
-            let stream = connector.connect(name.clone(), socket).await.map_err(failed("tls-upstream"))?;
+            let stream =
+                connector.connect(name.clone(), socket).await.map_err(failed(EndReason::TlsUpstream))?;
             Stream::TlsClient(Box::new(stream))
         }
     };
@@ -186,7 +187,7 @@ impl Account {
         Self { judge, place, counters: Arc::clone(counters), id, began: Instant::now(), told: false }
     }
 
-    async fn finish(&mut self, why: &'static str, bytes: [u64; 2], detail: Option<String>) {
+    async fn finish(&mut self, why: EndReason, bytes: [u64; 2], detail: Option<String>) {
         self.counters.note_closed(why);
         self.told = true;
         let (report, reports) = self.report(why, bytes, detail);
@@ -200,7 +201,7 @@ impl Account {
     /// What there is to tell, and what the judge has not told yet.
     fn report(
         &self,
-        why: &'static str,
+        why: EndReason,
         bytes: [u64; 2],
         detail: Option<String>,
     ) -> (Option<Report>, Vec<Report>) {
@@ -211,13 +212,13 @@ impl Account {
             return (None, reports);
         }
         let [bytes_from_client, bytes_from_server] = bytes;
-        let report = EndReport {
+        let report = EndRecord {
             time: timestamp(SystemTime::now()),
             listener: judge.plan.name.clone(),
-            session: self.id,
+            session: Some(self.id.to_string()),
             network_session: None,
             source: judge.source.clone(),
-            why: why.to_owned(),
+            why,
             detail: detail.or(judge.note.map(str::to_owned)),
             unchecked: !judge.is_inspecting(),
             messages: judge.judged,
@@ -235,8 +236,8 @@ impl Drop for Account {
         lock(&self.place.seat.worker.sessions).remove(&self.id);
         if !self.told {
             // The thread stops while the session is under way.
-            self.counters.note_closed("drained");
-            let (report, reports) = self.report("drained", [0; 2], None);
+            self.counters.note_closed(EndReason::Drained);
+            let (report, reports) = self.report(EndReason::Drained, [0; 2], None);
             for report in reports.into_iter().chain(report) {
                 self.place.seat.shared.scribe.tell_now(report);
             }

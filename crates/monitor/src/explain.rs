@@ -152,6 +152,12 @@ impl Monitor {
         }
     }
 
+    /// What may happen next in `session`, in names.
+    #[must_use]
+    pub fn explain_expected(&self, session: &Session) -> Vec<Expected> {
+        self.expected_in(session.state)
+    }
+
     fn expected_in(&self, state: u32) -> Vec<Expected> {
         let own: Arc<str> = self.vocabulary.role_name(self.machine.role()).into();
         let describe = |transition: &Transition| {

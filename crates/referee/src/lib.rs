@@ -61,6 +61,7 @@ mod complete {
     pub use referee_functions as functions;
     pub use referee_guard as guard;
     pub use referee_jetstream as jetstream;
+    pub use referee_verdict as verdict;
     pub use referee_watch as watch;
     pub use referee_wire as wire;
 }

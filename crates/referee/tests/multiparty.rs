@@ -263,9 +263,9 @@ fn everyone_learns_of_a_violation_through_foreign_monitors() {
                 said.unwrap_or_else(|| panic!("{culprit} {foreign}: {role} was not told; {:?}", ended.logs));
             assert!(said["time"].as_f64().unwrap() - began < SOON, "{culprit} {foreign}: {said}");
             if foreign != culprit && role != foreign {
-                assert_eq!(said["notice"]["blame"], serde_json::json!([culprit]), "{foreign}: {said}");
+                assert_eq!(said["notice"]["blame"], serde_json::json!(culprit), "{foreign}: {said}");
             } else if role != foreign {
-                assert_eq!(said["notice"]["blame"], serde_json::json!([]), "{foreign}: {said}");
+                assert_eq!(said["notice"]["blame"], serde_json::json!(null), "{foreign}: {said}");
             }
         }
     }
@@ -305,7 +305,7 @@ fn everyone_learns_who_broke_the_protocol() {
             let said = ended.event(role, "violation");
             let said =
                 said.unwrap_or_else(|| panic!("{culprit} {fault}: {role} was not told; {:?}", ended.logs));
-            assert_eq!(said["notice"]["blame"], serde_json::json!([culprit]), "{fault}: {said}");
+            assert_eq!(said["notice"]["blame"], serde_json::json!(culprit), "{fault}: {said}");
             if !kind.is_empty() {
                 assert_eq!(said["notice"]["kind"], *kind, "{fault}: {said}");
             }
@@ -331,7 +331,7 @@ fn everyone_learns_that_a_monitor_is_gone() {
                 continue;
             };
             assert_eq!(said["notice"]["kind"], "fault", "{said}");
-            assert_eq!(said["notice"]["blame"], serde_json::json!([]), "{said}");
+            assert_eq!(said["notice"]["blame"], serde_json::json!(null), "{said}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn a_violation_is_one_line_of_json_with_the_keys_of_the_contract() {
     assert_eq!(status(&output), 1);
     let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
     assert!(stdout(&output).starts_with(
-        r#"{"session":"42","verdict":"violation","kind":"label","blame":"client","event":2,"state":"q2","expected":["Get","Rvk"],"got":"Put","assertion":null,"values":{}"#
+        r#"{"session":"42","verdict":"violation","kind":"label","blame":"client","event":2,"state":"q2","expected":["Get(resource: string, reqTok: string)","Rvk(rvkTok: string)"],"got":"Put","assertion":null,"values":{}"#
     ));
     assert_eq!((&line["consequence"], &line["file"], &line["line"]), (&json!(false), &json!("-"), &json!(3)));
     assert_eq!(line["rejection"], "noP");

@@ -27,6 +27,7 @@ const PIPELINE: &str = "referee-pipeline";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const JETSTREAM: &str = "referee-jetstream";
+const VERDICT: &str = "referee-verdict";
 const WIRE: &str = "referee-wire";
 const GUARD: &str = "referee-guard";
 const REFERENCE: &str = "referee-reference";
@@ -44,19 +45,22 @@ const RULES: &[Rule] = &[
     Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
     Rule { name: PIPELINE, pure: true, uses: &[THEORY, SYNTAX, CHECK, MONITOR], tests_use: &[] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
+    Rule { name: VERDICT, pure: true, uses: &[THEORY, MONITOR], tests_use: &[] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
     Rule {
         name: GUARD,
         pure: false,
-        uses: &[THEORY, SYNTAX, CHECK, MONITOR, PIPELINE, FUNCTIONS, WIRE],
+        uses: &[THEORY, SYNTAX, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, WIRE],
         tests_use: &[],
     },
     Rule {
         name: "referee",
         pure: false,
-        uses: &[THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD],
+        uses: &[
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD,
+        ],
         tests_use: &[],
     },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },

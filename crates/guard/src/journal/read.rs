@@ -19,6 +19,20 @@ pub struct Entry {
     pub report: Report,
 }
 
+impl Entry {
+    /// The record in `content`. One of version 0.1 is made one of today.
+    ///
+    /// # Errors
+    /// It is no record that a guard has written.
+    pub fn read(content: &[u8]) -> serde_json::Result<Self> {
+        let mut entry: Self = serde_json::from_slice(content)?;
+        if let Report::Verdict(report) = &mut entry.report {
+            report.record.modernise();
+        }
+        Ok(entry)
+    }
+}
+
 /// What is wrong with a file at some place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {

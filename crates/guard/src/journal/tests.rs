@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::report::{EndReport, Report};
+use crate::report::{EndRecord, Report};
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("referee-journal-{}-{name}", std::process::id()));
@@ -12,7 +12,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn report(session: u64) -> Report {
-    Report::SessionEnd(Box::new(EndReport { session, why: "over".to_owned(), ..EndReport::default() }))
+    Report::SessionEnd(Box::new(EndRecord { session: Some(session.to_string()), ..EndRecord::default() }))
 }
 
 fn fill(folder: &Path, sessions: std::ops::Range<u64>, rotate_at: usize, keep: u32) {

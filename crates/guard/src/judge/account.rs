@@ -3,24 +3,23 @@
 use std::time::SystemTime;
 
 use referee_monitor::property::PropertyVerdict;
-use referee_monitor::{Event, Explanation, FaultKind, FieldValue, Kind};
-use referee_theory::expr::Value as Datum;
+use referee_monitor::{Event, Explanation, FieldValue, Handling, Kind};
 use referee_wire::{Label, Message, Sender};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Case, Judge, party, shown};
+use super::{Case, Judge, party, property_handling, shown};
 use crate::plan::Plan;
 use crate::property::{Observation, Properties};
-use crate::report::{Report, VerdictReport, timestamp};
+use crate::report::{Report, VerdictAction, VerdictClass, VerdictRecord, VerdictReport, timestamp};
 
 impl Case {
-    /// Tells of `report` about `event`, the codec's message `message`.
+    /// Tells of `report` about `event`, the codec's message `message`, which was `handled` so.
     #[cold]
     pub(super) fn tell(
         &mut self,
         plan: &Plan,
         message: Option<usize>,
-        report: referee_monitor::Report,
+        (report, handled): (referee_monitor::Report, Handling),
         event: &Event<'_>,
         reason: Option<&str>,
     ) {
@@ -29,28 +28,18 @@ impl Case {
             referee_monitor::Report::Violation { violation, consequence } => {
                 let mut explanation = monitor.explain(&self.session, &violation, event);
                 plan.redaction.apply(message, &mut explanation);
-                self.tell_violation(plan, &explanation, consequence, reason);
+                self.tell_violation(plan, &explanation, (consequence, handled), reason);
             }
             referee_monitor::Report::Fault(fault) => {
                 let explanation = monitor.explain_fault(&self.session, &fault, event);
-                let kind = match fault.kind {
-                    FaultKind::Predicate => "predicate",
-                    FaultKind::TooManyEarly => "too-many-early",
-                    FaultKind::UnnamedPeer => "unnamed-peer",
-                };
-                let mut verdict = self.verdict_report(plan, "fault", kind);
-                verdict.state = explanation.state;
-                verdict.rule = plan.protocol.place(explanation.origin);
-                let why = explanation.assertion.as_ref().and_then(|assertion| assertion.error.clone());
-                verdict.assertion = explanation.assertion.map(|assertion| assertion.assertion);
-                verdict.message = match (&verdict.assertion, why) {
-                    (Some(assertion), Some(why)) => {
-                        format!("nobody is to blame: whether `{assertion}` holds could not be told: {why}")
-                    }
-                    _ => format!("nobody is to blame: the monitor could not tell ({kind})"),
-                };
-                self.counters.note_verdict("", kind, message.map_or("?", |index| label(plan, index)));
-                self.reports.push(Report::Verdict(Box::new(verdict)));
+                let mut verdict = VerdictRecord::from(&explanation);
+                verdict.label = message.map(|index| label(plan, index).to_owned());
+                verdict.got.clone_from(&verdict.label);
+                verdict.rule = plan.protocol.location(explanation.origin);
+                verdict.action = action(handled);
+                verdict.event = self.last_event();
+                self.counters.note_verdict("", &verdict.kind, verdict.label.as_deref().unwrap_or("?"));
+                self.report(plan, verdict);
             }
         }
     }
@@ -61,7 +50,7 @@ impl Case {
         &mut self,
         plan: &Plan,
         sender: Sender,
-        report: referee_monitor::Report,
+        (report, handled): (referee_monitor::Report, Handling),
         cut: bool,
     ) {
         if let referee_monitor::Report::Violation { violation, consequence } = report {
@@ -76,7 +65,7 @@ impl Case {
                 }
                 None => cut.then(|| "within a message".to_owned()),
             };
-            self.tell_violation(plan, &explanation, consequence, reason.as_deref());
+            self.tell_violation(plan, &explanation, (consequence, handled), reason.as_deref());
         }
     }
 
@@ -84,36 +73,26 @@ impl Case {
         &mut self,
         plan: &Plan,
         explanation: &Explanation,
-        consequence: bool,
+        (consequence, handled): (bool, Handling),
         reason: Option<&str>,
     ) {
         self.violations += 1;
-        let mut verdict = self.verdict_report(plan, "violation", explanation.kind.name());
-        if explanation.kind == Kind::PrematureEnd && verdict.event >= 0 {
-            // An end is no event: it comes where the next one would.
-            verdict.event += 1;
-        }
-        verdict.blame = explanation.blame.as_deref().map(str::to_owned);
-        verdict.state.clone_from(&explanation.state);
-        verdict.expected = explanation.expected.iter().map(|expected| expected.label.clone()).collect();
-        verdict.got.clone_from(&explanation.got);
+        let mut verdict = VerdictRecord::from(explanation);
+        let is_end = explanation.kind == Kind::PrematureEnd;
+        // An end is no event: it comes where the next one would.
+        verdict.event = self.last_event() + i64::from(is_end);
         verdict.consequence = consequence;
-        verdict.rejection = Some(explanation.rejection.name().to_owned());
-        verdict.rule = plan.protocol.place(explanation.origin);
-        if let Some(assertion) = &explanation.assertion {
-            verdict.assertion = Some(assertion.assertion.clone());
-            verdict.values =
-                assertion.values.iter().map(|(name, value)| (name.to_string(), data(value))).collect();
+        // Of an end nothing goes on.
+        verdict.action = action(handled).filter(|action| !is_end || *action == VerdictAction::Closed);
+        verdict.rule = plan.protocol.location(explanation.origin);
+        if let Some(reason) = reason {
+            verdict.message += &format!(": {reason}");
         }
-        verdict.message = match reason {
-            Some(reason) => format!("{explanation}: {reason}"),
-            None => explanation.to_string(),
-        };
         let got = verdict.got.as_deref().unwrap_or("");
         let known = plan.codec.messages().iter().any(|message| *message.name == *got);
         let shown = if known || got.is_empty() { got } else { "?" };
         self.counters.note_verdict(verdict.blame.as_deref().unwrap_or(""), &verdict.kind, shown);
-        self.reports.push(Report::Verdict(Box::new(verdict)));
+        self.report(plan, verdict);
     }
 
     /// Lets the properties see a message that goes on, and tells what they say. Whether one is violated.
@@ -142,10 +121,8 @@ impl Case {
         let name = &*shown(plan, message);
         let is_violated = findings.iter().any(|finding| finding.verdict == PropertyVerdict::Violation);
         for finding in findings {
-            let mut verdict = self.verdict_report(plan, finding.verdict.name(), "property");
-            verdict.event = i64::try_from(finding.event).unwrap_or(i64::MAX);
-            verdict.got = Some(name.to_owned());
-            verdict.message = match finding.verdict {
+            let (class, counted) = class(finding.verdict);
+            let message = match finding.verdict {
                 PropertyVerdict::Violation => format!("`{name}` violates property `{}`", finding.property),
                 PropertyVerdict::Satisfaction => {
                     format!("`{name}` satisfies property `{}`", finding.property)
@@ -157,29 +134,49 @@ impl Case {
                     )
                 }
             };
-            verdict.property = Some(finding.property.to_string());
-            // A key is part of a payload.
-            verdict.key = finding.key.filter(|_| plan.redaction.is_empty());
+            let verdict = VerdictRecord {
+                verdict: class,
+                kind: "property".to_owned(),
+                property: Some(finding.property.to_string()),
+                // A key is part of a payload.
+                key: finding.key.filter(|_| plan.redaction.is_empty()),
+                event: i64::try_from(finding.event).unwrap_or(i64::MAX),
+                label: known.map(|_| name.to_owned()),
+                got: Some(name.to_owned()),
+                action: match finding.verdict {
+                    PropertyVerdict::Violation => action(property_handling(plan.policy)),
+                    PropertyVerdict::Satisfaction | PropertyVerdict::ResourceLimit => {
+                        Some(VerdictAction::Forwarded)
+                    }
+                },
+                message,
+                ..VerdictRecord::default()
+            };
             self.violations += u64::from(finding.verdict == PropertyVerdict::Violation);
-            self.counters.note_verdict("", kind(finding.verdict), if known.is_some() { name } else { "?" });
-            self.reports.push(Report::Verdict(Box::new(verdict)));
+            self.counters.note_verdict("", counted, if known.is_some() { name } else { "?" });
+            self.report(plan, verdict);
         }
         is_violated
     }
 
-    fn verdict_report(&self, plan: &Plan, verdict: &str, kind: &str) -> VerdictReport {
-        VerdictReport {
-            time: timestamp(SystemTime::now()),
+    /// The number of the last event of the session, from 0; −1 before any.
+    fn last_event(&self) -> i64 {
+        i64::try_from(self.session.events()).unwrap_or(i64::MAX) - 1
+    }
+
+    /// Keeps `verdict` to be told, with when and where it was found.
+    fn report(&mut self, plan: &Plan, mut verdict: VerdictRecord) {
+        let monitor = &plan.protocol.monitor;
+        verdict.time = Some(timestamp(SystemTime::now()));
+        verdict.session = Some(self.id.to_string());
+        verdict.source = Some(self.source.clone());
+        verdict.role = Some(monitor.vocabulary().role_name(monitor.machine().role()).to_owned());
+        self.reports.push(Report::Verdict(Box::new(VerdictReport {
             listener: plan.name.clone(),
-            session: self.id,
-            source: self.source.clone(),
-            verdict: verdict.to_owned(),
-            kind: kind.to_owned(),
-            event: i64::try_from(self.session.events()).unwrap_or(i64::MAX) - 1,
+            record: verdict,
             policy: plan.policy_name().to_owned(),
             recent: self.recent.list(&plan.codec, &plan.protocol.roles),
-            ..VerdictReport::default()
-        }
+        })));
     }
 }
 
@@ -187,14 +184,11 @@ impl Judge {
     /// How the session stands, for `/sessions`.
     pub(crate) fn describe(&self) -> Value {
         let monitor = &self.plan.protocol.monitor;
-        let expected: Vec<&str> = monitor
-            .expected(&self.session)
-            .iter()
-            .map(|transition| monitor.vocabulary().label_of(transition.message))
-            .collect();
+        let expected = monitor.explain_expected(&self.session);
+        let expected: Vec<&str> = expected.iter().map(|expected| &*expected.signature).collect();
         json!({
             "listener": self.plan.name,
-            "session": self.id,
+            "session": self.id.to_string(),
             "source": self.source,
             "state": monitor.machine().state_name(self.session.state()),
             "expected": expected,
@@ -207,33 +201,25 @@ impl Judge {
     }
 }
 
-/// What metrics call a verdict of a property.
-fn kind(verdict: PropertyVerdict) -> &'static str {
+/// What records and metrics call a verdict of a property.
+fn class(verdict: PropertyVerdict) -> (VerdictClass, &'static str) {
     match verdict {
-        PropertyVerdict::Violation => "property",
-        PropertyVerdict::Satisfaction => "satisfaction",
-        PropertyVerdict::ResourceLimit => "resource-limit",
+        PropertyVerdict::Violation => (VerdictClass::Violation, "property"),
+        PropertyVerdict::Satisfaction => (VerdictClass::Satisfaction, "satisfaction"),
+        PropertyVerdict::ResourceLimit => (VerdictClass::ResourceLimit, "resource-limit"),
+    }
+}
+
+/// What is done with a message that was `handled` so.
+fn action(handled: Handling) -> Option<VerdictAction> {
+    match handled {
+        Handling::Forward => Some(VerdictAction::Forwarded),
+        Handling::Suppress => Some(VerdictAction::Discarded),
+        Handling::Close => Some(VerdictAction::Closed),
+        Handling::Keep => None,
     }
 }
 
 fn label(plan: &Plan, index: usize) -> &str {
     plan.codec.messages().get(index).map_or("?", |known| &known.name)
-}
-
-/// A value of a payload variable. Floats that JSON cannot write, and bytes, are text.
-fn data(value: &Datum) -> Value {
-    match value {
-        Datum::Unit => Value::Null,
-        Datum::Bool(value) => (*value).into(),
-        Datum::Int(value) => (*value).into(),
-        Datum::Float(value) => {
-            serde_json::Number::from_f64(*value).map_or_else(|| value.to_string().into(), Value::Number)
-        }
-        Datum::String(text) | Datum::Opaque(text) => text.to_string().into(),
-        Datum::Bytes(_) => value.to_string().into(),
-        Datum::List(values) | Datum::Tuple(values) => values.iter().map(data).collect(),
-        Datum::Record(fields) => Value::Object(
-            fields.iter().map(|(name, value)| (name.to_string(), data(value))).collect::<Map<_, _>>(),
-        ),
-    }
 }

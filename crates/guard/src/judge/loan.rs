@@ -7,6 +7,7 @@ use referee_wire::{Message, Sender};
 use super::{Case, Look};
 use crate::keyed::Loan;
 use crate::plan::Plan;
+use crate::report::EndReason;
 
 /// A session that a connection has for one exchange.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl Case {
         self.borrowed.active = true;
         if self.session.is_halted() {
             // It broke the protocol before, on this connection or another.
-            return Err(Look::Close("violation"));
+            return Err(Look::Close(EndReason::Violation));
         }
         Ok(())
     }

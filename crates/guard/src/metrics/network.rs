@@ -58,7 +58,11 @@ pub(super) fn encode(
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
     for metrics in role_metrics {
         for (why, count) in &metrics.counters.ended {
-            counter(&mut family, &[("protocol", protocol), ("role", &metrics.role), ("why", why)], *count)?;
+            counter(
+                &mut family,
+                &[("protocol", protocol), ("role", &metrics.role), ("why", why.name())],
+                *count,
+            )?;
         }
     }
     let (name, help) = ("referee_multiparty_verdicts", "Violations and faults, by who is to blame");

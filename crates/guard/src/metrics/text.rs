@@ -54,7 +54,7 @@ impl Scope {
     }
 
     /// The reasons that `which` counts, and how often.
-    fn reasons(&self, which: fn(&Counters) -> &super::Reasons) -> BTreeMap<&'static str, u64> {
+    fn reasons<T: Copy + Ord>(&self, which: fn(&Counters) -> &super::Reasons<T>) -> BTreeMap<T, u64> {
         let mut all = BTreeMap::new();
         for counters in &self.threads {
             for (why, count) in lock(which(counters)).iter() {
@@ -116,7 +116,7 @@ impl Collector for Snapshot {
         })?;
         each("referee_sessions_closed", "Sessions that ended, by reason", &|family, scope| {
             scope.reasons(|c| &c.closed).into_iter().try_for_each(|(why, count)| {
-                counter(family, &[("listener", &scope.listener), ("why", why)], count)
+                counter(family, &[("listener", &scope.listener), ("why", why.name())], count)
             })
         })?;
         each("referee_connections_refused", "Connections that were refused, by reason", &|family, scope| {

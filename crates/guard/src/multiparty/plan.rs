@@ -10,6 +10,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
+use referee_pipeline::Projected;
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::{Carries, Codec, Kind};
@@ -52,6 +53,8 @@ pub(super) enum Endpoint {
 pub(super) struct RolePlan {
     pub(super) name: String,
     pub(super) engine: Engine,
+    /// The protocol, for verdicts that point into its text.
+    pub(super) projected: Arc<Projected>,
     /// Indexed by state: the labels that the component may send, and to whom.
     sends: Vec<Vec<(Box<str>, Role)>>,
     pub(super) initiator: Role,
@@ -234,7 +237,7 @@ impl<'a> PlanBuilder<'a> {
             self.problem(span, format!("cannot tell what language `{file}` is written in"));
             return None;
         };
-        match protocol::read(&text, language, self.config.protocol_name.as_deref()) {
+        match protocol::read(&file, &text, language, self.config.protocol_name.as_deref()) {
             Ok(checked) => Some(checked),
             Err(ProtocolError::Errors(diagnostics)) => {
                 self.findings.protocols.push((file, text, diagnostics));
@@ -391,6 +394,7 @@ impl<'a> PlanBuilder<'a> {
         Some(RolePlan {
             name,
             engine,
+            projected: Arc::clone(&checked.projected),
             sends,
             initiator,
             others,

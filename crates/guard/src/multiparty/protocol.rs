@@ -1,10 +1,12 @@
 //! The protocol of a network: read, its monitors synthesised, and their system checked. What can deadlock is not
 //! deployed.
 
+use std::sync::Arc;
+
 use referee_check::Options;
 use referee_monitor::Registry;
 use referee_monitor::multiparty::Network;
-use referee_pipeline::{NoNetwork, Parsed};
+use referee_pipeline::{NoNetwork, Parsed, Projected, Source};
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Role};
 
@@ -25,16 +27,18 @@ pub(super) struct CheckedProtocol {
     pub(super) name: String,
     pub(super) network: Network,
     pub(super) externals: Registry,
+    pub(super) projected: Arc<Projected>,
 }
 
-/// The monitors of the protocol in `text` called `name`, or of its first.
+/// The monitors of the protocol in `text`, which is called `file`: the one called `name`, or its first.
 pub(super) fn read(
+    file: &str,
     text: &str,
     language: Language,
     name: Option<&str>,
 ) -> Result<CheckedProtocol, ProtocolError> {
     let errors = |diagnostics: &[Diagnostic]| ProtocolError::Errors(diagnostics.to_vec());
-    let well_formed = Parsed::new(text, language).well_formed();
+    let well_formed = Parsed::with_language(Source::new(file, text), language).well_formed();
     let well_formed = well_formed.map_err(|ill_formed| errors(ill_formed.analysed().diagnostics()))?;
     let protocol = well_formed.protocol(name).map_err(|error| ProtocolError::Other(error.to_string()))?;
     let options = Options { max_states: MAX_CONFIGURATIONS, ..Options::default() };
@@ -44,7 +48,7 @@ pub(super) fn read(
     })?;
     let externals = protocol.registry();
     let name = protocol.name().unwrap_or("protocol").to_owned();
-    Ok(CheckedProtocol { name, network, externals })
+    Ok(CheckedProtocol { name, network, externals, projected: Arc::new(protocol) })
 }
 
 impl CheckedProtocol {

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Breach, Notice};
+use referee_monitor::Policy;
+use referee_monitor::multiparty::Notice;
 use referee_theory::Role;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot, watch};
@@ -25,10 +26,11 @@ use super::rate_limit::RateLimitedWarning;
 use super::session_table::{End, Offer, SessionAction, SessionTable, policy_name};
 use super::state_log::{Change, StateLog};
 use super::transport::{Nats, Receiver, Tcp, Transport};
+use super::violation;
 use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
-use crate::report::{EndReport, Report, VerdictReport, timestamp};
+use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictReport, timestamp};
 use crate::scribe::Scribe;
 
 /// How long a process that stops takes to notify its peers.
@@ -54,7 +56,7 @@ struct RoleState {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoleCounters {
     /// Sessions that ended, by reason.
-    pub(crate) ended: BTreeMap<&'static str, u64>,
+    pub(crate) ended: BTreeMap<EndReason, u64>,
     /// Verdicts, by blamed role and kind.
     pub(crate) verdicts: BTreeMap<(String, String), u64>,
     pub(crate) peer_messages_in: u64,
@@ -390,7 +392,7 @@ impl Runtime {
                 slot.invited.retain(|invited| *invited != id);
                 *slot.counters.ended.entry(end.why).or_default() += 1;
                 if self.scribe.wants_ends {
-                    self.scribe.tell_now(Report::SessionEnd(Box::new(self.end_report(slot, id, &end))));
+                    self.scribe.tell_now(Report::SessionEnd(Box::new(self.end_record(slot, id, &end))));
                 }
             }
             SessionAction::Send(..) | SessionAction::FindComponent(_) => {}
@@ -398,44 +400,40 @@ impl Runtime {
     }
 
     fn report_verdict(&self, slot: &mut RoleState, id: SessionId, number: u64, notice: &Notice, here: bool) {
-        let vocabulary = slot.plan.engine.vocabulary();
-        let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
-        let kind = notice.breach.name().to_owned();
-        *slot.counters.verdicts.entry((blamed.join(", "), kind.clone())).or_default() += 1;
-        let report = VerdictReport {
-            time: timestamp(SystemTime::now()),
-            listener: format!("{}/{}", self.name, slot.plan.name),
-            session: number,
-            network_session: Some(id.to_string()),
-            source: if here {
-                slot.plan.name.clone()
-            } else {
-                format!("the monitor of {}", vocabulary.role_name(notice.reporter))
-            },
-            verdict: if notice.breach == Breach::Fault { "fault" } else { "violation" }.to_owned(),
-            kind,
-            blame: (!blamed.is_empty()).then(|| blamed.join(", ")),
-            event: i64::try_from(notice.event).unwrap_or(i64::MAX),
-            expected: notice.expected.clone(),
-            got: notice.got.clone(),
-            assertion: notice.assertion.clone(),
-            consequence: notice.consequence,
-            policy: policy_name(slot.plan.engine.settings().policy).to_owned(),
-            message: notice.sentence.clone(),
-            rule: Some(notice.rule.name().to_owned()),
-            ..VerdictReport::default()
+        let plan = &slot.plan;
+        let mut record = violation::record(notice, plan.engine.vocabulary());
+        let blamed = record.blamed().collect::<Vec<_>>().join(", ");
+        *slot.counters.verdicts.entry((blamed, record.kind.clone())).or_default() += 1;
+        let policy = plan.engine.settings().policy;
+        record.time = Some(timestamp(SystemTime::now()));
+        record.session = Some(number.to_string());
+        record.network_session = Some(id.to_string());
+        record.rule = plan.projected.location(notice.origin);
+        record.action = match (notice.halted, policy) {
+            _ if !here => None,
+            (true, _) | (false, Policy::Halt) => Some(VerdictAction::Closed),
+            (false, Policy::Drop) => Some(VerdictAction::Discarded),
+            (false, Policy::Observe) => Some(VerdictAction::Forwarded),
         };
+        record.source = Some(if here {
+            plan.name.clone()
+        } else {
+            format!("the monitor of {}", plan.engine.vocabulary().role_name(notice.reporter))
+        });
+        let listener = format!("{}/{}", self.name, plan.name);
+        let report =
+            VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent: Vec::new() };
         self.scribe.tell_now(Report::Verdict(Box::new(report)));
     }
 
-    fn end_report(&self, slot: &RoleState, id: SessionId, end: &End) -> EndReport {
-        EndReport {
+    fn end_record(&self, slot: &RoleState, id: SessionId, end: &End) -> EndRecord {
+        EndRecord {
             time: timestamp(SystemTime::now()),
             listener: format!("{}/{}", self.name, slot.plan.name),
-            session: end.number,
+            session: Some(end.number.to_string()),
             network_session: Some(id.to_string()),
             source: slot.plan.name.clone(),
-            why: end.why.to_owned(),
+            why: end.why,
             detail: None,
             unchecked: false,
             messages: end.messages,

@@ -18,6 +18,7 @@ use hyper::body::Bytes;
 use referee_monitor::multiparty::{Arrival, Notice, Status, Turn};
 use referee_monitor::{Party, Policy};
 use referee_theory::Role;
+use referee_verdict::EndReason;
 use serde_json::Value;
 
 use super::payload::{Payload, lend};
@@ -58,7 +59,7 @@ pub(super) enum SessionAction {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) number: u64,
-    pub(super) why: &'static str,
+    pub(super) why: EndReason,
     pub(super) messages: u64,
     pub(super) violations: u16,
     pub(super) bytes: [u64; 2],
@@ -204,7 +205,7 @@ impl SessionTable {
             return self.fault(id, why.to_owned(), now, out);
         }
         send(session, id, self.plan.initiator, MessageKind::Refused(why.into()), out);
-        self.remove(id, "no-component", now, None, out);
+        self.remove(id, EndReason::NoComponent, now, None, out);
     }
 
     /// Handles a peer message from `from`.
@@ -384,7 +385,6 @@ impl SessionTable {
         session.last_activity = now;
         session.messages += 1;
         session.took(&self.plan);
-        session.bytes[0] += payload.bytes.len() as u64;
         step(&self.plan, id, session, out, |engine, run, effects| match &payload.label {
             Ok(label) => {
                 let to = self.plan.receiver(run.state(), label).map_or(Party::Stranger, Party::Role);
@@ -480,10 +480,10 @@ impl SessionTable {
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let notice = Notice::fault(self.plan.engine.role(), sentence, true);
+        let notice = Notice::fault(self.plan.engine.role(), sentence, session.run.events(), true);
         notify_others(&self.plan, id, session, &notice, out);
         out.push(SessionAction::Report(id, session.number, Box::new(notice.clone()), true));
-        self.remove(id, "fault", now, Some(Box::new(notice)), out);
+        self.remove(id, EndReason::Fault, now, Some(Box::new(notice)), out);
     }
 
     /// Hands room to the engine, sends credit, and ends what is over.
@@ -505,7 +505,7 @@ impl SessionTable {
                 for role in &self.plan.others {
                     send(session, id, *role, MessageKind::Ended, out);
                 }
-                self.remove(id, "over", now, None, out);
+                self.remove(id, EndReason::Over, now, None, out);
             }
             Status::Halted => {
                 // The last report is the one that ended it.
@@ -513,7 +513,7 @@ impl SessionTable {
                     SessionAction::Report(whose, _, notice, _) if *whose == id => Some(notice.clone()),
                     _ => None,
                 });
-                self.remove(id, "violation", now, last, out);
+                self.remove(id, EndReason::Violation, now, last, out);
             }
             Status::Running | Status::Lost => {
                 let over = matches!(self.plan.engine.turn(&session.run), Turn::End);
@@ -531,7 +531,7 @@ impl SessionTable {
     fn remove(
         &mut self,
         id: SessionId,
-        why: &'static str,
+        why: EndReason,
         now: Instant,
         close_message: Option<Box<Notice>>,
         out: &mut Vec<SessionAction>,

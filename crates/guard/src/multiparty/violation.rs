@@ -1,10 +1,11 @@
-//! Violation notices between monitors, as JSON, on RelaMon's wire under `/api/violation`. RelaMon's own monitors send an
-//! empty body and ignore what they receive.
+//! Violation notices between monitors and to components: the verdict record, and who reports it, as JSON; on RelaMon's wire
+//! under `/api/violation`. RelaMon's own monitors send an empty body and ignore what they receive.
 
 use referee_monitor::Kind;
 use referee_monitor::multiparty::{Breach, Notice, Rule};
-use referee_theory::{Role, Vocabulary};
-use serde_json::{Value, json};
+use referee_theory::{Origin, Role, Vocabulary};
+use referee_verdict::{VerdictClass, VerdictRecord, json_value};
+use serde_json::Value;
 
 const KINDS: [Kind; 7] = [
     Kind::Label,
@@ -18,22 +19,40 @@ const KINDS: [Kind; 7] = [
 
 const RULES: [Rule; 4] = [Rule::ErrorOut, Rule::ErrorIn, Rule::ErrorEnd, Rule::ErrorMon];
 
-/// Encodes `notice`.
+/// What `notice` says: not when, nor in which session.
+pub(super) fn record(notice: &Notice, vocabulary: &Vocabulary) -> VerdictRecord {
+    let mut record = VerdictRecord {
+        verdict: if notice.breach == Breach::Fault { VerdictClass::Fault } else { VerdictClass::Violation },
+        role: Some(vocabulary.role_name(notice.reporter).to_owned()),
+        kind: notice.breach.name().to_owned(),
+        event: i64::try_from(notice.event).unwrap_or(i64::MAX),
+        state: notice.state.clone(),
+        expected: notice.expected.clone(),
+        values: notice.values.iter().map(|(name, value)| (name.to_string(), json_value(value))).collect(),
+        assertion: notice.assertion.clone(),
+        paper_rule: notice.rule.map(|rule| rule.name().to_owned()),
+        consequence: notice.consequence,
+        message: notice.sentence.clone(),
+        ..VerdictRecord::default()
+    };
+    match notice.breach {
+        Breach::Kind(kind) => record.set_label(kind, notice.got.as_deref()),
+        Breach::Dependency | Breach::Fault => {
+            (record.label, record.got) = (notice.got.clone(), notice.got.clone());
+        }
+    }
+    record.set_blamed(notice.blamed.iter().map(|role| vocabulary.role_name(*role)));
+    record
+}
+
+/// `notice` for other monitors and for components: the record without values, with `reporter` and `halted`.
 pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary) -> Value {
-    let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
-    json!({
-        "reporter": vocabulary.role_name(notice.reporter),
-        "blame": blamed,
-        "kind": notice.breach.name(),
-        "paper_rule": notice.rule.name(),
-        "expected": notice.expected,
-        "got": notice.got,
-        "assertion": notice.assertion,
-        "message": notice.sentence,
-        "event": notice.event,
-        "consequence": notice.consequence,
-        "halted": notice.halted,
-    })
+    let mut record = record(notice, vocabulary);
+    record.values.clear();
+    let mut json = serde_json::to_value(record).unwrap_or_default();
+    json["reporter"] = vocabulary.role_name(notice.reporter).into();
+    json["halted"] = notice.halted.into();
+    json
 }
 
 /// Decodes a notice to the monitor of `role`. An empty one is accepted, as by RelaMon; it blames nobody.
@@ -41,8 +60,11 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |key: &str| said.get(key).and_then(Value::as_str);
     let texts = |key: &str| -> Vec<&str> {
-        let items = said.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        items.iter().filter_map(Value::as_str).collect()
+        match said.get(key) {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
     };
     let flag = |key: &str| said.get(key).and_then(Value::as_bool);
     let kind = text("kind").and_then(|name| KINDS.into_iter().find(|kind| kind.name() == name));
@@ -51,15 +73,18 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
         (None, Some("dependency")) => Breach::Dependency,
         _ => Breach::Fault,
     };
-    let rule = text("paper_rule").and_then(|name| RULES.into_iter().find(|rule| rule.name() == name));
+    let blamed = texts("blame").into_iter().chain(texts("blame_also"));
     Notice {
         reporter: text("reporter").and_then(|name| vocabulary.find_role(name)).unwrap_or(role),
-        blamed: texts("blame").into_iter().filter_map(|name| vocabulary.find_role(name)).collect(),
+        blamed: blamed.filter_map(|name| vocabulary.find_role(name)).collect(),
         breach,
-        rule: rule.unwrap_or(Rule::ErrorIn),
+        rule: text("paper_rule").and_then(|name| RULES.into_iter().find(|rule| rule.name() == name)),
+        state: text("state").map(str::to_owned),
+        origin: Origin::NONE,
         expected: texts("expected").into_iter().map(str::to_owned).collect(),
         got: text("got").map(str::to_owned),
         assertion: text("assertion").map(str::to_owned),
+        values: Vec::new(),
         sentence: text("message")
             .unwrap_or("another monitor reports a violation and gives no reason")
             .to_owned(),

@@ -99,7 +99,7 @@ fn what_goes_wrong_with_a_function_is_nobodys_fault() {
             // Under observe what comes after it is passed on, and not judged: the monitor is lost.
             assert_eq!(answered, passed, "{policy}");
             let Some(Report::Verdict(verdict)) = told.first() else { panic!("{told:?}") };
-            assert_eq!((&*verdict.verdict, &*verdict.kind), ("fault", "predicate"));
+            assert_eq!((verdict.verdict.name(), &*verdict.kind), ("fault", "predicate"));
             assert_eq!(verdict.blame, None);
             assert!(verdict.message.contains("nobody is to blame"), "{}", verdict.message);
             assert!(verdict.message.contains(why), "{}", verdict.message);

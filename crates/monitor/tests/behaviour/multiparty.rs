@@ -57,14 +57,14 @@ fn assertions_blame_the_sender() {
         .ok()
         .unwrap();
     let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
-    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorOut, &[buyer][..]));
+    assert_eq!((notice.rule, &notice.blamed[..]), (Some(Rule::ErrorOut), &[buyer][..]));
     assert_eq!((notice.breach.name(), notice.assertion.as_deref()), ("assertion", Some("amount > 0")));
     // Where it gets through, the shop's monitor finds it, and blames the buyer.
     let mut run = engines[1].run(9);
     let message = Arrival::Message(zero);
     engines[1].arrives(&mut run, buyer, message, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
     let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
-    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorIn, &[buyer][..]));
+    assert_eq!((notice.rule, &notice.blamed[..]), (Some(Rule::ErrorIn), &[buyer][..]));
     // The bank does not know the amount: only the shop's monitor can compare the bill with it.
     let mut run = engines[1].run(9);
     let order = Arrival::Message(("Order", Some(3)));
@@ -78,7 +78,7 @@ fn assertions_blame_the_sender() {
     let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
     assert_eq!(
         (notice.rule, &notice.blamed[..], run.status()),
-        (Rule::ErrorOut, &[shop][..], Status::Halted)
+        (Some(Rule::ErrorOut), &[shop][..], Status::Halted)
     );
 }
 
@@ -223,7 +223,7 @@ fn what_has_arrived_is_not_dropped() {
     let wrong = Arrival::Message(("Order", Some(0)));
     engines[1].arrives(&mut shops, buyer, wrong, &lend_order, &mut |e| effects.push(e)).ok().unwrap();
     let [Effect::Report(notice)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((notice.rule, &notice.blamed[..], notice.halted), (Rule::ErrorIn, &[buyer][..], true));
+    assert_eq!((notice.rule, &notice.blamed[..], notice.halted), (Some(Rule::ErrorIn), &[buyer][..], true));
     engines[0].told(&mut buyers, notice, &mut |_: Effect<Order>| ());
     assert_eq!((buyers.status(), shops.status()), (Status::Halted, Status::Halted));
 }

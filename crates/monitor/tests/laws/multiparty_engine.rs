@@ -201,7 +201,8 @@ impl World {
                 Effect::Report(notice) => {
                     let part = &self.parts[p];
                     let rules: Vec<&str> = self.seen(p).steps().iter().map(|(rule, ..)| *rule).collect();
-                    let agreed = match notice.rule {
+                    let Some(rule) = notice.rule else { panic!("a fault: {notice}") };
+                    let agreed = match rule {
                         // The engine says at once what the reference says when the component ends.
                         Rule::ErrorIn if part.monitor == Monitor::End => !part.buffer.is_empty(),
                         Rule::ErrorMon => self.seen(p).steps().iter().any(|(rule, _, outcome)| {
@@ -220,7 +221,7 @@ impl World {
                         );
                     }
                     let blamed = notice.blamed.iter().map(|role| role.index()).collect();
-                    return Some(Ending::Blamed(notice.rule, blamed));
+                    return Some(Ending::Blamed(rule, blamed));
                 }
             }
             // Telling nobody is a silent step.
@@ -595,7 +596,7 @@ fn informers_that_disagree() {
         engine.arrives(run, Role(from), Arrival::Dependency(label), &lend, &mut |e| effects.push(e)).unwrap();
     }
     let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
-    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorMon, &[Role(1), Role(0)][..]));
+    assert_eq!((notice.rule, &notice.blamed[..]), (Some(Rule::ErrorMon), &[Role(1), Role(0)][..]));
     assert_eq!(notice.breach.name(), "dependency");
 }
 
@@ -608,7 +609,7 @@ fn a_message_is_no_dependency() {
     let forged = Arrival::Message(Message::data("(login)", ""));
     engine.arrives(run, Role(0), forged, &lend, &mut |e| effects.push(e)).unwrap();
     let Some(Effect::Report(notice)) = effects.pop() else { panic!("{effects:?}") };
-    assert_eq!((notice.rule, &notice.blamed[..]), (Rule::ErrorIn, &[Role(0)][..]));
+    assert_eq!((notice.rule, &notice.blamed[..]), (Some(Rule::ErrorIn), &[Role(0)][..]));
 }
 
 /// With dependencies hidden, a component that sends before its monitor was told waits and is not blamed; one

@@ -68,18 +68,15 @@ fn read<O: Write>(
 }
 
 fn show(out: &mut impl Write, content: &[u8]) -> io::Result<()> {
-    let Ok(entry) = serde_json::from_slice::<Entry>(content) else {
+    let Ok(entry) = Entry::read(content) else {
         return writeln!(out, "{}", String::from_utf8_lossy(content));
     };
     let time = styled(SOFT, entry.report.time());
     match &entry.report {
         Report::Verdict(verdict) => {
-            let kind = styled(BAD, &verdict.kind);
-            writeln!(
-                out,
-                "{time} {} session {} {kind}: {}",
-                verdict.listener, verdict.session, verdict.message
-            )?;
+            let record = &verdict.record;
+            let (kind, session) = (styled(BAD, &record.kind), record.session.as_deref().unwrap_or("?"));
+            writeln!(out, "{time} {} session {session} {kind}: {}", verdict.listener, record.message)?;
             for line in &verdict.recent {
                 writeln!(out, "    {}", styled(SOFT, line))?;
             }
@@ -89,7 +86,7 @@ fn show(out: &mut impl Write, content: &[u8]) -> io::Result<()> {
             out,
             "{time} {} session {} ended: {}{}, {} messages, {} violations",
             end.listener,
-            end.session,
+            end.session.as_deref().unwrap_or("?"),
             end.why,
             end.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default(),
             end.messages,

@@ -1,12 +1,12 @@
 //! The JSON that scripts rely on. Every key here is part of the contract: add, never change.
 
-use referee::monitor::property::{Derivation, DerivationRule};
+use referee::monitor::property::{Derivation, DerivationRule, PropertyVerdict};
 use referee::syntax::document::GlobalProtocol;
 use referee::syntax::{Lines, ProjectedProtocol};
 use referee::theory::Vocabulary;
-use referee::theory::expr::Value as Datum;
 use referee::theory::property::Property;
-use referee::watch::{PropertyReport, Report};
+use referee::verdict::{VerdictClass, VerdictRecord, json_value};
+use referee::watch::{Place, PropertyReport, Report};
 use referee::{Analysed, Content, Diagnostic, view};
 use serde_json::{Value, json};
 
@@ -137,64 +137,66 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
     })
 }
 
-/// One violation that `watch` found, on one line. `rule` is the place in the protocol that says otherwise.
-pub(crate) fn violation(report: &Report, rule: Option<&str>) -> Value {
-    let values: serde_json::Map<String, Value> =
-        report.values.iter().map(|(name, value)| (name.to_string(), data(value))).collect();
-    json!({
-        "session": report.session,
-        "verdict": "violation",
-        "kind": report.kind.name(),
-        "blame": report.blame,
-        "event": report.event,
-        "state": report.state,
-        "expected": report.expected.iter().map(|expected| expected.label.as_str()).collect::<Vec<_>>(),
-        "got": report.got,
-        "assertion": report.assertion,
-        "values": values,
-        "consequence": report.consequence,
-        "rejection": report.rejection.name(),
-        "message": report.sentence,
-        "rule": rule,
-        "file": &*report.place.file,
-        "line": report.place.line,
-    })
+/// One violation that `watch` found, on one line: the verdict record, and where the event was read. `rule` is the place
+/// in the protocol that says otherwise, `role` whose monitor found it.
+pub(crate) fn violation(report: &Report, rule: Option<String>, role: Option<&str>) -> Value {
+    let mut record = VerdictRecord {
+        session: report.session.clone(),
+        role: role.map(str::to_owned),
+        blame: Some(report.blame.clone()),
+        kind: report.kind.name().to_owned(),
+        event: i64::try_from(report.event).unwrap_or(i64::MAX),
+        state: Some(report.state.clone()),
+        expected: report.expected.iter().map(|expected| expected.signature.clone()).collect(),
+        values: report.values.iter().map(|(name, value)| (name.to_string(), json_value(value))).collect(),
+        assertion: report.assertion.clone(),
+        rule,
+        paper_rule: Some(report.rejection.name().to_owned()),
+        consequence: report.consequence,
+        message: report.sentence.clone(),
+        ..VerdictRecord::default()
+    };
+    record.set_label(report.kind, report.got.as_deref());
+    let mut value = recorded(record, Some(&report.place));
+    // What `paper_rule` was called first.
+    value["rejection"] = report.rejection.name().into();
+    value
 }
 
-/// A value of a payload variable. Floats that JSON cannot write, and bytes, are text.
-fn data(value: &Datum) -> Value {
-    match value {
-        Datum::Unit => Value::Null,
-        Datum::Bool(value) => (*value).into(),
-        Datum::Int(value) => (*value).into(),
-        Datum::Float(value) => {
-            serde_json::Number::from_f64(*value).map_or_else(|| value.to_string().into(), Value::Number)
-        }
-        Datum::String(text) | Datum::Opaque(text) => text.to_string().into(),
-        Datum::Bytes(_) => value.to_string().into(),
-        Datum::List(values) | Datum::Tuple(values) => values.iter().map(data).collect(),
-        Datum::Record(fields) => fields.iter().map(|(name, value)| (name.to_string(), data(value))).collect(),
-    }
+/// A record, with the line of the input that it is about.
+fn recorded(mut record: VerdictRecord, place: Option<&Place>) -> Value {
+    record.source = place.map(|place| format!("{}:{}", place.file, place.line));
+    let mut value = serde_json::to_value(record).unwrap_or_default();
+    value["file"] = json!(place.map(|place| &*place.file));
+    value["line"] = json!(place.map(|place| place.line));
+    value
 }
 
 /// One line of `watch --property --format json`.
 pub(crate) fn property(report: &PropertyReport) -> Value {
-    let mut value = json!({
-        "session": report.session,
-        "verdict": report.verdict.name(),
-        "kind": "property",
-        "blame": null,
-        "event": report.event,
-        "state": null,
-        "expected": [],
-        "got": report.got,
-        "assertion": null,
-        "values": {},
-        "property": &**report.property.name(),
-        "key": report.key,
-        "file": report.place.as_ref().map(|place| &*place.file),
-        "line": report.place.as_ref().map(|place| place.line),
-    });
+    let name = report.property.name();
+    let (class, sentence) = match report.verdict {
+        PropertyVerdict::Violation => (VerdictClass::Violation, format!("property `{name}` is violated")),
+        PropertyVerdict::Satisfaction => {
+            (VerdictClass::Satisfaction, format!("property `{name}` holds, whatever comes"))
+        }
+        PropertyVerdict::ResourceLimit => (
+            VerdictClass::ResourceLimit,
+            format!("no room for property `{name}` (--max-instances): no more is said of it"),
+        ),
+    };
+    let record = VerdictRecord {
+        session: report.session.clone(),
+        verdict: class,
+        key: report.key.clone(),
+        kind: "property".to_owned(),
+        event: report.event,
+        got: report.got.clone(),
+        property: Some(name.to_string()),
+        message: sentence,
+        ..VerdictRecord::default()
+    };
+    let mut value = recorded(record, report.place.as_ref());
     if let Some(found) = &report.derivation {
         for (name, shown) in values(&report.property, found) {
             value["values"][name] = json!(shown);

@@ -283,7 +283,7 @@ impl RoleAdapter {
     /// Ends the session as a fault: nobody is to blame.
     fn fail(&mut self, sentence: String) -> Vec<AdapterAction> {
         let halted = self.engine.settings().policy == Policy::Halt;
-        let notice = Notice::fault(self.role(), sentence, halted);
+        let notice = Notice::fault(self.role(), sentence, self.run.events(), halted);
         let mut actions = self.notice_received(&notice);
         for action in &mut actions {
             if let AdapterAction::ForwardNotice(notice) = action {
@@ -462,7 +462,7 @@ impl RoleAdapter {
             format!("no session has begun, but for `{name}`: its monitor may have been started anew");
         for action in actions {
             if let AdapterAction::Violated(notice) = action {
-                **notice = Notice::fault(self.engine.role(), sentence.clone(), notice.halted);
+                **notice = Notice::fault(self.engine.role(), sentence.clone(), notice.event, notice.halted);
             }
         }
     }

@@ -66,7 +66,8 @@ impl RoleConfig {
 /// What is wrong with it.
 pub fn read_relamon(text: &str, options: RelamonOptions) -> Result<RoleConfig, ProtocolError> {
     let other = |message: String| ProtocolError::Other(message);
-    let protocol::CheckedProtocol { network, externals, .. } = protocol::read(text, Language::GtJson, None)?;
+    let protocol::CheckedProtocol { network, externals, .. } =
+        protocol::read("protocol.json", text, Language::GtJson, None)?;
     let said: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
     let name = said.get("implementingParty").and_then(Value::as_str);
     let name = name.ok_or_else(|| other("`implementingParty` must say which role it is".to_owned()))?;

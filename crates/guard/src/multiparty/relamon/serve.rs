@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::{Method, StatusCode};
-use referee_monitor::multiparty::Notice;
+use referee_monitor::multiparty::{Notice, Rule};
 use referee_theory::{Role, Vocabulary};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -415,7 +415,7 @@ impl Shared {
             verdict = if blamed.is_empty() { "fault" } else { "violation" },
             kind = notice.breach.name(),
             blame = blamed.join(", "),
-            paper_rule = notice.rule.name(),
+            paper_rule = notice.rule.map(Rule::name),
             expected = ?notice.expected,
             got = notice.got,
             "{}",

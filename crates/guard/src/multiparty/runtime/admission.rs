@@ -10,6 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
 use super::Runtime;
+use referee_verdict::EndReason;
+
 use crate::listen::Acceptor;
 use crate::metrics::lock;
 use crate::multiparty::component::{
@@ -77,7 +79,7 @@ impl Runtime {
             Ok(stream) => Some(IncomingComponent { stream, unread: Vec::new() }),
             Err(error) => {
                 tracing::info!(protocol = self.name, role = plan.name, "a component was not let in: {error}");
-                *lock(&self.slots)[slot].counters.ended.entry("refused").or_default() += 1;
+                *lock(&self.slots)[slot].counters.ended.entry(EndReason::Refused).or_default() += 1;
                 None
             }
         }
@@ -253,7 +255,9 @@ impl Runtime {
     async fn refuse(&self, slot: usize, mut incoming: IncomingComponent, why: String) {
         self.count_refusal(slot, &why);
         let plan = self.plan(slot);
-        let Some(words) = plan.close_message(&Notice::fault(plan.engine.role(), why, true)) else { return };
+        let Some(words) = plan.close_message(&Notice::fault(plan.engine.role(), why, 0, true)) else {
+            return;
+        };
         let farewell = async {
             let _ = incoming.stream.write_all(&words).await;
             let _ = incoming.stream.shutdown().await;
@@ -266,7 +270,7 @@ impl Runtime {
     fn count_refusal(&self, slot: usize, why: &str) {
         let mut slots = lock(&self.slots);
         let Some(slot) = slots.get_mut(slot) else { return };
-        *slot.counters.ended.entry("refused").or_default() += 1;
+        *slot.counters.ended.entry(EndReason::Refused).or_default() += 1;
         if let Some(others) = slot.turned_away.admit(Instant::now()) {
             tracing::warn!(protocol = self.name, role = slot.plan.name, others, "no session: {why}");
         }

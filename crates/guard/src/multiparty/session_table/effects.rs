@@ -62,6 +62,7 @@ pub(super) fn step(
             }
             Effect::Send { to, message, finding } => {
                 let weight = message.weight();
+                session.bytes[0] += message.bytes.len() as u64;
                 count_in_flight(session, to, weight);
                 let kind = match finding {
                     Finding::Right => MessageKind::Message(message),

@@ -131,7 +131,7 @@ impl Network {
                     }
                 }
                 SessionAction::Ended(id, end) => {
-                    slot.ended.push(end.why);
+                    slot.ended.push(end.why.name());
                     if let Some(queue) = slot.queues.remove(&id) {
                         queue.change(|waiting| (waiting.over, waiting.woken) = (true, true));
                     }

@@ -136,7 +136,7 @@ impl Wired {
                 SessionAction::Report(id, _, notice, _) => {
                     self.notices.push((at, id, notice.breach.name().to_owned(), notice.blamed.to_vec()));
                 }
-                SessionAction::Ended(id, end) => self.ended.push((at, id, end.why)),
+                SessionAction::Ended(id, end) => self.ended.push((at, id, end.why.name())),
                 SessionAction::Wake(_) | SessionAction::HalfClose(_) => {}
             }
         }

@@ -1,8 +1,10 @@
 //! What everyone learns of a violation: who broke which rule, and what was expected.
 
 use std::fmt;
+use std::sync::Arc;
 
-use referee_theory::Role;
+use referee_theory::expr::Value;
+use referee_theory::{Origin, Role};
 use smallvec::SmallVec;
 
 use super::Engine;
@@ -59,7 +61,7 @@ impl Breach {
 }
 
 /// A violation, as every monitor and every component is told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     /// Whose monitor found it.
     pub reporter: Role,
@@ -68,17 +70,24 @@ pub struct Notice {
     pub blamed: SmallVec<[Role; 2]>,
     /// How.
     pub breach: Breach,
-    /// By which rule it was found.
-    pub rule: Rule,
+    /// By which rule of the paper it was found; none says so of a fault.
+    pub rule: Option<Rule>,
+    /// The name of the state of the reporter's monitor; `None` where it is not known.
+    pub state: Option<String>,
+    /// The place in the protocol's text that says otherwise.
+    pub origin: Origin,
     /// What would have been right, as the protocol writes it.
     pub expected: Vec<String>,
     /// What came instead; nothing for an end.
     pub got: Option<String>,
     /// The assertion that does not hold.
     pub assertion: Option<String>,
+    /// The variables of the part of it that fails, and their values.
+    pub values: Vec<(Arc<str>, Value)>,
     /// The violation in one sentence.
     pub sentence: String,
-    /// How many messages the reporter's session had stepped over.
+    /// Which event of the reporter's session it is, from 0: messages and dependencies are events. An end has the number
+    /// that the next one would have had.
     pub event: u64,
     /// Whether an earlier violation that was let through may be the cause.
     pub consequence: bool,
@@ -89,17 +98,20 @@ pub struct Notice {
 impl Notice {
     /// The session cannot go on at `reporter`, and nobody is to blame for it.
     #[must_use]
-    pub fn fault(reporter: Role, sentence: String, halted: bool) -> Self {
+    pub fn fault(reporter: Role, sentence: String, event: u64, halted: bool) -> Self {
         Self {
             reporter,
             blamed: SmallVec::new(),
             breach: Breach::Fault,
-            rule: Rule::ErrorMon,
+            rule: None,
+            state: None,
+            origin: Origin::NONE,
             expected: Vec::new(),
             got: None,
             assertion: None,
+            values: Vec::new(),
             sentence,
-            event: 0,
+            event,
             consequence: false,
             halted,
         }
@@ -121,6 +133,10 @@ impl Engine {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {})", self.sentence, self.breach.name(), self.rule.name())
+        write!(f, "{} ({}", self.sentence, self.breach.name())?;
+        match self.rule {
+            Some(rule) => write!(f, ", {})", rule.name()),
+            None => f.write_str(")"),
+        }
     }
 }

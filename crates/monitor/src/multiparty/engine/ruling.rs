@@ -20,6 +20,8 @@ pub(super) struct Wrong<'a> {
     /// Whether it is a dependency that is wrong.
     pub(super) dependency: bool,
     pub(super) event: Event<'a>,
+    /// Which event of the session it is, from 0.
+    pub(super) number: u64,
 }
 
 impl Engine {
@@ -56,10 +58,13 @@ impl Engine {
             reporter: self.role,
             blamed: SmallVec::from_slice(&[self.role]),
             breach: Breach::Kind(kind),
-            rule,
+            rule: Some(rule),
+            state: Some(explained.state.clone()),
+            origin: explained.origin,
             expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
             got: explained.got.clone(),
             assertion: None,
+            values: Vec::new(),
             sentence: explained.to_string(),
             event: run.session.events(),
             consequence: run.session.is_tainted(),
@@ -84,37 +89,44 @@ impl Engine {
             (policy, _) => policy,
         };
         let ruling = policy.rule(&mut run.session, wrong.verdict);
+        let halted = ruling.handling == Handling::Close;
         let notice = ruling.report.map(|report| {
-            let (breach, consequence, explained) = match report {
+            Box::new(match report {
                 Report::Violation { violation, consequence } => {
                     let explained =
                         self.in_words(self.monitor.explain(&run.session, &violation, &wrong.event));
-                    let breach =
-                        if wrong.dependency { Breach::Dependency } else { Breach::Kind(violation.kind) };
-                    (breach, consequence, explained)
+                    let failure = explained.assertion.as_ref();
+                    Notice {
+                        reporter: self.role,
+                        blamed: wrong.blamed,
+                        breach: if wrong.dependency {
+                            Breach::Dependency
+                        } else {
+                            Breach::Kind(violation.kind)
+                        },
+                        rule: Some(wrong.rule),
+                        state: Some(explained.state.clone()),
+                        origin: explained.origin,
+                        expected: explained.expected.iter().map(|e| e.signature.clone()).collect(),
+                        got: explained.got.clone(),
+                        assertion: failure.map(|failure| failure.assertion.clone()),
+                        values: failure.map(|failure| failure.values.clone()).unwrap_or_default(),
+                        sentence: explained.to_string(),
+                        event: wrong.number,
+                        consequence,
+                        halted,
+                    }
                 }
-                Report::Fault(_) => {
-                    let nothing = self.violation(run, Kind::Assertion, Side::Process);
-                    (
-                        Breach::Fault,
-                        false,
-                        self.in_words(self.monitor.explain(&run.session, &nothing, &wrong.event)),
-                    )
+                Report::Fault(fault) => {
+                    let explained = self.monitor.explain_fault(&run.session, &fault, &wrong.event);
+                    let sentence = format!("nobody is to blame: {explained}");
+                    Notice {
+                        state: Some(explained.state),
+                        origin: explained.origin,
+                        assertion: explained.assertion.map(|failure| failure.assertion),
+                        ..Notice::fault(self.role, sentence, wrong.number, halted)
+                    }
                 }
-            };
-            let blamed = if breach == Breach::Fault { SmallVec::new() } else { wrong.blamed };
-            Box::new(Notice {
-                reporter: self.role,
-                blamed,
-                breach,
-                rule: wrong.rule,
-                expected: explained.expected.iter().map(|expected| expected.signature.clone()).collect(),
-                got: explained.got.clone(),
-                assertion: explained.assertion.as_ref().map(|failure| failure.assertion.clone()),
-                sentence: explained.to_string(),
-                event: run.session.events(),
-                consequence,
-                halted: ruling.handling == Handling::Close,
             })
         });
         if ruling.handling == Handling::Close {

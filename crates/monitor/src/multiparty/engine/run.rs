@@ -121,6 +121,12 @@ impl<T> Run<T> {
         self.waiting_of(Some(sender))
     }
 
+    /// How many events its monitor has stepped over: messages and dependencies, wrong ones included.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.session.events()
+    }
+
     /// How many violations were found in it.
     #[must_use]
     pub fn violations(&self) -> u16 {

@@ -252,10 +252,11 @@ impl Engine {
                 return;
             }
             let event = Event { from: Party::Role(self.role), to, ..*event };
+            let number = run.session.events();
             let verdict = self.step(run, &event);
             if verdict != Verdict::Forward {
                 let blamed = SmallVec::from_slice(&[self.role]);
-                let wrong = Wrong { verdict, rule: Rule::ErrorOut, blamed, dependency: false, event };
+                let wrong = Wrong { verdict, rule: Rule::ErrorOut, blamed, dependency: false, event, number };
                 (handling, notice) = self.rule(run, wrong);
                 if handling == Handling::Forward {
                     finding = self.let_through(run, &event, verdict);
@@ -281,6 +282,7 @@ impl Engine {
                         return;
                     }
                     let event = Event { from: Party::Role(from), to: Party::Role(self.role), ..*event };
+                    let number = run.session.events();
                     // A dependency is no message, whatever the message is called.
                     let verdict = match self.duty(run.session.state) {
                         Duty::Learn { .. } => {
@@ -293,7 +295,8 @@ impl Engine {
                         self.let_through(run, &event, verdict);
                     } else if verdict != Verdict::Forward {
                         let blamed = SmallVec::from_slice(&[from]);
-                        let wrong = Wrong { verdict, rule: Rule::ErrorIn, blamed, dependency: false, event };
+                        let wrong =
+                            Wrong { verdict, rule: Rule::ErrorIn, blamed, dependency: false, event, number };
                         (handling, notice) = self.rule(run, wrong);
                         if handling == Handling::Forward {
                             self.let_through(run, &event, verdict);
@@ -352,6 +355,7 @@ impl Engine {
             blamed.extend(before.iter().copied());
             rule = Rule::ErrorMon;
         }
+        let number = run.session.events();
         let expects = matches!(duty, Duty::Learn { .. });
         let verdict = if expects {
             self.monitor.step_interned(&mut run.session, channel, label, Payload::Positional(&[]))
@@ -374,7 +378,7 @@ impl Engine {
         let label = text.map_or(EventLabel::Malformed("an unknown dependency"), EventLabel::Text);
         let (from, to, payload) = (Party::Role(from), Party::Role(self.role), Payload::Positional(&[]));
         let event = Event { from, to, label, payload };
-        let (_, notice) = self.rule(run, Wrong { verdict, rule, blamed, dependency: true, event });
+        let (_, notice) = self.rule(run, Wrong { verdict, rule, blamed, dependency: true, event, number });
         run.adrift = true;
         if let Some(notice) = notice {
             out(Effect::Report(notice));

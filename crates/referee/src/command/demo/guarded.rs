@@ -73,12 +73,14 @@ pub(super) fn run(out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn explain(out: &mut impl Write, verdict: &VerdictReport) -> io::Result<()> {
-    let kind = format!("{} ({})", verdict.kind, verdict.rejection.as_deref().unwrap_or_default());
+fn explain(out: &mut impl Write, report: &VerdictReport) -> io::Result<()> {
+    let verdict = &report.record;
+    let kind = format!("{} ({})", verdict.kind, verdict.paper_rule.as_deref().unwrap_or_default());
+    let state = verdict.state.as_deref().unwrap_or_default();
     writeln!(out, "    {}: {}", styled(BAD, "stopped"), verdict.message)?;
     let rule = verdict.rule.as_deref().unwrap_or_default();
-    writeln!(out, "    {}", styled(SOFT, format!("{kind} in state {}, {rule}; before it:", verdict.state)))?;
-    for line in &verdict.recent {
+    writeln!(out, "    {}", styled(SOFT, format!("{kind} in state {state}, {rule}; before it:")))?;
+    for line in &report.recent {
         writeln!(out, "    {}", styled(SOFT, format!("  {line}")))?;
     }
     Ok(())

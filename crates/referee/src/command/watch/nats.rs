@@ -82,7 +82,7 @@ impl Broker {
         let render = |notice: &Notice| match notice {
             Notice::Violation(report) => {
                 let place = scrutiny.and_then(|scrutiny| scrutiny.place(report.origin));
-                Some(output::json::violation(report, place.as_deref()).to_string())
+                Some(output::json::violation(report, place, scrutiny.map(Scrutiny::role)).to_string())
             }
             Notice::Property(report) => Some(output::json::property(report).to_string()),
             Notice::Malformed(..) | Notice::Unanswered(_) => None,

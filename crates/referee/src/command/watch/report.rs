@@ -90,7 +90,8 @@ impl<'a> Reporter<'a> {
         match self.arguments.format {
             Format::Json => {
                 let place = self.place(report.origin);
-                writeln!(self.out, "{}", output::json::violation(report, place.as_deref()))
+                let role = self.scrutiny.map(Scrutiny::role);
+                writeln!(self.out, "{}", output::json::violation(report, place, role))
             }
             Format::Text => {
                 let text = self.text(report);

@@ -49,6 +49,11 @@ impl Scrutiny {
         self.protocol.location(origin)
     }
 
+    /// The role whose monitor watches.
+    pub(super) fn role(&self) -> &str {
+        self.monitor.vocabulary().role_name(self.monitor.machine().role())
+    }
+
     /// The names of all roles, in the order of the protocol.
     pub(super) fn roles(&self) -> Vec<&str> {
         self.protocol.role_names()
