@@ -29,6 +29,7 @@ use recent::Recent;
 /// Why bytes are wrong that came between the question for something else, such as TLS, and its answer.
 const AHEAD_OF_THE_SWITCH: &str =
     "sent before the other side had answered whether something else is to be spoken from there on";
+const ABORTED: &str = "a side broke off within a message, which its codec allows";
 const UNANSWERED: &str = "the server closed instead of answering, which its codec allows";
 
 /// What to do with the first bytes of one side.
@@ -236,7 +237,8 @@ impl Case {
                     // What can never have its turn is wrong now, for no end will show it.
                     || plan.ahead.may_speak(&self.session, &self.lead, side));
             let unknown = plan.spans && sender == Sender::Client && !self.borrowed.is_active();
-            let reading = if unknown || self.session.is_tainted() {
+            // The rest of a message is read whoever is to speak next.
+            let reading = if unknown || self.session.is_tainted() || self.flows[sender.index()].within {
                 Some(Reading::anything())
             } else if !early && !plan.ahead.is_turn(&self.session, side) {
                 Some(plan.readings.out_of_turn(sender))
@@ -447,14 +449,23 @@ impl Case {
                     Leave::Never => false,
                     // Nor does it owe anything to whom has left.
                     Leave::Idle => !is_turn || self.flows[sender.other().index()].left,
-                    Leave::Anytime => true,
+                    Leave::BetweenMessages | Leave::Anytime => true,
                 };
             let owes = plan.protocol.owes(sender.index(), self.session.state());
             if probe || leaves || !owes {
                 // Allowed, but perhaps not what the other side hoped for.
-                if is_turn && !probe && sender == Sender::Server && !monitor.is_over(&self.session) {
+                let announced = self.connection.is_leaving(sender);
+                if is_turn
+                    && !probe
+                    && !announced
+                    && sender == Sender::Server
+                    && !monitor.is_over(&self.session)
+                {
                     self.unanswered = true;
                     self.note.get_or_insert(UNANSWERED);
+                }
+                if self.flows[sender.index()].within || !unread.is_empty() {
+                    self.note.get_or_insert(ABORTED);
                 }
                 return Ok(());
             }

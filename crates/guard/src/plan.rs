@@ -248,6 +248,7 @@ impl Maker<'_> {
             name: self.listener.protocol_name.as_ref().map(|name| name.get_ref().as_str()),
             client: self.listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
             scrutiny: self.listener.scrutiny,
+            table: self.listener.codec.as_ref().map(|table| table.get_ref()).or(table.as_ref()),
         };
         match Protocol::read(&file, &text, &wanted) {
             Ok(protocol) => Some((protocol, table)),

@@ -45,6 +45,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) scrutiny: Scrutiny,
     /// Where the predicates of its assertions come from.
     pub(crate) modules: &'a [Functions],
+    /// Which messages interrupt the other side.
+    pub(crate) table: Option<&'a referee_wire::Table>,
 }
 
 impl Protocol {
@@ -106,6 +108,10 @@ impl Protocol {
                 })?
             }
             Scrutiny::Client | Scrutiny::Both => machine_of(client)?,
+        };
+        let machine = match wanted.table {
+            Some(table) => table.interrupted(&machine, vocabulary),
+            None => machine,
         };
         let monitor = match synthesise(&machine, vocabulary, &subject.registry(), wanted.modules) {
             Ok(monitor) => Arc::new(monitor),
@@ -194,7 +200,8 @@ mod tests {
         Protocol::read("test.scr", text, wanted)
     }
 
-    const ANY: Wanted<'_> = Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[] };
+    const ANY: Wanted<'_> =
+        Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[], table: None };
 
     #[test]
     fn who_owes_what() {

@@ -81,6 +81,12 @@ impl Codec {
                 );
             }
         }
+        for (name, interrupted) in table.interruptions() {
+            if !signature.messages.iter().any(|known| *known.name == *interrupted) {
+                let message = format!("the protocol has no message `{interrupted}`");
+                errors.push(TableError::new(["messages", name, "interrupts"], message));
+            }
+        }
         let reader = match table.kind {
             Kind::Text => Text::compile(table, &signature, &mut errors).map(Reader::Text),
             Kind::Json => Json::compile(table, &signature, &mut errors).map(Reader::Json),
@@ -103,6 +109,13 @@ impl Codec {
     #[must_use]
     pub fn connection(&self, limits: Limits) -> Connection {
         Connection::new(limits.message)
+    }
+
+    /// A connection of a WebSocket whose handshake is over; of other codecs, one before its first byte.
+    #[must_use]
+    pub fn upgraded(&self, limits: Limits) -> Connection {
+        let is_socket = matches!(self.reader, Reader::WebSocket(_));
+        Connection { upgraded: is_socket, ..Connection::new(limits.message) }
     }
 
     /// A connection whose owner does not relay it but is one of its ends, and speaks WebSocket itself where the codec is of
@@ -141,8 +154,8 @@ impl Codec {
                 Reader::Text(text) => text.decode(connection, sender, unread, reading, fields),
                 Reader::Json(json) => json.decode(connection, sender, unread, reading, scratch, fields),
                 Reader::Http(http) => http.decode(connection, sender, unread, reading, scratch, fields),
-                Reader::Frames(frames) => frames.decode(limit, sender, unread, reading, fields),
-                Reader::Resp(resp) => resp.decode(limit, sender, unread, reading, fields),
+                Reader::Frames(frames) => frames.decode(limit, sender, unread, reading, scratch, fields),
+                Reader::Resp(resp) => resp.decode(limit, sender, unread, reading, scratch, fields),
                 Reader::WebSocket(socket) => {
                     socket.decode(connection, sender, unread, reading, scratch, fields)
                 }
@@ -172,6 +185,7 @@ impl Codec {
                 Effect::Leave => {
                     connection.leaving.get_mut(sender.index()).into_iter().for_each(|l| *l = true)
                 }
+                Effect::HangUp => connection.leaving = [true; 2],
                 Effect::Request(kind, aside) => connection.unanswered.push(kind, aside),
                 Effect::Response => connection.unanswered.pop(),
                 Effect::Switch => {
@@ -191,7 +205,7 @@ impl Codec {
     /// `sender`'s stream has ended, with `unread` left over.
     ///
     /// # Errors
-    /// If a message was under way.
+    /// If a message was under way, and its sender must not leave within one ([`Leave::Anytime`]).
     pub fn end(&self, connection: &mut Connection, sender: Sender, unread: &[u8]) -> Result<(), Malformed> {
         let whole = match connection.flow(sender).body {
             Body::UntilEnd => true,
@@ -201,16 +215,19 @@ impl Codec {
             },
             _ => self.may_abandon(connection, sender),
         };
-        if connection.transparent || whole {
+        if connection.transparent || whole || self.leave(sender) == Leave::Anytime {
             return Ok(());
         }
         Err(Malformed::new("the connection ended within a message", unread.len()))
     }
 
-    /// Whether `sender` may end within the body of the message that was taken last, in which nobody is interested any more: a
-    /// request that has its final response already (RFC 9110, 10.1.1; RFC 9112, 9.6).
+    /// Whether `sender` may end within the body of the message that was taken last: one that may leave at any time may break
+    /// off, and nobody is interested any more in a request that has its final response already (RFC 9110, 10.1.1; RFC 9112, 9.6).
     #[must_use]
     pub fn may_abandon(&self, connection: &Connection, sender: Sender) -> bool {
+        if self.leave(sender) == Leave::Anytime {
+            return true;
+        }
         let is_http = matches!(self.reader, Reader::Http(_));
         is_http && sender == Sender::Client && connection.unanswered.is_empty()
     }

@@ -1,6 +1,6 @@
 //! A connection: what a codec remembers between two looks. The messages themselves are not kept.
 
-use crate::body::DotPlace;
+use crate::body::Block;
 use crate::http::chunked::Chunked;
 use crate::http::head::Progress;
 use crate::http::{RequestKind, Unanswered};
@@ -38,7 +38,7 @@ pub(crate) struct Flow {
     /// Where, among them, the part begins that is being looked at: a line of a reply.
     pub(crate) anchor: usize,
     /// Where in a block that is kept as a whole we are.
-    pub(crate) dot: DotPlace,
+    pub(crate) block: Option<Block>,
     /// Where in the head of an HTTP message we are.
     pub(crate) head: Progress,
     /// Where in a JSON document we are.
@@ -76,7 +76,7 @@ pub(crate) enum Body {
     /// So many bytes.
     Exactly(u64),
     /// Everything up to a line with a single dot.
-    Dotted(DotPlace),
+    Dotted(Block),
     /// Chunks of HTTP.
     Chunked(Chunked),
     /// Everything to the end of the connection.
@@ -93,6 +93,8 @@ pub(crate) enum Effect {
     Transparent,
     /// Its sender may close.
     Leave,
+    /// Both may.
+    HangUp,
     /// An HTTP request, which will be answered, and whether it is no part of the protocol.
     Request(RequestKind, bool),
     /// The answer to the oldest one.
@@ -109,6 +111,7 @@ impl From<Option<Then>> for Effect {
             None => Self::None,
             Some(Then::Transparent | Then::Switch) => Self::Transparent,
             Some(Then::Close) => Self::Leave,
+            Some(Then::HangUp) => Self::HangUp,
         }
     }
 }

@@ -4,7 +4,9 @@
 //! passed on as it comes. Some protocols begin with frames that have no tag, or answer with a bare byte: where the
 //! state of the session expects one, it is read as such.
 
+mod checksum;
 mod layout;
+mod number;
 
 use std::collections::HashMap;
 
@@ -14,14 +16,19 @@ use crate::connection::{Body, Effect};
 use crate::error::TableError;
 use crate::reading::{Mode, Reading};
 use crate::signature::{Known, MessageId, Sender, Signature};
-use crate::step::{After, Fields, Label, Malformed, Message, Step};
-use crate::table::{Endian, LengthTable, MessageTable, Table, TagTable};
-use layout::{Layout, Outcome};
+use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step};
+use crate::table::{Endian, LengthForm, LengthTable, MessageTable, Table, TagTable};
+use layout::Outcome;
+use number::ReadNumber;
+
+pub(crate) use layout::Layout;
+pub(crate) use number::{Number, unsigned};
 
 /// The codec.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    tag: TagTable,
+    /// None, if no frame has one.
+    tag: Option<TagTable>,
     length: Length,
     untagged: Option<Length>,
     little: bool,
@@ -37,10 +44,15 @@ pub(crate) struct Frames {
 #[derive(Clone, Copy, Debug)]
 struct Length {
     at: usize,
-    bytes: usize,
-    counts_from: u64,
-    /// Where the header ends.
-    header: usize,
+    number: Number,
+    /// From which byte of the frame on it counts; none: from the end of the header on.
+    counts_from: Option<u64>,
+    times: u64,
+    plus: i64,
+    /// Where the tag ends, which is part of the header.
+    tag_end: usize,
+    /// The least and the most that it may say.
+    range: (u64, u64),
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +63,8 @@ struct Shape {
     effect: Effect,
     untagged: bool,
     bare: Option<Box<[u8]>>,
+    /// How long it is, if it begins with `bare`.
+    length: Option<Length>,
 }
 
 impl Frames {
@@ -60,22 +74,17 @@ impl Frames {
         errors: &mut Vec<TableError>,
     ) -> Option<Self> {
         let before = errors.len();
-        let mut need = |key: &str| {
-            errors.push(TableError::new([], format!("`{key}` is missing: where is it in a frame?")))
-        };
-        let (Some(tag), Some(length)) = (table.tag, table.length) else {
-            if table.tag.is_none() {
-                need("tag");
-            }
-            if table.length.is_none() {
-                need("length");
-            }
+        let Some(length) = table.length else {
+            errors.push(TableError::new([], "`length` is missing: where is it in a frame?"));
             return None;
         };
+        let tag_end = table.tag.map_or(0, |tag| usize::from(tag.at) + tag.bytes.bytes());
+        let length = Length::new(length, tag_end);
+        let untagged = table.untagged_length.map(|length| Length::new(length, 0));
         let mut frames = Self {
-            tag,
-            length: Length::new(length, usize::from(tag.at) + tag.bytes.bytes()),
-            untagged: table.untagged_length.map(|length| Length::new(length, 0)),
+            tag: table.tag,
+            length,
+            untagged: untagged.or(table.tag.is_none().then_some(length)),
             little: table.endian == Some(Endian::Little),
             tags: [HashMap::new(), HashMap::new()],
             untagged_messages: [Vec::new(), Vec::new()],
@@ -109,10 +118,17 @@ impl Frames {
     fn add(&mut self, id: MessageId, known: &Known, entry: &MessageTable, errors: &mut Vec<TableError>) {
         let name = &*known.name;
         let side = known.sender.index();
-        let tag = entry
-            .tag
-            .or_else(|| entry.pattern.as_ref().and_then(|text| tag_number(text, self.tag.bytes.bytes())));
-        match (tag, entry.untagged, &entry.bare) {
+        let width = self.tag.map_or(0, |tag| tag.bytes.bytes());
+        let tag = entry.tag.or_else(|| entry.pattern.as_ref().and_then(|text| tag_number(text, width)));
+        if tag.is_some() && self.tag.is_none() {
+            let message = "`tag` is missing from the table: where is it in a frame?";
+            errors.push(TableError::new(["messages", name], message));
+        }
+        // Where no frame has a tag, none need say so.
+        let is_untagged =
+            entry.untagged || (!entry.silent && self.tag.is_none() && tag.is_none() && entry.bare.is_none());
+        match (tag, is_untagged && !entry.silent, &entry.bare) {
+            (None, false, None) if entry.silent => {}
             (Some(tag), false, None) => {
                 if let Some(tags) = self.tags.get_mut(side) {
                     tags.entry(tag).or_default().push(id);
@@ -151,19 +167,32 @@ impl Frames {
             fields: known.fields.len(),
             aside: known.aside,
             effect: entry.then.into(),
-            untagged: entry.untagged,
+            untagged: is_untagged,
             bare: entry.bare.as_ref().map(|text| text.as_bytes().into()),
+            length: entry
+                .length
+                .map(|length| Length::new(length, entry.bare.as_ref().map_or(0, String::len))),
         };
+        if entry.length.is_some() && entry.bare.is_none() {
+            errors.push(TableError::new(
+                ["messages", name, "length"],
+                "this is for messages that begin with `bare`",
+            ));
+        }
         if let Some(slot) = self.shapes.get_mut(id.index()) {
             *slot = shape;
         }
     }
 
     pub(crate) fn mode(&self, possible: &[MessageId], signature: &Signature) -> Result<Mode, TableError> {
-        let is_untagged = |id: &&MessageId| self.shapes.get(id.index()).is_some_and(|shape| shape.untagged);
+        let shape = |id: &MessageId| self.shapes.get(id.index());
+        let is_untagged = |id: &&MessageId| shape(id).is_some_and(|shape| shape.untagged);
+        // What begins with bytes of its own is told apart from both.
+        let is_bare = |id: &&MessageId| shape(id).is_some_and(|shape| shape.bare.is_some());
+        let framed = possible.len() - possible.iter().filter(is_bare).count();
         match possible.iter().filter(is_untagged).count() {
             0 => Ok(Mode::Usual),
-            count if count == possible.len() => Ok(Mode::Untagged),
+            count if count == framed => Ok(Mode::Untagged),
             _ => {
                 let name =
                     possible.iter().find(is_untagged).and_then(|id| signature.messages.get(id.index()));
@@ -180,12 +209,23 @@ impl Frames {
         sender: Sender,
         unread: &'b [u8],
         reading: Reading<'_>,
+        scratch: &'b Scratch,
         fields: &mut Fields<'b>,
     ) -> Step<'b> {
         for id in self.bare.get(sender.index()).map_or(&[][..], |list| list) {
             if let Some(shape) = self.shapes.get(id.index()).filter(|_| reading.takes(*id))
                 && let Some(bytes) = &shape.bare
             {
+                if let Some(length) = shape.length.filter(|_| unread.starts_with(bytes)) {
+                    return match length.total(unread, self.little) {
+                        // As a whole: nothing is known of what follows it.
+                        Ok((total, _)) => match usize::try_from(total).unwrap_or(usize::MAX) {
+                            total if total > unread.len() => Step::More { at_least: total },
+                            total => shape.message(*id, total, 0),
+                        },
+                        Err(step) => step,
+                    };
+                }
                 if unread.starts_with(bytes) {
                     return shape.message(*id, bytes.len(), 0);
                 }
@@ -194,53 +234,53 @@ impl Frames {
                 }
             }
         }
-        let untagged = reading.mode == Mode::Untagged;
+        let untagged = self.tag.is_none() || reading.mode == Mode::Untagged;
         let Some(length) = (if untagged { self.untagged } else { Some(self.length) }) else {
             return Step::Wait;
         };
-        let Some(header) = unread.get(..length.header) else { return Step::More { at_least: length.header } };
-        let number = |at: usize, bytes: usize| {
-            layout::unsigned(header.get(at..at + bytes).unwrap_or_default(), self.little)
+        let (total, header) = match length.total(unread, self.little) {
+            Ok(found) => found,
+            Err(step) => return step,
         };
-        let total = number(length.at, length.bytes).saturating_add(length.counts_from);
-        if total < length.header as u64 {
-            return Malformed::new("a length that is less than the header's", length.at).into();
-        }
-        let (tag, candidates) = if untagged {
-            (0, self.untagged_messages.get(sender.index()).map_or(&[][..], |list| list))
-        } else {
-            let tag = number(usize::from(self.tag.at), self.tag.bytes.bytes());
-            let tags = self.tags.get(sender.index());
-            (tag, tags.and_then(|tags| tags.get(&tag)).map_or(&[][..], |list| list))
+        let (tag, candidates) = match self.tag.filter(|_| !untagged) {
+            None => (0, self.untagged_messages.get(sender.index()).map_or(&[][..], |list| list)),
+            Some(tag) => {
+                let (at, end) = (usize::from(tag.at), usize::from(tag.at) + tag.bytes.bytes());
+                let number = unsigned(unread.get(at..end).unwrap_or_default(), self.little);
+                let number = number & tag.mask.unwrap_or(u64::MAX);
+                let tags = self.tags.get(sender.index());
+                (number, tags.and_then(|tags| tags.get(&number)).map_or(&[][..], |list| list))
+            }
         };
-        let frame = Frame { unread, total, header: length.header, limit };
+        let frame = Frame { unread, total, header, limit };
         let mut other = None;
         let takes = |id: &MessageId| reading.takes(*id);
         for id in candidates.iter().filter(|id| takes(id)).chain(candidates.iter().filter(|id| !takes(id))) {
             let Some(shape) = self.shapes.get(id.index()) else { continue };
             fields.clear();
             fields.resize(shape.fields, FieldValue::Unit);
-            match shape.layout.read(&frame, fields) {
+            match shape.layout.read(&frame, &scratch.bump, fields) {
                 Outcome::Read(bytes) => return shape.message(*id, bytes, total - bytes as u64),
                 Outcome::More(at_least) => return Step::More { at_least },
                 Outcome::Other => {}
                 Outcome::Short => other = other.or(Some("a frame that is shorter than its fields")),
+                Outcome::Malformed(reason) => other = other.or(Some(reason)),
             }
         }
         fields.clear();
         match other {
             Some(reason) => Malformed::new(reason, 0).into(),
-            None => unknown(tag, length.header, total, header),
+            None => unknown(tag, header, total, unread),
         }
     }
 }
 
 /// A frame that no message is.
 #[cold]
-fn unknown<'b>(tag: u64, bytes: usize, total: u64, header: &'b [u8]) -> Step<'b> {
+fn unknown<'b>(tag: u64, bytes: usize, total: u64, frame: &'b [u8]) -> Step<'b> {
     // The header as text, if its tag is a letter.
     let shown = match u8::try_from(tag) {
-        Ok(tag) if tag.is_ascii_graphic() => header.get(..1).and_then(|tag| std::str::from_utf8(tag).ok()),
+        Ok(tag) if tag.is_ascii_graphic() => frame.get(..1).and_then(|tag| std::str::from_utf8(tag).ok()),
         _ => None,
     };
     let label = Label::Unknown(shown.unwrap_or("a frame with an unknown tag"));
@@ -270,16 +310,55 @@ impl Shape {
 impl Default for Shape {
     fn default() -> Self {
         let layout = Layout::default();
-        Self { layout, fields: 0, aside: false, effect: Effect::None, untagged: false, bare: None }
+        let effect = Effect::None;
+        Self { layout, fields: 0, aside: false, effect, untagged: false, bare: None, length: None }
     }
 }
 
 impl Length {
     fn new(table: LengthTable, tag_end: usize) -> Self {
-        let (at, bytes) = (usize::from(table.at), table.bytes.bytes());
-        let header = (at + bytes).max(tag_end);
-        let counts_from = table.counts_from.map_or(header as u64, u64::from);
-        Self { at, bytes, counts_from, header }
+        let number = match table.bytes {
+            LengthForm::Fixed(width) => Number::Fixed(width.bytes(), false),
+            LengthForm::Leb128 => Number::Leb128(10),
+            LengthForm::Mqtt => Number::Leb128(4),
+            LengthForm::Quic => Number::Quic,
+        };
+        Self {
+            at: usize::from(table.at),
+            number,
+            counts_from: table.counts_from.map(u64::from),
+            times: table.times.map_or(1, u64::from),
+            plus: table.plus.map_or(0, i64::from),
+            tag_end,
+            range: (table.min.unwrap_or(0), table.max.unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// How many bytes the frame has that `unread` begins with, and its header.
+    fn total<'b>(&self, unread: &[u8], little: bool) -> Result<(u64, usize), Step<'b>> {
+        let least = (self.at + self.number.least()).max(self.tag_end);
+        if unread.len() < least {
+            return Err(Step::More { at_least: least });
+        }
+        let (number, bytes) = match self.number.read(unread.get(self.at..).unwrap_or_default(), little) {
+            Ok(ReadNumber::Whole(number, bytes)) => (u64::try_from(number).unwrap_or(u64::MAX), bytes),
+            Ok(ReadNumber::Partial(bytes)) => return Err(Step::More { at_least: self.at + bytes }),
+            Err(malformed) => return Err(Malformed::new(malformed.reason, self.at).into()),
+        };
+        let header = (self.at + bytes).max(self.tag_end);
+        if unread.len() < header {
+            return Err(Step::More { at_least: header });
+        }
+        if number < self.range.0 || number > self.range.1 {
+            return Err(Malformed::new("a length that no frame may have here", self.at).into());
+        }
+        let counted = number.saturating_mul(self.times);
+        let total = counted.saturating_add(self.counts_from.unwrap_or(header as u64));
+        let total = total.saturating_add_signed(self.plus);
+        if total < header as u64 {
+            return Err(Malformed::new("a length that is less than the header's", self.at).into());
+        }
+        Ok((total, header))
     }
 }
 
@@ -293,5 +372,5 @@ struct Frame<'b> {
 
 /// A tag as a number: a text of exactly its length.
 fn tag_number(text: &str, bytes: usize) -> Option<u64> {
-    (text.len() == bytes).then(|| layout::unsigned(text.as_bytes(), false))
+    (text.len() == bytes && bytes > 0).then(|| unsigned(text.as_bytes(), false))
 }

@@ -16,11 +16,14 @@ use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step, excerpt};
-use crate::table::Table;
+use crate::table::{Leniency, Table};
 use chunked::Chunked;
-use head::Head;
-use route::{Route, Routes};
-use source::{Exchange, Shape, Source};
+use head::{Head, HeadRules};
+use route::Routes;
+use source::{Exchange, Shape};
+
+pub(crate) use route::{Route, Segment};
+pub(crate) use source::Source;
 
 /// The codec.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ pub(crate) struct Http {
     /// By [`MessageId::index`].
     shapes: Vec<Shape>,
     session: Option<Source>,
+    rules: HeadRules,
+    any_trailer: bool,
 }
 
 /// What there is to look at.
@@ -187,7 +192,14 @@ impl Http {
             list.sort_by_key(|(rank, _)| *rank);
             list.into_iter().map(|(_, id)| id).collect()
         });
-        (errors.len() == before).then(|| Self { routes, statuses: statuses.collect(), shapes, session })
+        let is_lenient = |leniency| table.lenient.contains(&leniency);
+        let rules = HeadRules {
+            missing_host: is_lenient(Leniency::MissingHost),
+            codings: is_lenient(Leniency::TransferCodings),
+        };
+        let any_trailer = is_lenient(Leniency::Trailers);
+        let statuses = statuses.collect();
+        (errors.len() == before).then(|| Self { routes, statuses, shapes, session, rules, any_trailer })
     }
 
     #[inline]
@@ -214,7 +226,7 @@ impl Http {
                 Err(malformed) => return malformed.into(),
             }
         }
-        let head = match read_head(flow, sender, unread) {
+        let head = match read_head(flow, sender, unread, self.rules) {
             Ok(head) => head,
             Err(step) => return step,
         };
@@ -242,7 +254,7 @@ impl Http {
         let (path, _) = route::split_target(target);
         let id = self.routes.find(method, path, look.reading, &look.scratch.bump);
         let body = match (head.chunked, head.length) {
-            (true, _) => Body::Chunked(Chunked::default()),
+            (true, _) => Body::Chunked(Chunked::new(self.any_trailer)),
             (false, None | Some(0)) => Body::None,
             (false, Some(length)) => Body::Exactly(length),
         };
@@ -281,7 +293,7 @@ impl Http {
         };
         let body = match (head.chunked, head.length) {
             _ if kind == RequestKind::Head || switches || matches!(status, 204 | 304) => Body::None,
-            (true, _) => Body::Chunked(Chunked::default()),
+            (true, _) => Body::Chunked(Chunked::new(self.any_trailer)),
             (false, Some(0)) => Body::None,
             (false, Some(length)) => Body::Exactly(length),
             (false, None) => Body::UntilEnd,
@@ -328,6 +340,7 @@ impl Http {
                     let flow = connection.flow(sender);
                     if flow.anchor == 0 {
                         (flow.anchor, flow.scanned) = (head.bytes, head.bytes);
+                        flow.chunked = Chunked::new(self.any_trailer);
                     }
                     match flow.chunks(unread) {
                         Ok(true) => {}
@@ -335,7 +348,7 @@ impl Http {
                         Err(malformed) => return malformed.into(),
                     }
                     let mut pieces = bumpalo::collections::Vec::new_in(&scratch.bump);
-                    match Chunked::default().scan(rest, |piece| pieces.extend_from_slice(piece)) {
+                    match Chunked::new(self.any_trailer).scan(rest, |piece| pieces.extend_from_slice(piece)) {
                         Ok((length, _)) => bytes += usize::try_from(length).unwrap_or(0),
                         Err(malformed) => return malformed.into(),
                     }
@@ -383,10 +396,15 @@ impl Http {
 
 /// The head that `unread` begins with.
 #[inline]
-pub(crate) fn read_head<'b>(flow: &mut Flow, sender: Sender, unread: &'b [u8]) -> Result<Head<'b>, Step<'b>> {
+pub(crate) fn read_head<'b>(
+    flow: &mut Flow,
+    sender: Sender,
+    unread: &'b [u8],
+    rules: HeadRules,
+) -> Result<Head<'b>, Step<'b>> {
     let request = sender == Sender::Client;
     if flow.anchor > 0 || !flow.head.has_begun() || flow.head.is_whole(unread, request)? {
-        if let Some(head) = head::parse(unread, request)? {
+        if let Some(head) = head::parse(unread, request, rules)? {
             return Ok(head);
         }
         flow.head.is_whole(unread, request)?;

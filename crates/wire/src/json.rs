@@ -242,19 +242,7 @@ impl Documents {
             if entry.is_none_or(|entry| entry.answers.is_none()) {
                 side.entry(text.into()).or_default().push(id);
             }
-            let prefix = if rpc.is_some() { Rpc::prefix(entry) } else { "" };
-            let mut pointers = Vec::new();
-            for (index, field) in known.fields.iter().enumerate() {
-                let name = field.name.as_deref();
-                let given = entry.and_then(|entry| entry.fields.iter().find(|(key, _)| Some(&**key) == name));
-                pointers.push(match (given, name) {
-                    (Some((_, pointer)), _) => pointer.clone(),
-                    // The result or the error as a whole.
-                    (None, Some(name)) if prefix.strip_prefix('/') == Some(name) => prefix.to_owned(),
-                    (None, Some(name)) => format!("{prefix}/{}", name.replace('~', "~0").replace('/', "~1")),
-                    (None, None) => format!("{prefix}/{index}"),
-                });
-            }
+            let pointers = field_pointers(entry, known, rpc.is_some());
             unknown_fields(entry, known, errors);
             match Pointers::new(pointers.iter().map(String::as_str)) {
                 Ok(pointers) => fields.push(pointers),
@@ -346,6 +334,27 @@ fn pick(
 ) -> Option<MessageId> {
     let found = labels.get(sender.index())?.get(label)?;
     found.iter().find(|id| reading.takes(**id)).or(found.first()).copied()
+}
+
+/// Where the fields of a message are, as pointers.
+pub(crate) fn field_pointers(
+    entry: Option<&crate::table::MessageTable>,
+    known: &crate::signature::Known,
+    rpc: bool,
+) -> Vec<String> {
+    let prefix = if rpc { Rpc::prefix(entry) } else { "" };
+    let pointer = |(index, field): (usize, &referee_theory::Field)| {
+        let name = field.name.as_deref();
+        let given = entry.and_then(|entry| entry.fields.iter().find(|(key, _)| Some(&**key) == name));
+        match (given, name) {
+            (Some((_, pointer)), _) => pointer.clone(),
+            // The result or the error as a whole.
+            (None, Some(name)) if prefix.strip_prefix('/') == Some(name) => prefix.to_owned(),
+            (None, Some(name)) => format!("{prefix}/{}", name.replace('~', "~0").replace('/', "~1")),
+            (None, None) => format!("{prefix}/{index}"),
+        }
+    };
+    known.fields.iter().enumerate().map(pointer).collect()
 }
 
 /// Reports the entries of `fields` that the protocol does not have.

@@ -77,9 +77,11 @@
 mod body;
 pub mod codec;
 mod connection;
+pub mod encode;
 pub mod error;
 mod frames;
 mod http;
+mod interruption;
 mod json;
 pub mod preset;
 pub mod reading;
@@ -93,9 +95,10 @@ mod websocket;
 
 pub use codec::{Codec, Limits};
 pub use connection::Connection;
+pub use encode::{EncodeError, Encoder, Parts};
 pub use error::{TableError, locate};
 pub use preset::Preset;
-pub use reading::{Reading, Readings};
+pub use reading::{Expected, Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
 pub use step::{After, Fields, Label, Malformed, Message, Scratch, Step};
-pub use table::{Carries, Framing, Kind, Leave, MessageTable, Table};
+pub use table::{Carries, Framing, Kind, Leave, LengthForm, Leniency, MessageTable, Table};

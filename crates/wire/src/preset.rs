@@ -17,7 +17,7 @@ pub struct Preset {
 }
 
 /// Every preset.
-pub static ALL: [Preset; 4] = [
+pub static ALL: [Preset; 5] = [
     Preset {
         name: "smtp",
         summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
@@ -41,6 +41,12 @@ pub static ALL: [Preset; 4] = [
         summary: "the PostgreSQL wire protocol: startup, simple and extended queries, COPY",
         protocol: include_str!("../presets/postgres.scr"),
         table: include_str!("../presets/postgres.toml"),
+    },
+    Preset {
+        name: "mqtt",
+        summary: "MQTT 3.1.1 and 5: connections, publications and subscriptions, with topics as fields",
+        protocol: include_str!("../presets/mqtt.scr"),
+        table: include_str!("../presets/mqtt.toml"),
     },
 ];
 

@@ -43,6 +43,31 @@ impl Reading<'_> {
     }
 }
 
+/// What may come next, where no monitor says so.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    possible: Vec<u64>,
+    mode: Mode,
+}
+
+impl Expected {
+    /// How to read where exactly `messages` of `codec` may come.
+    ///
+    /// # Errors
+    /// If they cannot be told apart.
+    pub fn new(codec: &Codec, messages: &[MessageId]) -> Result<Self, TableError> {
+        let mut possible = vec![0; codec.messages().len().div_ceil(64).max(1)];
+        messages.iter().for_each(|id| set(&mut possible, id.index()));
+        Ok(Self { possible, mode: codec.mode(messages)? })
+    }
+
+    /// The reading.
+    #[must_use]
+    pub fn reading(&self) -> Reading<'_> {
+        Reading { possible: &self.possible, mode: self.mode }
+    }
+}
+
 /// The readings of every position of a monitor, for one codec.
 #[derive(Clone, Debug)]
 pub struct Readings {

@@ -4,6 +4,7 @@
 //! string, an error or an array, by how it begins. Everything else is passed on as it comes. The values of an
 //! aggregate are counted, not nested: how many are still to come is all there is to know.
 
+mod inline;
 mod values;
 
 use referee_monitor::FieldValue;
@@ -14,7 +15,7 @@ use crate::connection::{Body, Effect};
 use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
-use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
+use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step, excerpt};
 use crate::table::Table;
 use crate::value::Scalar;
 use values::Cursor;
@@ -71,6 +72,10 @@ impl Resp {
                 replies.push(([].into(), id));
             } else {
                 for start in pattern.split_ascii_whitespace() {
+                    if start == "newline" {
+                        replies.push(([b'\n'].into(), id));
+                        continue;
+                    }
                     if !start
                         .starts_with(['+', '-', ':', '$', '*', '_', '#', ',', '(', '!', '=', '%', '~', '>'])
                     {
@@ -112,7 +117,11 @@ impl Resp {
             let effect = entry.and_then(|entry| entry.then).into();
             shapes.push(Shape { fields, aside: known.aside, effect });
         }
-        replies.sort_by_key(|(start, _)| usize::MAX - start.len());
+        let order = |id: &MessageId| {
+            let name = signature.messages.get(id.index()).map(|known| &*known.name);
+            table.messages.iter().position(|(other, _)| Some(other.as_str()) == name)
+        };
+        replies.sort_by_key(|(start, id)| (usize::MAX - start.len(), order(id)));
         let any_command = commands.remove(&[][..]).unwrap_or_default();
         let looks_into_arrays =
             replies.iter().any(|(start, _)| start.len() > 1 && matches!(start[0], b'*' | b'>'));
@@ -126,10 +135,11 @@ impl Resp {
         sender: Sender,
         unread: &'b [u8],
         reading: Reading<'_>,
+        scratch: &'b Scratch,
         fields: &mut Fields<'b>,
     ) -> Step<'b> {
         let found = match sender {
-            Sender::Client => self.command(unread, reading, fields),
+            Sender::Client => self.command(unread, reading, scratch, fields),
             Sender::Server => self.reply(unread, reading, fields),
         };
         match found {
@@ -143,6 +153,7 @@ impl Resp {
         &self,
         unread: &'b [u8],
         reading: Reading<'_>,
+        scratch: &'b Scratch,
         fields: &mut Fields<'b>,
     ) -> Result<Found<'b>, Step<'b>> {
         let mut cursor = Cursor { bytes: unread, at: 0 };
@@ -154,7 +165,7 @@ impl Resp {
         } else {
             // An inline command: a line of words.
             let line = cursor.line()?;
-            arguments.extend(line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()));
+            inline::words(line, &scratch.bump, &mut arguments)?;
         }
         if values > 0 {
             arguments.push(cursor.bulk()?);
@@ -228,16 +239,20 @@ impl Resp {
                 }
                 None => kind = b'_',
             },
+            // What a server that prepares a copy of its data says meanwhile.
+            b'\n' if self.replies.iter().any(|(start, _)| **start == *b"\n") => cursor.at = 1,
             _ => return Err(Malformed::new("no reply begins with this byte", 0).into()),
         }
         let matches = |start: &[u8]| match start.split_first() {
-            None => !matches!(kind, b'>' | b'|'),
+            None => !matches!(kind, b'>' | b'|' | b'\n'),
             Some((first, rest)) => *first == kind && content.unwrap_or_default().starts_with(rest),
         };
-        let mut found = self.replies.iter().filter(|(start, _)| matches(start)).map(|(_, id)| *id);
-        let first = found.next();
-        let id =
-            first.filter(|id| reading.takes(*id)).or_else(|| found.find(|id| reading.takes(*id))).or(first);
+        let found = || self.replies.iter().filter(|(start, _)| matches(start)).map(|(_, id)| *id);
+        // What changes the connection is not what somebody meant who was not asked for that.
+        let is_plain =
+            |id: &MessageId| self.shapes.get(id.index()).is_some_and(|shape| shape.effect == Effect::None);
+        let id = found().find(|id| reading.takes(*id));
+        let id = id.or_else(|| found().find(is_plain)).or_else(|| found().next());
         let shape = id.and_then(|id| self.shapes.get(id.index()));
         if let Some((_, scalar)) = shape.and_then(|shape| shape.fields.first()) {
             if let Some(bytes) = length.take() {

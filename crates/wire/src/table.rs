@@ -39,6 +39,12 @@ pub struct Table {
     pub multiline: Option<Sides>,
     /// `text`: what ends a line. Default: LF, with or without CR.
     pub line_end: Option<LineEnd>,
+    /// `text`: how many bytes a line may have, its end included.
+    #[serde(default)]
+    pub max_line: MaxLine,
+    /// What readers may differ about, and is read nevertheless.
+    #[serde(default)]
+    pub lenient: Vec<Leniency>,
     /// `json`: where a document ends. Default: with its line.
     pub framing: Option<Framing>,
     /// `json`, `websocket`: the JSON pointer to the label. Default: `/type`.
@@ -115,6 +121,8 @@ pub enum Leave {
     /// While it is the other side's turn: when it owes nothing.
     Idle,
     /// Between any two messages.
+    BetweenMessages,
+    /// Even within a message, which it breaks off.
     Anytime,
 }
 
@@ -151,6 +159,58 @@ pub enum LineEnd {
     Any,
     /// CR LF; a lone LF or CR in a line is malformed.
     Crlf,
+}
+
+/// How many bytes a line of each side may have, its end included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, { client = 512 }")]
+#[non_exhaustive]
+pub struct MaxLine {
+    /// The side that connects. Default: as many as a message may have.
+    pub client: Option<u32>,
+    /// The side that is connected to. Default: as many as a message may have.
+    pub server: Option<u32>,
+}
+
+impl MaxLine {
+    /// How many bytes a line of `sender` may have, if that is limited.
+    #[must_use]
+    pub fn of(self, sender: Sender) -> Option<u32> {
+        match sender {
+            Sender::Client => self.client,
+            Sender::Server => self.server,
+        }
+    }
+}
+
+/// Something that not every reader reads alike, and that a codec reads only if its table says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Leniency {
+    /// `text`: a CR that no LF follows is text.
+    BareCr,
+    /// `text`: a NUL is text.
+    Nul,
+    /// `text`: a line of a block begins with a single dot and more, which is read as it is.
+    UndoubledDots,
+    /// `http`: a request of HTTP/1.1 without Host.
+    MissingHost,
+    /// `http`: codings besides `chunked`, which comes last.
+    TransferCodings,
+    /// `http`: trailers of any name, but for those that say how long a message is.
+    Trailers,
+}
+
+impl Leniency {
+    /// The kind of codec that this goes with.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::BareCr | Self::Nul | Self::UndoubledDots => Kind::Text,
+            Self::MissingHost | Self::TransferCodings | Self::Trailers => Kind::Http,
+        }
+    }
 }
 
 /// Where a JSON document ends.
@@ -225,6 +285,40 @@ impl<'de> Deserialize<'de> for Width {
     }
 }
 
+impl<'de> Deserialize<'de> for LengthForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberOrName;
+
+        impl Visitor<'_> for NumberOrName {
+            type Value = LengthForm;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("1, 2, 4, 8, `leb128`, `mqtt` or `quic`")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<LengthForm, E> {
+                let number = u64::try_from(number).unwrap_or(0);
+                Width::deserialize(serde::de::value::U64Deserializer::new(number)).map(LengthForm::Fixed)
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<LengthForm, E> {
+                Width::deserialize(serde::de::value::U64Deserializer::new(number)).map(LengthForm::Fixed)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<LengthForm, E> {
+                match name {
+                    "leb128" => Ok(LengthForm::Leb128),
+                    "mqtt" => Ok(LengthForm::Mqtt),
+                    "quic" => Ok(LengthForm::Quic),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(name), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(NumberOrName)
+    }
+}
+
 /// Where the tag of a frame is.
 #[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table, { at = 0, bytes = 1 }")]
@@ -234,6 +328,21 @@ pub struct TagTable {
     pub at: u8,
     /// How many it has.
     pub bytes: Width,
+    /// The bits of them that are the tag. Default: all.
+    pub mask: Option<u64>,
+}
+
+/// How the length of a frame is written: so many bytes, or a number that says itself how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthForm {
+    /// So many bytes.
+    Fixed(Width),
+    /// Seven bits in each byte, the least first: Protobuf's.
+    Leb128,
+    /// The same, of four bytes at most: MQTT's.
+    Mqtt,
+    /// QUIC's (RFC 9000, 16).
+    Quic,
 }
 
 /// Where the length of a frame is.
@@ -243,10 +352,18 @@ pub struct LengthTable {
     /// How many bytes come before it.
     #[serde(default)]
     pub at: u8,
-    /// How many it has.
-    pub bytes: Width,
+    /// How many it has, or how it is written: `"leb128"`, `"mqtt"`, `"quic"`.
+    pub bytes: LengthForm,
+    /// How many bytes it counts by. Default: 1.
+    pub times: Option<u32>,
+    /// How many more bytes there are than it says; less, if negative.
+    pub plus: Option<i32>,
     /// From which byte of the frame on it counts. Default: the first after the tag and the length.
     pub counts_from: Option<u8>,
+    /// The least that it may say.
+    pub min: Option<u64>,
+    /// The most that it may say.
+    pub max: Option<u64>,
 }
 
 /// The order of bytes in a number.
@@ -282,10 +399,16 @@ pub struct MessageTable {
     pub pattern: Option<String>,
     /// `text`: a regular expression with named groups.
     pub regex: Option<String>,
+    /// `text`: how it is written, where `regex` says what it looks like: literal text with captures.
+    pub write: Option<String>,
     /// `text`: it is everything up to a line with a single dot.
     pub block: Option<Block>,
     /// `text`: the field that says how many bytes follow it.
     pub body: Option<String>,
+    /// `text`: what comes after the bytes of `body`. Default: nothing.
+    pub body_end: Option<BodyEnd>,
+    /// `text`: how many bytes its line, or each line of its block, may have, its end included.
+    pub max_line: Option<u32>,
     /// `text`: the field that is the message as a whole, its line ends included.
     pub whole: Option<String>,
     /// `json`: the text at the label's place, if it is not the label of the protocol.
@@ -304,14 +427,28 @@ pub struct MessageTable {
     pub layout: Vec<String>,
     /// `frames`: whether it has no tag.
     pub untagged: bool,
-    /// `frames`: it is exactly these bytes, without tag or length.
+    /// `frames`: it is exactly these bytes, without tag or length; with `length`, it begins with them.
     pub bare: Option<String>,
+    /// `frames`: where the length of a message is that begins with `bare`.
+    pub length: Option<LengthTable>,
+    /// `frames`: it has no bytes, and stands for the other side's going on (`interrupts`).
+    pub silent: bool,
+    /// It may come where this message of the other side may, as if that had been sent.
+    pub interrupts: Option<String>,
     /// What comes after it.
     pub then: Option<Then>,
     /// Whether it is passed on without a step of the monitor.
     pub aside: bool,
     /// Who sends it, if it is no message of the protocol.
     pub from: Option<Sides>,
+}
+
+/// What comes after the bytes that a line announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BodyEnd {
+    /// CR LF, which is not counted.
+    Crlf,
 }
 
 /// How a block ends.
@@ -333,6 +470,8 @@ pub enum Then {
     Switch,
     /// Perhaps nothing: its sender may end its side of the connection, wherever the session stands.
     Close,
+    /// Perhaps nothing: either side may end, wherever the session stands.
+    HangUp,
 }
 
 impl Table {

@@ -10,25 +10,25 @@ mod trie;
 
 use referee_monitor::FieldValue;
 
-use crate::body::DotPlace;
+use crate::body::{BARE_CR, BARE_LF, Block, LONG_LINE, LineRules, NUL};
 use crate::connection::{Body, Connection, Flow};
 use crate::error::TableError;
 use crate::reading::{Mode, Reading};
+use crate::resp::Values;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Step, excerpt};
-use crate::table::{LineEnd, Table};
+use crate::table::{Leniency, LineEnd, Table};
 use regexes::Regexes;
 use shape::Shape;
-use template::Template;
 use trie::Trie;
 
-pub(crate) use template::no_field;
+pub(crate) use template::{Template, no_field};
 
 /// The codec.
 #[derive(Debug)]
 pub(crate) struct Text {
     lanes: [Lane; 2],
-    strict_lines: bool,
+    rules: LineRules,
     trim: bool,
     ignore_case: bool,
     /// By [`MessageId::index`].
@@ -39,6 +39,9 @@ pub(crate) struct Text {
 #[derive(Debug)]
 struct Lane {
     multiline: bool,
+    /// How many bytes a line may have, its end included; that of a message that says nothing else, and the most of all.
+    max_line: usize,
+    longest: usize,
     trie: Trie,
     regexes: Option<Regexes>,
 }
@@ -89,17 +92,28 @@ impl Text {
                 }
             }
             let multiline = table.multiline.is_some_and(|sides| sides.includes(sender));
+            let max_line = table.max_line.of(sender).map_or(usize::MAX, |bytes| bytes as usize);
+            let own = signature.of(sender).filter_map(|(id, _)| shapes.get(id.index()));
+            let longest = own.filter_map(|shape| shape.max_line).max().unwrap_or(0).max(max_line);
             lanes.push(Lane {
                 multiline,
+                max_line,
+                longest,
                 trie,
                 regexes: Regexes::compile(&expressions, ignore_case, errors),
             });
         }
         let lanes = lanes.try_into().ok()?;
-        let strict_lines = table.line_end == Some(LineEnd::Crlf);
+        let rules = LineRules {
+            crlf: table.line_end == Some(LineEnd::Crlf),
+            bare_cr: table.lenient.contains(&Leniency::BareCr),
+            nul: table.lenient.contains(&Leniency::Nul),
+            undoubled_dots: table.lenient.contains(&Leniency::UndoubledDots),
+            max_line: 0,
+        };
         (errors.len() == before).then_some(Self {
             lanes,
-            strict_lines,
+            rules,
             trim: table.trim.unwrap_or(true),
             ignore_case,
             shapes,
@@ -139,8 +153,11 @@ impl Text {
         }
         let [client, server] = &self.lanes;
         let lane = if sender == Sender::Client { client } else { server };
-        match self.lines(flow, unread, lane.multiline) {
-            Ok((line, bytes)) => self.message(lane, unread, line, bytes, reading, fields),
+        match self.lines(flow, unread, lane) {
+            Ok((line, bytes)) => {
+                let step = self.message(lane, unread, line, bytes, reading, fields);
+                self.checked(lane, line, step)
+            }
             Err(step) => step,
         }
     }
@@ -164,28 +181,36 @@ impl Text {
         &self,
         flow: &mut Flow,
         unread: &'b [u8],
-        multiline: bool,
+        lane: &Lane,
     ) -> Result<(&'b [u8], usize), Step<'b>> {
         loop {
             let Some(found) = unread.get(flow.scanned..).and_then(|rest| memchr::memchr(b'\n', rest)) else {
                 flow.scanned = unread.len();
+                if unread.len() - flow.anchor.min(unread.len()) >= lane.longest {
+                    return Err(Malformed::new(LONG_LINE, flow.anchor).into());
+                }
                 return Err(Step::More { at_least: unread.len() + 1 });
             };
             let feed = flow.scanned + found;
             let line = unread.get(flow.anchor..feed).unwrap_or_default();
+            if line.len() >= lane.longest {
+                return Err(Malformed::new(LONG_LINE, flow.anchor).into());
+            }
             let line = match line.split_last() {
                 Some((b'\r', line)) => line,
-                _ if self.strict_lines => {
-                    return Err(Malformed::new("a line that ends with a lone LF", feed).into());
-                }
+                _ if self.rules.crlf => return Err(Malformed::new(BARE_LF, feed).into()),
                 _ => line,
             };
-            if self.strict_lines
-                && let Some(at) = memchr::memchr(b'\r', line)
-            {
-                return Err(Malformed::new("a lone CR within a line", flow.anchor + at).into());
+            // Readers differ about the rest of a line after one of these.
+            let stray = |at: &usize| match line.get(*at) {
+                Some(0) => !self.rules.nul,
+                _ => !self.rules.bare_cr,
+            };
+            if let Some(at) = memchr::memchr2_iter(b'\r', 0, line).find(stray) {
+                let what = if line.get(at) == Some(&0) { NUL } else { BARE_CR };
+                return Err(Malformed::new(what, flow.anchor + at).into());
             }
-            if !multiline {
+            if !lane.multiline {
                 return Ok((line, feed + 1));
             }
             if flow.anchor > 0 && line.get(..3) != unread.get(..3) {
@@ -200,6 +225,20 @@ impl Text {
             flow.anchor = feed + 1;
             flow.scanned = feed + 1;
         }
+    }
+
+    /// `step`, unless its line is longer than a line of its message may be.
+    fn checked<'b>(&self, lane: &Lane, line: &[u8], step: Step<'b>) -> Step<'b> {
+        let Step::Message(Message { label, .. }) = &step else { return step };
+        let own = match label {
+            Label::Known(id) => self.shapes.get(id.index()).and_then(|shape| shape.max_line),
+            Label::Unknown(_) => None,
+        };
+        // With the CR LF that was taken off.
+        if line.len().saturating_add(2) > own.unwrap_or(lane.max_line) {
+            return Malformed::new(LONG_LINE, 0).into();
+        }
+        step
     }
 
     #[inline]
@@ -234,6 +273,9 @@ impl Text {
         let mut body = Body::None;
         if let Some(field) = shape.body {
             match fields.get(field) {
+                Some(FieldValue::Int(length)) if *length >= 0 && shape.body_line_end => {
+                    body = Body::Resp(Values::of_text(length.unsigned_abs()));
+                }
                 Some(FieldValue::Int(0)) => {}
                 Some(FieldValue::Int(length)) if *length > 0 => body = Body::Exactly(length.unsigned_abs()),
                 _ => return Malformed::new("a length that is no number of bytes", 0).into(),
@@ -319,10 +361,13 @@ impl Text {
                 after,
             })
         };
+        let max_line = shape.max_line.map_or(0, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let rules = LineRules { max_line, ..self.rules };
         let Some(Some((field, scalar))) = shape.block else {
-            return message(0, Body::Dotted(DotPlace::Start));
+            return message(0, Body::Dotted(Block::new(rules)));
         };
-        match flow.dot.scan(unread.get(flow.scanned..).unwrap_or_default()) {
+        let block = flow.block.get_or_insert(Block::new(rules));
+        match block.scan(unread.get(flow.scanned..).unwrap_or_default()) {
             Err(malformed) => Malformed::new(malformed.reason, malformed.at + flow.scanned).into(),
             Ok((length, false)) => {
                 flow.scanned += length;
@@ -331,7 +376,7 @@ impl Text {
             Ok((length, true)) => {
                 let bytes = flow.scanned + length;
                 // To be found again if it is not taken yet.
-                (flow.scanned, flow.dot) = (0, DotPlace::Start);
+                (flow.scanned, flow.block) = (0, None);
                 fields.resize(shape.fields, FieldValue::Unit);
                 if let Some(slot) = fields.get_mut(field) {
                     // Without the dot and its CR LF.

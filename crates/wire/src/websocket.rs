@@ -7,6 +7,7 @@
 
 use crate::connection::{Connection, Effect, Flow};
 use crate::error::TableError;
+use crate::http::head::HeadRules;
 use crate::http::{RequestKind, read_head};
 use crate::json::Documents;
 use crate::reading::Reading;
@@ -83,7 +84,7 @@ fn handshake<'b>(connection: &mut Connection, sender: Sender, unread: &'b [u8]) 
     if sender == Sender::Client && !connection.unanswered.is_open() {
         return Step::Wait;
     }
-    let head = match read_head(connection.flow(sender), sender, unread) {
+    let head = match read_head(connection.flow(sender), sender, unread, HeadRules::default()) {
         Ok(head) => head,
         Err(step) => return step,
     };

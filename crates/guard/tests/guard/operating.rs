@@ -67,7 +67,7 @@ fn what_is_no_message_is_shown_by_its_first_word_at_most() {
 #[test]
 fn who_ends_within_a_message_owes_the_rest_of_it() {
     let (upstream, server) = server(|mut peer| {
-        peer.hear("GET / HTTP/1.1\r\n\r\n");
+        peer.hear("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         peer.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
     });
     let folder = Folder::new();
@@ -80,7 +80,7 @@ fn who_ends_within_a_message_owes_the_rest_of_it() {
     let address = guard.addresses()[0].1.clone();
     let setup = Setup { guard, address, folder };
     let mut client = setup.connect();
-    client.say("GET / HTTP/1.1\r\n\r\n");
+    client.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     client.rest();
     server.join().unwrap();
     drop(client);

@@ -287,18 +287,19 @@ fn commands_behind_quit_are_reported_and_those_a_shutdown_overtakes_are_not() {
     }
 }
 
-/// RFC 9110, 10.1.1 and RFC 9112, 9.6: after a final response nobody needs the rest of the request.
+/// RFC 9110, 10.1.1 and RFC 9112, 9.6: after a final response nobody needs the rest of the request. Before it, who breaks off an
+/// upload is no wrongdoer, either.
 #[test]
-fn a_request_that_is_answered_may_be_abandoned() {
+fn a_request_may_be_abandoned() {
     let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n";
     for (length, sent) in
         [("Content-Length: 9", ""), ("Content-Length: 9", "half"), ("Transfer-Encoding: chunked", "4\r\nha")]
     {
-        for (answer, verdicts) in [
-            ("HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", vec![]),
-            ("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n", vec![]),
+        for answer in [
+            "HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n",
             // Not answered yet.
-            ("HTTP/1.1 100 Continue\r\n\r\n", blame("client", "premature-end")),
+            "HTTP/1.1 100 Continue\r\n\r\n",
         ] {
             let said = format!("{head}{length}\r\n\r\n{sent}");
             let heard = said.clone();
@@ -313,7 +314,7 @@ fn a_request_that_is_answered_may_be_abandoned() {
             client.hear(answer);
             drop(client);
             assert_eq!(server.join().unwrap(), "");
-            assert_eq!(preset.verdicts(), verdicts, "{length} {sent:?} {answer:?}");
+            assert_eq!(preset.verdicts(), [], "{length} {sent:?} {answer:?}");
         }
     }
 }

@@ -1,10 +1,21 @@
 //! Chunked bodies, read strictly: what is not plainly a size is malformed.
 
+use super::head::header;
 use crate::step::Malformed;
 
+/// How long a line of trailers may be.
+const MAX_TRAILER: usize = 8192;
+
 /// Where in a chunked body we are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Chunked {
+    place: Place,
+    /// Whether a trailer may have any name but those that say how long a message is.
+    any_trailer: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Chunked {
+enum Place {
     /// In the size of a chunk, so many digits of it read.
     Size(u64, u8),
     /// In an extension after the size.
@@ -18,22 +29,22 @@ pub(crate) enum Chunked {
     DataEnd,
     /// At the beginning of a trailer line.
     Trailer,
-    /// Within one.
-    TrailerLine,
-    TrailerEnd,
-    /// Before the very last LF.
-    End,
 }
 
-impl Default for Chunked {
+impl Default for Place {
     fn default() -> Self {
         Self::Size(0, 0)
     }
 }
 
 impl Chunked {
-    /// Goes through `bytes` and returns how many of them belong to the body, and whether it ends there. More than
-    /// there are, if a chunk reaches beyond. `data` hears of each piece of data.
+    /// The beginning of a body.
+    pub(crate) fn new(any_trailer: bool) -> Self {
+        Self { any_trailer, ..Self::default() }
+    }
+
+    /// Goes through `bytes` and returns how many of them belong to the body for certain, and whether it ends there. More
+    /// than there are, if a chunk reaches beyond. `data` hears of each piece of data.
     pub(crate) fn scan<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -42,50 +53,97 @@ impl Chunked {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let wrong = |what: &'static str| Err(Malformed::new(what, at));
-            *self = match (*self, byte) {
-                (Self::Size(size, digits), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            self.place = match (self.place, byte) {
+                (Place::Size(size, digits), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                     if digits == 15 {
                         return wrong("a chunk size of more than 15 digits");
                     }
                     let digit = char::from(byte).to_digit(16).unwrap_or(0);
-                    Self::Size(size << 4 | u64::from(digit), digits + 1)
+                    Place::Size(size << 4 | u64::from(digit), digits + 1)
                 }
-                (Self::Size(_, 0), _) => return wrong("a chunk without a size"),
-                (Self::Size(size, _), b';') => Self::Extension(size),
-                (Self::Size(size, _) | Self::Extension(size), b'\r') => Self::SizeEnd(size),
-                (Self::Size(..), _) => return wrong("a chunk size that is no hexadecimal number"),
-                (Self::Extension(_), b'\n' | 0) => return wrong("a lone LF or a NUL in a chunk extension"),
-                (extension @ Self::Extension(_), _) => extension,
-                (Self::SizeEnd(0), b'\n') => Self::Trailer,
-                (Self::SizeEnd(size), b'\n') => Self::Data(size),
-                (Self::Data(size), _) => {
+                (Place::Size(_, 0), _) => return wrong("a chunk without a size"),
+                (Place::Size(size, _), b';') => Place::Extension(size),
+                (Place::Size(size, _) | Place::Extension(size), b'\r') => Place::SizeEnd(size),
+                (Place::Size(..), _) => return wrong("a chunk size that is no hexadecimal number"),
+                (Place::Extension(_), b'\n' | 0) => return wrong("a lone LF or a NUL in a chunk extension"),
+                (extension @ Place::Extension(_), _) => extension,
+                (Place::SizeEnd(0), b'\n') => Place::Trailer,
+                (Place::SizeEnd(size), b'\n') => Place::Data(size),
+                (Place::SizeEnd(_), _) => return wrong("a lone CR in a chunked body"),
+                (Place::Data(size), _) => {
                     let rest = bytes.get(at..).unwrap_or_default();
                     let here = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
                     data(rest.get(..here).unwrap_or_default());
-                    *self = Self::DataCr;
+                    self.place = Place::DataCr;
                     if (here as u64) < size {
                         return Ok((at as u64 + size, false));
                     }
                     at += here;
                     continue;
                 }
-                (Self::DataCr, b'\r') => Self::DataEnd,
-                (Self::DataEnd, b'\n') => Self::Size(0, 0),
-                (Self::DataCr | Self::DataEnd, _) => return wrong("a chunk that is longer than its size"),
-                (Self::Trailer, b'\r') => Self::End,
-                (Self::TrailerLine, b'\r') => Self::TrailerEnd,
-                (Self::Trailer | Self::TrailerLine, b'\n' | 0) => {
-                    return wrong("a lone LF or a NUL in a trailer");
-                }
-                (Self::Trailer | Self::TrailerLine, _) => Self::TrailerLine,
-                (Self::TrailerEnd, b'\n') => Self::Trailer,
-                (Self::End, b'\n') => return Ok((at as u64 + 1, true)),
-                (Self::SizeEnd(_) | Self::TrailerEnd | Self::End, _) => {
-                    return wrong("a lone CR in a chunked body");
+                (Place::DataCr, b'\r') => Place::DataEnd,
+                (Place::DataEnd, b'\n') => Place::Size(0, 0),
+                (Place::DataCr | Place::DataEnd, _) => return wrong("a chunk that is longer than its size"),
+                (Place::Trailer, _) => {
+                    match self.trailer(bytes.get(at..).unwrap_or_default()) {
+                        Ok(Some((length, last))) => {
+                            at += length;
+                            if last {
+                                return Ok((at as u64, true));
+                            }
+                        }
+                        Ok(None) => return Ok((at as u64, false)),
+                        Err((what, more)) => return Err(Malformed::new(what, at + more)),
+                    }
+                    continue;
                 }
             };
             at += 1;
         }
         Ok((at as u64, false))
     }
+
+    /// The line of trailers that `rest` begins with, if it is whole: how long it is, and whether it is the empty one.
+    fn trailer(self, rest: &[u8]) -> Result<Option<(usize, bool)>, (&'static str, usize)> {
+        let Some(end) = memchr::memchr3(b'\r', b'\n', 0, rest) else {
+            return if rest.len() < MAX_TRAILER {
+                Ok(None)
+            } else {
+                Err(("a trailer of more than 8 KiB", 0))
+            };
+        };
+        match rest.get(end..).unwrap_or_default() {
+            [b'\r'] => return Ok(None),
+            [b'\r', b'\n', ..] => {}
+            _ => return Err(("a lone CR, a lone LF or a NUL in a trailer", end)),
+        }
+        if end == 0 {
+            return Ok(Some((2, true)));
+        }
+        let line = rest.get(..end).unwrap_or_default();
+        let (name, _) = header(line, 0).map_err(|_| ("a trailer that is not `name: value`", 0))?;
+        let is = |list: &[&str]| list.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+        if is(&FRAMING) || (!self.any_trailer && is(&NO_TRAILERS)) {
+            return Err(("a trailer that belongs to the head", 0));
+        }
+        Ok(Some((end + 2, false)))
+    }
 }
+
+/// What says how long a message is, or whose it is: never a trailer.
+const FRAMING: [&str; 4] = ["content-length", "transfer-encoding", "host", "connection"];
+/// What a recipient has to know before the body (RFC 9110, 6.5.1); one that merges trailers into the head would know otherwise.
+const NO_TRAILERS: [&str; 12] = [
+    "authorization",
+    "cache-control",
+    "content-encoding",
+    "content-range",
+    "content-type",
+    "cookie",
+    "expect",
+    "max-forwards",
+    "proxy-authorization",
+    "set-cookie",
+    "te",
+    "upgrade",
+];

@@ -1,9 +1,19 @@
 //! The head of an HTTP/1 message: a line and headers, read so that no two readers can differ about its length.
 //!
 //! RFC 9112 lets a recipient forgive lone LF, folded headers, blanks before a colon, repeated lengths. Two
-//! recipients in a row that forgive differently are how requests are smuggled. Nothing of it is forgiven here.
+//! recipients in a row that forgive differently are how requests are smuggled. Nothing of it is forgiven here, and of
+//! what it allows only that which every recipient reads alike, unless the table names it ([`HeadRules`]).
 
 use crate::step::Malformed;
+
+/// What is read although some recipients read it differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeadRules {
+    /// A request of HTTP/1.1 without Host.
+    pub(crate) missing_host: bool,
+    /// Codings besides `chunked`.
+    pub(crate) codings: bool,
+}
 
 /// What a head says.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +52,7 @@ static TOKEN: [bool; 256] = {
 
 /// The head that `unread` begins with; `None` if it is not whole yet. Lines that are no header are told at once, what
 /// several lines say together when all of them are there, so that it makes no difference how they came.
-pub(crate) fn parse(unread: &[u8], request: bool) -> Result<Option<Head<'_>>, Malformed> {
+pub(crate) fn parse(unread: &[u8], request: bool, rules: HeadRules) -> Result<Option<Head<'_>>, Malformed> {
     let at = skip_empty(unread);
     let Some((line, mut next)) = line(unread, at, at)? else { return Ok(None) };
     let mut head = Head {
@@ -52,6 +62,7 @@ pub(crate) fn parse(unread: &[u8], request: bool) -> Result<Option<Head<'_>>, Ma
     head.old = head.line[if request { 2 } else { 0 }] == b"HTTP/1.0";
     let first = next;
     let mut coded = false;
+    let mut host = None;
     let mut flaw = None;
     loop {
         let Some((line, after)) = self::line(unread, next, next)? else { return Ok(None) };
@@ -78,8 +89,21 @@ pub(crate) fn parse(unread: &[u8], request: bool) -> Result<Option<Head<'_>>, Ma
                 if coded || twice || !head.chunked {
                     wrong("a Transfer-Encoding that does not end in one `chunked`");
                 }
+                if !rules.codings && memchr::memchr(b',', value).is_some() {
+                    wrong("a Transfer-Encoding other than `chunked`");
+                }
                 coded = true;
             }
+            4 if request && name.eq_ignore_ascii_case(b"host") => {
+                let value = value.trim_ascii();
+                if host.replace(value).is_some() {
+                    wrong("two Host headers");
+                } else if !value.iter().copied().all(is_authority) {
+                    wrong("a Host that is no host");
+                }
+            }
+            // CGI and its successors take an underscore for a hyphen.
+            14 | 17 if is_disguised(name) => wrong("a length in a header that is written with an underscore"),
             10 if name.eq_ignore_ascii_case(b"connection") => {
                 for option in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
                     head.upgrade |= option.eq_ignore_ascii_case(b"upgrade");
@@ -99,10 +123,46 @@ pub(crate) fn parse(unread: &[u8], request: bool) -> Result<Option<Head<'_>>, Ma
     if coded && head.old {
         flaw = flaw.or(Some(("Transfer-Encoding in HTTP/1.0", first)));
     }
+    if request {
+        let named = authority(head.line[1]);
+        let wrong = match (host, named) {
+            (None, _) if !head.old && !rules.missing_host => Some("a request without Host"),
+            // One recipient goes by the target, another by the header (RFC 9112, 3.2.2).
+            (Some(host), Some(named)) if !host.eq_ignore_ascii_case(named) => {
+                Some("a target and a Host that name different hosts")
+            }
+            _ => None,
+        };
+        flaw = flaw.or(wrong.map(|what| (what, first)));
+    }
     match flaw {
         Some((what, at)) => Err(Malformed::new(what, at)),
         None => Ok(Some(head)),
     }
+}
+
+/// What may stand in the name of a host, with its port.
+fn is_authority(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'$'..=b'.' | b':' | b';' | b'=' | b'[' | b']' | b'_' | b'~')
+}
+
+/// The host in a target that has one.
+fn authority(target: &[u8]) -> Option<&[u8]> {
+    if target.first() == Some(&b'/') {
+        return None;
+    }
+    let rest = target.get(memchr::memmem::find(target, b"://")? + 3..)?;
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+    rest.get(..end)
+}
+
+fn is_disguised(name: &[u8]) -> bool {
+    let is = |plain: &[u8]| {
+        name.len() == plain.len()
+            && name.iter().zip(plain).all(|(a, b)| a.eq_ignore_ascii_case(b) || (*a == b'_' && *b == b'-'))
+    };
+    name.contains(&b'_') && (is(b"content-length") || is(b"transfer-encoding"))
 }
 
 /// How far a head was looked at that was not whole.
@@ -153,10 +213,17 @@ fn skip_empty(unread: &[u8]) -> usize {
 
 /// The name and the value of a header line.
 #[inline]
-fn header(line: &[u8], at: usize) -> Result<(&[u8], &[u8]), Malformed> {
+pub(crate) fn header(line: &[u8], at: usize) -> Result<(&[u8], &[u8]), Malformed> {
     let length = line.iter().take_while(|byte| TOKEN[usize::from(**byte)]).count();
     match line.split_at_checked(length) {
-        Some((name @ [_, ..], [b':', value @ ..])) => Ok((name, value)),
+        Some((name @ [_, ..], [b':', value @ ..])) => {
+            // Some take a control character for a blank.
+            let control = |byte: u8| (byte < 0x20 && byte != b'\t') || byte == 0x7f;
+            if value.iter().fold(false, |found, byte| found | control(*byte)) {
+                return Err(Malformed::new("a control character in a header", at + length));
+            }
+            Ok((name, value))
+        }
         _ => Err(Malformed::new("a header line that is not `name: value`", at + length)),
     }
 }

@@ -37,7 +37,7 @@ impl Values {
     }
 
     /// The rest of a string of `length` bytes.
-    pub(super) fn of_text(length: u64) -> Self {
+    pub(crate) fn of_text(length: u64) -> Self {
         Self { text: length, line_end: true, ..Self::new(0) }
     }
 
@@ -159,7 +159,12 @@ impl<'b> Cursor<'b> {
             None => return Err(Step::More { at_least: self.bytes.len() + 1 }),
         }
         self.at += end + 2;
-        match integer(rest.get(1..end).unwrap_or_default()) {
+        let digits = rest.get(1..end).unwrap_or_default();
+        // One reader takes `+1` and `01`, another does not.
+        if matches!(digits, [b'+', ..] | [b'0', _, ..] | [b'-', b'0', ..]) {
+            return Err(Malformed::new("a length that is not written as a plain number", start).into());
+        }
+        match integer(digits) {
             Some(-1) => Ok(None),
             Some(number @ 0..=MAX_LENGTH) => Ok(Some(number.unsigned_abs())),
             _ => Err(Malformed::new("a length that is no number, or out of range", start).into()),

@@ -1,6 +1,6 @@
 //! Which keys of a table go with which kind of codec: for messages with their place, and for the schema.
 
-use super::{Kind, MessageTable, Table};
+use super::{Kind, MaxLine, MessageTable, Table};
 use crate::error::TableError;
 
 /// A key, whether it is set, and the kinds of codec that it goes with.
@@ -16,6 +16,8 @@ pub(super) const TABLE_KEYS: &[Key<Table>] = &[
     ("trim", |table| table.trim.is_some(), TEXT),
     ("multiline", |table| table.multiline.is_some(), &[Kind::Text]),
     ("line-end", |table| table.line_end.is_some(), &[Kind::Text]),
+    ("max-line", |table| table.max_line != MaxLine::default(), &[Kind::Text]),
+    ("lenient", |table| !table.lenient.is_empty(), &[Kind::Text, Kind::Http]),
     ("framing", |table| table.framing.is_some(), &[Kind::Json]),
     ("label", |table| table.label.is_some(), JSON),
     ("rpc", |table| table.rpc.is_some(), JSON),
@@ -30,8 +32,12 @@ pub(super) const TABLE_KEYS: &[Key<Table>] = &[
 /// The same of a message.
 pub(super) const MESSAGE_KEYS: &[Key<MessageTable>] = &[
     ("regex", |message| message.regex.is_some(), TEXT),
+    ("write", |message| message.write.is_some(), TEXT),
     ("block", |message| message.block.is_some(), &[Kind::Text]),
     ("body", |message| message.body.is_some(), &[Kind::Text]),
+    ("body-end", |message| message.body_end.is_some(), &[Kind::Text]),
+    ("silent", |message| message.silent, FRAMES),
+    ("max-line", |message| message.max_line.is_some(), &[Kind::Text]),
     ("whole", |message| message.whole.is_some(), TEXT),
     ("then", |message| message.then.is_some(), &[Kind::Text, Kind::Frames, Kind::Resp]),
     ("label", |message| message.label.is_some(), JSON),
@@ -42,6 +48,7 @@ pub(super) const MESSAGE_KEYS: &[Key<MessageTable>] = &[
     ("layout", |message| !message.layout.is_empty(), FRAMES),
     ("untagged", |message| message.untagged, FRAMES),
     ("bare", |message| message.bare.is_some(), FRAMES),
+    ("length", |message| message.length.is_some(), FRAMES),
 ];
 
 impl Table {
@@ -54,6 +61,12 @@ impl Table {
         };
         for (key, is_set, kinds) in TABLE_KEYS {
             errors.extend(expect(&[key], is_set(self), kinds));
+        }
+        for (index, leniency) in self.lenient.iter().enumerate() {
+            if leniency.kind() != self.kind {
+                let message = format!("this is for codecs of kind `{}`", leniency.kind());
+                errors.push(TableError::new(["lenient", &index.to_string()], message));
+            }
         }
         for (name, message) in &self.messages {
             for (key, is_set, kinds) in MESSAGE_KEYS {

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::keys::{Key, MESSAGE_KEYS, TABLE_KEYS};
-use super::{Framing, Kind, MessageTable, Width};
+use super::{Framing, Kind, LengthForm, MessageTable, Width};
 
 const KINDS: [Kind; 6] = [Kind::Text, Kind::Json, Kind::Http, Kind::Frames, Kind::Resp, Kind::WebSocket];
 
@@ -46,6 +46,16 @@ impl JsonSchema for Width {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "enum": [1, 2, 4, 8] })
+    }
+}
+
+impl JsonSchema for LengthForm {
+    fn schema_name() -> Cow<'static, str> {
+        "LengthForm".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "enum": [1, 2, 4, 8, "leb128", "mqtt", "quic"] })
     }
 }
 

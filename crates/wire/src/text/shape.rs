@@ -19,8 +19,12 @@ pub(super) struct Shape {
     pub(super) block: Option<Option<(usize, Scalar)>>,
     /// The field with the number of bytes that follow.
     pub(super) body: Option<usize>,
+    /// Whether CR LF comes after them.
+    pub(super) body_line_end: bool,
     /// The field that is the whole message.
     pub(super) whole: Option<(usize, Scalar)>,
+    /// How many bytes its line, or a line of its block, may have.
+    pub(super) max_line: Option<usize>,
 }
 
 impl Shape {
@@ -47,7 +51,9 @@ impl Shape {
             effect: message.then.into(),
             block: None,
             body: None,
+            body_line_end: message.body_end.is_some(),
             whole: None,
+            max_line: message.max_line.map(|bytes| bytes as usize),
         };
         let mut filled: Vec<usize> = Vec::new();
         if let Some(pattern) = &message.pattern {
@@ -106,6 +112,10 @@ impl Shape {
                 Some(_) => fail("body", format!("`{length}` is not an int")),
                 None => fail("body", no_field(length, &known.fields)),
             }
+        }
+        if message.body_end.is_some() && message.body.is_none() {
+            let reason = "this is for a message with `body`";
+            errors.push(TableError::new(["messages", name, "body-end"], reason));
         }
         if errors.len() == before {
             let missing = (0..known.fields.len()).find(|index| !filled.contains(index));

@@ -3,6 +3,7 @@
 //! A capture of a number takes as many characters as can be one; any other takes everything up to the first place
 //! where the literal text after it comes, or the rest of the line. `{name:word}` stops at a blank.
 
+use referee_monitor::FieldValue;
 use referee_theory::Field;
 
 use crate::step::Fields;
@@ -110,6 +111,29 @@ impl Template {
             Piece::Capture { field, .. } => *field,
             Piece::Literal(_) => None,
         })
+    }
+
+    /// Appends the text with the values of `fields`; what nobody needs is empty, or as short as it can be.
+    pub(crate) fn write<E>(
+        &self,
+        fields: &[FieldValue<'_>],
+        value: impl Fn(&FieldValue<'_>, &mut Vec<u8>) -> Result<(), E>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), E> {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => out.extend_from_slice(text),
+                Piece::Capture { field, reach, .. } => {
+                    match (field.and_then(|field| fields.get(field)), reach) {
+                        (Some(given), _) => value(given, out)?,
+                        (None, Reach::Literal) => {}
+                        (None, Reach::Word) => out.push(b'-'),
+                        (None, Reach::Number) => out.push(b'0'),
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether `line`, which begins with [`prefix`](Self::prefix), is of this form; if so, its values.

@@ -114,12 +114,15 @@ fn mistakes_in_a_table_of_frames() {
     let told = |from: &str, to: &str| compile(PROTOCOL, &TABLE.replace(from, to)).unwrap_err()[0].to_string();
     assert_eq!(
         told("count: i16", "count: i17"),
-        "`messages.Query.layout.1`: `i17` is no type: there is `u8` to `u64`, `i8` to `i64`, `f32`, `f64`, `cstring`, \
-         `bytes(N)`, `rest`"
+        "`messages.Query.layout.1`: `i17` is no type: there is `u8` to `u64`, `i8` to `i64`, `f32`, `f64`, `leb128`, `mqtt`, \
+         `quic`, `cstring`, `string(u16)`, `bytes(N)`, `rest`, `list(…)`, `pairs(…)[N]`, `crc32` and other checksums"
     );
     assert_eq!(told("value: f32", "_: f32"), "`messages.Row`: nothing gives the field `value` a value");
     assert!(told("Start = { untagged = true,", "Start = { pattern = 'S',").contains("cannot be told apart"));
-    assert_eq!(told("tag = { at = 0, bytes = 1 }", ""), "`tag` is missing: where is it in a frame?");
+    assert_eq!(
+        told("tag = { at = 0, bytes = 1 }", ""),
+        "`messages.Status`: `tag` is missing from the table: where is it in a frame?"
+    );
 }
 
 const CACHE: &str = "

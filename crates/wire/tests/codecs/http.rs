@@ -29,6 +29,7 @@ protocol Api(role client, role server) {
 
 const TABLE: &str = r#"
 kind = "http"
+lenient = ["missing-host"]
 session = "cookie:sid"
 [messages]
 List = { pattern = "GET /items", fields = { page = "query:page" } }
@@ -280,7 +281,7 @@ fn mistakes_in_a_table() {
 fn the_answer_to_an_aside_is_aside() {
     let protocol = "protocol P(role client, role server) { rec X { Ping() from client to server; \
                     Pong() from server to client; continue X; } }";
-    let table = "kind = 'http'\n[messages]\nPing = 'GET /ping'\nPong = '200'\n\
+    let table = "kind = 'http'\nlenient = ['missing-host']\n[messages]\nPing = 'GET /ping'\nPong = '200'\n\
                  Icon = { pattern = 'GET /favicon.ico', aside = true, from = 'client' }";
     let said = Proxy::new(protocol, table).converse(&[
         (Client, b"GET /ping HTTP/1.1\r\n\r\n"),

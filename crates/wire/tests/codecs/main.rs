@@ -4,9 +4,11 @@
 
 mod binary;
 mod documented;
+mod examples;
 mod http;
 mod json;
 mod presets;
+mod readers;
 #[allow(dead_code, reason = "the laws use the rest of it")]
 mod support;
 mod text;

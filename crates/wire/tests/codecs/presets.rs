@@ -189,7 +189,8 @@ fn redis_resets_anywhere_and_queues_what_would_stream() {
             "Client: Reset",
             "Server: Reply",
             "Client: Stream",
-            "Server: transparent",
+            "Server: Streaming",
+            "Client: transparent",
         ]
     );
 }
@@ -322,7 +323,7 @@ fn postgres_copies() {
 #[test]
 fn wrong_postgres_is_blamed() {
     assert_eq!(postgres(&[(Client, "Q"), (Server, "D")]).last().unwrap(), "Server: DataRow: Order");
-    assert_eq!(postgres(&[(Client, "d")]).last().unwrap(), "Client: CopyData: Order");
+    assert_eq!(postgres(&[(Client, "p")]).last().unwrap(), "Client: Password: Order");
     assert_eq!(postgres(&[(Client, "P"), (Server, "2")]).last().unwrap(), "Server: BindComplete: Order");
     assert_eq!(postgres(&[(Client, "?")]).last().unwrap(), "Client: ?: Label");
 }

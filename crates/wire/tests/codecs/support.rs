@@ -5,23 +5,30 @@ use std::fmt::Write as _;
 use referee_monitor::{Ahead, Lead, Monitor, Payload, Registry, Session, Side, Verdict};
 use referee_syntax::{Content, Language};
 use referee_wire::{
-    Codec, Connection, Fields, Label, Limits, Reading, Readings, Scratch, Sender, Step, Table, TableError,
+    Codec, Connection, Encoder, Fields, Label, Limits, Reading, Readings, Scratch, Sender, Step, Table,
+    TableError,
 };
 
 pub(crate) struct Proxy {
     pub(crate) monitor: Monitor,
     pub(crate) codec: Codec,
+    pub(crate) encoder: Encoder,
     pub(crate) ahead: Ahead,
     readings: Readings,
 }
 
 pub(crate) fn monitor(protocol: &str) -> Monitor {
+    interrupted_monitor(protocol, None)
+}
+
+fn interrupted_monitor(protocol: &str, table: Option<&Table>) -> Monitor {
     let document = referee_syntax::parse(protocol, Language::Scr);
     assert!(document.diagnostics.is_empty(), "{:?}", document.diagnostics);
     let Content::Global(protocols) = document.content else { panic!("no protocol") };
     let global = protocols[0].global.as_ref().expect("a global type");
     let client = global.vocabulary().find_role("client").expect("a role called client");
     let machine = global.project(client).expect("a projection");
+    let machine = table.map_or(machine.clone(), |table| table.interrupted(&machine, global.vocabulary()));
     Monitor::synthesise(&machine, global.vocabulary(), &Registry::new()).expect("a monitor")
 }
 
@@ -35,13 +42,14 @@ pub(crate) fn compile(protocol: &str, table: &str) -> Result<Codec, Vec<TableErr
 
 impl Proxy {
     pub(crate) fn new(protocol: &str, table: &str) -> Self {
-        let monitor = monitor(protocol);
         let table = Table::parse(table).unwrap_or_else(|error| panic!("{error}"));
+        let monitor = interrupted_monitor(protocol, Some(&table));
         let codec = Codec::compile(&table, &monitor, monitor.machine().role());
         let codec = codec.unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let encoder = Encoder::new(&table, &codec);
         let ahead = Ahead::new(&monitor);
         let readings = Readings::new(&codec, &monitor, &ahead).unwrap_or_else(|errors| panic!("{errors:#?}"));
-        Self { monitor, codec, ahead, readings }
+        Self { monitor, codec, encoder, ahead, readings }
     }
 
     /// What happens when the pieces arrive one after the other.
@@ -54,7 +62,7 @@ impl Proxy {
     /// What each side says, as a guard hears them by default: the client is heard out first, and may send ahead; a server
     /// that speaks before its turn is stopped.
     pub(crate) fn heard<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> [Vec<String>; 2] {
-        let mut run = self.start();
+        let mut run = self.start(4096);
         run.strict = true;
         for (sender, piece) in pieces {
             run.unread[sender.index()].extend_from_slice(piece);
@@ -71,16 +79,44 @@ impl Proxy {
         })
     }
 
-    fn start(&self) -> Run<'_> {
+    /// How many bytes of `sender` go on.
+    pub(crate) fn forwarded<'a>(
+        &self,
+        sender: Sender,
+        pieces: impl IntoIterator<Item = (Sender, &'a [u8])>,
+    ) -> usize {
+        let mut run = self.start(4096);
+        for (sender, piece) in pieces {
+            run.feed(sender, piece);
+        }
+        run.forwarded[sender.index()]
+    }
+
+    /// The same as [`run`](Self::run), with messages of up to `limit` bytes.
+    pub(crate) fn run_limited<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = (Sender, &'a [u8])>,
+        limit: usize,
+    ) -> Vec<String> {
+        let mut run = self.start(limit);
+        for (sender, piece) in pieces {
+            run.feed(sender, piece);
+        }
+        run.said
+    }
+
+    fn start(&self, limit: usize) -> Run<'_> {
         Run {
             proxy: self,
-            connection: self.codec.connection(Limits { message: 4096 }),
+            connection: self.codec.connection(Limits { message: limit }),
             session: self.monitor.session(),
             lead: Lead::default(),
             unread: [Vec::new(), Vec::new()],
             passing: [0, 0],
             done: [false, false],
             totals: [Vec::new(), Vec::new()],
+            within: [false; 2],
+            forwarded: [0, 0],
             said: Vec::new(),
             strict: false,
         }
@@ -88,15 +124,9 @@ impl Proxy {
 
     /// The same as [`run`](Self::run), and how many bytes each message had.
     fn run_with_bytes<'a>(&self, pieces: impl IntoIterator<Item = (Sender, &'a [u8])>) -> Vec<String> {
-        let mut run = self.start();
+        let mut run = self.start(4096);
         for (sender, piece) in pieces {
-            run.unread[sender.index()].extend_from_slice(piece);
-            let mut both = [true, true];
-            while both != [false, false] {
-                for sender in Sender::BOTH {
-                    both[sender.index()] = run.step(sender);
-                }
-            }
+            run.feed(sender, piece);
         }
         run.said.push(format!("bytes: {:?} {:?}", run.totals[0], run.totals[1]));
         for sender in Sender::BOTH {
@@ -154,12 +184,27 @@ struct Run<'p> {
     done: [bool; 2],
     /// How many bytes each message had.
     totals: [Vec<u64>; 2],
+    /// More of the last message is to come.
+    within: [bool; 2],
+    /// How many bytes have gone on.
+    forwarded: [usize; 2],
     said: Vec<String>,
     /// Whether the server must wait for its turn.
     strict: bool,
 }
 
 impl Run<'_> {
+    /// Everything that happens when `piece` arrives.
+    fn feed(&mut self, sender: Sender, piece: &[u8]) {
+        self.unread[sender.index()].extend_from_slice(piece);
+        let mut both = [true, true];
+        while both != [false, false] {
+            for sender in Sender::BOTH {
+                both[sender.index()] = self.step(sender);
+            }
+        }
+    }
+
     /// One step of `sender`'s loop. Says whether anything happened.
     fn step(&mut self, sender: Sender) -> bool {
         let index = sender.index();
@@ -168,6 +213,7 @@ impl Run<'_> {
             let passed = (self.unread[index].len() as u64).min(self.passing[index]);
             self.unread[index].drain(..passed as usize);
             self.passing[index] -= passed;
+            self.forwarded[index] += passed as usize;
             return passed > 0;
         }
         if self.done[index] {
@@ -180,6 +226,8 @@ impl Run<'_> {
             .and_then(|position| proxy.readings.at(sender, position));
         let early = self.strict && sender == Sender::Server && !proxy.ahead.is_turn(&self.session, side);
         let reading = if early { Some(proxy.readings.out_of_turn(sender)) } else { reading };
+        // The rest of a message is read whoever is to speak next.
+        let reading = if self.within[index] { Some(Reading::anything()) } else { reading };
         let Some(reading) = reading else { return false };
         let unread = std::mem::take(&mut self.unread[index]);
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
@@ -201,6 +249,7 @@ impl Run<'_> {
             }
             Step::Body { bytes, last } => {
                 self.passing[index] = bytes;
+                self.within[index] = !last;
                 if let Some(total) = self.totals[index].last_mut() {
                     *total += bytes;
                 }
@@ -237,6 +286,8 @@ impl Run<'_> {
                     Verdict::Forward => {
                         happened = true;
                         consumed = message.bytes;
+                        self.within[index] = message.has_body;
+                        self.forwarded[index] += consumed;
                         self.totals[index].push(message.bytes as u64);
                         proxy.codec.take(&mut self.connection, sender, message.after, true);
                         self.said.push(line);

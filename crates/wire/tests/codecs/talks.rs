@@ -203,7 +203,8 @@ pub(crate) fn all() -> Vec<Talk> {
         pieces: said(pieces),
         tokens,
     };
-    let hello = b"GET /chat HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".to_vec();
+    let hello =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".to_vec();
     let welcome = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n".to_vec();
     let fragments = [
         frame(Client, 0x01, b"{\"type\":\"Say\","),
@@ -244,11 +245,11 @@ pub(crate) fn all() -> Vec<Talk> {
             (Server, b"{\"error\":{\"code\":-1},\"id\":\"x\",\"jsonrpc\":\"2.0\"}\n"),
         ]), &[b"{", b"}", b"\"id\":1", b",", b"\"method\":\"sum.add\"", b"\n", b"\"jsonrpc\":\"2.0\""]),
         talk("http", ITEMS, ITEMS_TABLE, said(&[
-            (Client, b"GET /items/7?v HTTP/1.1\r\nX-Token: abc\r\nCookie: l=de; sid=s42\r\n\r\n"),
+            (Client, b"GET /items/7?v HTTP/1.1\r\nHost: h\r\nX-Token: abc\r\nCookie: l=de; sid=s42\r\n\r\n"),
             (Server, b"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nno!"),
-            (Client, b"PUT /items/%37 HTTP/1.1\r\nContent-Length: 16\r\n\r\n{\"name\":  \"tea\"}"),
+            (Client, b"PUT /items/%37 HTTP/1.1\r\nHost: h\r\nContent-Length: 16\r\n\r\n{\"name\":  \"tea\"}"),
             (Server, b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"),
-            (Client, b"PUT /items/1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n8;a=b\r\n{\"name\":\r\n4\r\n\"x\"}\r\n0\r\nt: u\r\n\r\n"),
+            (Client, b"PUT /items/1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n8;a=b\r\n{\"name\":\r\n4\r\n\"x\"}\r\n0\r\nt: u\r\n\r\n"),
             (Server, b"HTTP/1.1 201 Created\r\nSet-Cookie: sid=s43\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
         ]), &[b"GET ", b"/items/1", b" HTTP/1.1", b"\r", b"\n", b":", b"Content-Length: 1", b"X-Token:a"]),
         talk("frames", ASK, ASK_TABLE, said(&[
@@ -270,14 +271,14 @@ pub(crate) fn all() -> Vec<Talk> {
             (Client, fragments),
             (Server, [frame(Server, 0x89, b""), frame(Server, 0x81, b"{\"type\":\"Heard\",\"text\":\"hi\"}")].concat()),
             (Client, frame(Client, 0x88, b"\x03\xe8")),
-        ], &[b"GET / HTTP/1.1\r\n", b"Upgrade: websocket\r\n", b"Connection: upgrade\r\n", b"\r\n", b"\x81", b"\x80"]),
+        ], &[b"GET / HTTP/1.1\r\nHost: h\r\n", b"Upgrade: websocket\r\n", b"Connection: upgrade\r\n", b"\r\n", b"\x81", b"\x80"]),
         talk("websocket, text", CHAT, "kind = 'websocket'\ncarries = 'text'\n[messages]\nSay = 'SAY {text}'\n\
               Heard = 'HEARD {text}'", vec![
             (Client, hello),
             (Server, welcome),
             (Client, frame(Client, 0x81, b"SAY hello")),
             (Server, frame(Server, 0x81, b"HEARD hello")),
-        ], &[b"HTTP/1.1 101 x\r\n", b"GET / HTTP/1.1\r\n", b"Upgrade: websocket\r\n", b"Connection: upgrade\r\n", b"\r\n"]),
+        ], &[b"HTTP/1.1 101 x\r\n", b"GET / HTTP/1.1\r\nHost: h\r\n", b"Upgrade: websocket\r\n", b"Connection: upgrade\r\n", b"\r\n"]),
         shipped("smtp", &[
             (Server, b"220-a\r\n220 b\r\n"),
             (Client, b"EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\n"),
@@ -286,14 +287,21 @@ pub(crate) fn all() -> Vec<Talk> {
             (Server, b"250 a\r\n250 b\r\n250 c\r\n250 d\r\n250 d\r\n221 e\r\n"),
         ], &[b"220 ", b"220-", b"EHLO x", b"\r", b"\n", b"x", b"421 "]),
         shipped("http", &[
-            (Client, b"GET /x?y HTTP/1.1\r\nHost: h\r\n\r\nPOST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nt: u\r\n\r\n"),
+            (Client, b"GET /x?y HTTP/1.1\r\nHost: h\r\n\r\nPOST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nt: u\r\n\r\n"),
             (Server, b"HTTP/1.1 100 Ok\r\n\r\nHTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 Ok\r\nContent-Length: 3\r\n\r\nabc"),
             (Client, b"HEAD / HTTP/1.0\r\nContent-Length: 2\r\n\r\nab"),
-        ], &[b"GET / HTTP/1.1\r\n", b"HTTP/1.1 200 x\r\n", b"\r\n", b"Content-Length: 2\r\n", b"\r", b"\n", b" ", b"a"]),
+        ], &[b"GET / HTTP/1.1\r\nHost: h\r\n", b"HTTP/1.1 200 x\r\n", b"\r\n", b"Content-Length: 2\r\n", b"\r", b"\n", b" ", b"a"]),
         shipped("redis", &[
             (Client, b"*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\nPING x\r\n*1\r\n$4\r\nEXEC\r\n"),
             (Server, b"+OK\r\n+QUEUED\r\n-ERR\r\n*2\r\n$-1\r\n%1\r\n+a\r\n*1\r\n:1\r\n>1\r\n+x\r\n"),
         ], &[b"*1\r\n", b"$4\r\n", b"PING\r\n", b"+", b"\r\n", b"\n", b"x"]),
+        shipped("mqtt", &[
+            (Client, b"\x10\x10\x00\x04MQTT\x04\x02\x00\x3c\x00\x04peer"),
+            (Server, b"\x20\x02\x00\x00"),
+            (Client, b"\x82\x08\x00\x01\x00\x03a/#\x02\x3d\x08\x00\x03a/b\x00\x07y"),
+            (Server, b"\x30\x06\x00\x03a/bx\x90\x03\x00\x01\x02"),
+            (Client, b"\xe0\x00"),
+        ], &[b"\x30", b"\x00", b"\x80", b"\x01", b"\x05", b"\x20\x02"]),
         shipped("postgres", &[
             (Client, b"\0\0\0\x08\x04\xd2\x16\x2f"),
             (Server, b"N"),

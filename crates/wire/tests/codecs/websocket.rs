@@ -14,7 +14,7 @@ protocol Chat(role client, role server) {
   }
 }";
 
-const HELLO: &[u8] = b"GET /chat HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+const HELLO: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const WELCOME: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
 
 fn frame(sender: Sender, first: u8, payload: &[u8]) -> Vec<u8> {
@@ -103,7 +103,7 @@ fn wrong_frames() {
     let said =
         proxy.converse(&[(Client, HELLO), (Server, b"HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno")]);
     assert!(said[2].ends_with("transparent"), "{said:?}");
-    let said = proxy.converse(&[(Client, b"GET / HTTP/1.1\r\n\r\n")]);
+    let said = proxy.converse(&[(Client, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")]);
     assert_eq!(said, ["Client: malformed: a request that does not ask for a WebSocket"]);
 }
 

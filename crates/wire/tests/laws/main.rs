@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a test may say no")]
 
+mod encode;
 mod splits;
 #[allow(dead_code, reason = "each target uses a part of it")]
 #[path = "../codecs/support.rs"]
