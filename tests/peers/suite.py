@@ -4,7 +4,7 @@ import importlib
 import sys
 import unittest
 
-PEERS = ["smtp", "http", "pingpong", "redis", "postgres", "operating", "nats", "network"]
+PEERS = ["smtp", "http", "pingpong", "redis", "postgres", "mqtt", "readers", "operating", "nats", "network"]
 
 
 def main(names):

@@ -84,7 +84,7 @@ SELECT abalance FROM pgbench_accounts WHERE aid < 50;
 
 
 @contextlib.contextmanager
-def postgres(place, authentication="trust", settings=""):
+def postgres(place, authentication="trust", settings="", log=subprocess.DEVNULL):
     port, data = free_port(), place / "data"
     place.chmod(0o777)
     options = {"cwd": "/"}
@@ -98,7 +98,7 @@ def postgres(place, authentication="trust", settings=""):
         config.write(f"port = {port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n"
                      f"logging_collector = off\nlog_min_messages = panic\n{settings}\n")
     server = subprocess.Popen([f"{BINARIES}/postgres", "-D", str(data)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, **options)
+                              stderr=log, **options)
     try:
         wait_until(lambda: listens(port), "postgres")
         environment = os.environ | {"PGHOST": "127.0.0.1", "PGUSER": "postgres", "PGDATABASE": "postgres", "PGPASSWORD": "right"}

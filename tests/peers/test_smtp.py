@@ -249,7 +249,7 @@ class Aiosmtpd(Case):
 
 
 @contextlib.contextmanager
-def postfix(place, relay=None):
+def postfix(place, relay=None, **more):
     """Postfix that delivers to `someone@peers.test`, and passes on what is for `relay.test` by way of port `relay`."""
     port, home = free_port(), place / "etc"
     for name in ["etc", "queue", "data", "mail"]:
@@ -284,6 +284,7 @@ def postfix(place, relay=None):
         "disable_dns_lookups": "yes",
         # Pipelining is what the relay below is for; a cache of connections makes long sessions.
         "smtp_connection_cache_on_demand": "yes",
+        **more,
     }
     if relay is not None:
         (home / "transport").write_text(f"/@relay\\.test$/ smtp:[127.0.0.1]:{relay}\n")
