@@ -71,8 +71,14 @@ class Metrics:
 
     def read(self):
         """How many messages with these labels were judged, and how many verdicts there are against each role."""
-        self.admin.request("GET", "/metrics")
-        text = self.admin.getresponse().read().decode()
+        try:
+            self.admin.request("GET", "/metrics")
+            text = self.admin.getresponse().read().decode()
+        except (OSError, http.client.HTTPException):
+            # A connection that has served for a minute is closed: once more, on another.
+            self.admin.close()
+            self.admin.request("GET", "/metrics")
+            text = self.admin.getresponse().read().decode()
         judged, blamed = 0, {}
         for line in text.splitlines():
             found = re.match(r'referee_(messages|verdicts)_total{.*role="([^"]*)".*label="([^"]*)"} (\d+)', line)
@@ -140,6 +146,7 @@ def compare(case, preset, server, labels, correct, published, tokens, extra=""):
             if after.get("server", 0) > verdicts.get("server", 0):
                 blamed.append((name, data))
             before, verdicts = judged, after
+        metrics.admin.close()
     print(f"readers: {preset}: {len(streams)} streams with seed {SEED}, {total} acted on, "
           f"{len(differences)} differences, {len(blamed)} innocent blamed", file=sys.stderr, flush=True)
     case.assertGreater(total, len(correct) // 2, "the server has acted on next to nothing: this shows nothing")

@@ -5,11 +5,18 @@ import contextlib
 import hashlib
 import http.client
 import http.server
+import json
 import re
 import socketserver
 import threading
+import unittest
 
-from harness import FULL, Case, Guard, browse, browsing, folder, need, run, wait_until
+from harness import FULL, Case, Guard, browse, browsing, folder, free_port, need, run, wait_until
+
+try:
+    import websockets
+except ImportError:
+    websockets = None
 
 
 PING_PONG = '''protocol = """
@@ -217,3 +224,49 @@ const say = (path, texts) => new Promise(done => {
         self.assertEqual([b"/report/a=1,500,2", b"/report/b=", b"/report/wrong="], server.reports)
         self.assertEqual([("client", "assertion"), ("server", "label")],
                          sorted((verdict["blame"], verdict["kind"]) for verdict in guard.verdicts))
+
+
+CHAT = '''protocol = """
+protocol Chat(role client, role server) {
+  rec LOOP {
+    Say(text: string) from client to server;
+    Heard(text: string) from server to client;
+    continue LOOP;
+  }
+}
+"""
+[listener.codec]
+kind = "websocket"
+leave = { client = "anytime", server = "anytime" }
+'''
+
+
+@unittest.skipIf(websockets is None, "not installed: websockets (PyPI)")
+class Compressed(Case):
+    """The library `websockets` compresses its messages unless it is told not to."""
+
+    def test_compressed_messages_are_read_and_go_on(self):
+        from websockets.sync.client import connect
+        from websockets.sync.server import serve
+
+        def answer(socket):
+            for said in socket:
+                socket.send(json.dumps({"type": "Heard", "text": json.loads(said)["text"]}))
+
+        port = free_port()
+        with serve(answer, "127.0.0.1", port) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            with Guard("chat", port, protocol=CHAT) as guard:
+                with connect(f"ws://127.0.0.1:{guard.port}") as client:
+                    self.assertEqual(["permessage-deflate"], [extension.name for extension in client.protocol.extensions])
+                    for number in range(200):
+                        text = f"message {number} " + "and so on " * (number % 50)
+                        client.send(json.dumps({"type": "Say", "text": text}))
+                        self.assertEqual(text, json.loads(client.recv())["text"])
+            self.assert_innocent(guard)
+            with Guard("chat", port, protocol=CHAT) as guard:
+                with contextlib.suppress(websockets.ConnectionClosed), connect(f"ws://127.0.0.1:{guard.port}") as client:
+                    client.send(json.dumps({"type": "Shout", "text": "x" * 100}))
+                    client.recv()
+            self.assert_blamed(guard, "client")
+            server.shutdown()

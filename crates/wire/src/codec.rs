@@ -176,6 +176,9 @@ impl Codec {
     /// other side. Its body, if any, shares its fate.
     #[inline]
     pub fn take(&self, connection: &mut Connection, sender: Sender, after: After, forwarded: bool) {
+        if let Some(deflate) = &mut connection.deflate {
+            deflate.take(sender);
+        }
         let flow = connection.flow(sender);
         *flow = Flow { body: after.body, ..Flow::default() };
         if forwarded {

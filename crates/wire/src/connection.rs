@@ -10,6 +10,7 @@ use crate::resp::Values;
 use crate::signature::Sender;
 use crate::step::Malformed;
 use crate::table::Then;
+use crate::websocket::Deflate;
 
 /// The state of a codec on one connection, both directions. Made by
 /// [`Codec::connection`](crate::Codec::connection).
@@ -24,6 +25,8 @@ pub struct Connection {
     pub(crate) unanswered: Unanswered,
     /// Whether HTTP has become WebSocket.
     pub(crate) upgraded: bool,
+    /// What both sides of a WebSocket have agreed to compress with; before its answer is taken, what it agrees to.
+    pub(crate) deflate: Option<Box<Deflate>>,
     /// Whether frames of WebSocket have had their masks taken off.
     pub(crate) unmasked: bool,
     /// JSON-RPC requests without an answer yet.
@@ -125,6 +128,7 @@ impl Connection {
             flows: [Flow::default(), Flow::default()],
             unanswered: Unanswered::default(),
             upgraded: false,
+            deflate: None,
             unmasked: false,
             rpc: None,
         }

@@ -2,8 +2,11 @@
 //!
 //! The handshake and control frames are passed on as they are. A message of several fragments is one message, with
 //! whatever control frames come between them; a client's message is unmasked in a copy to be read, and goes on as it
-//! came. Compression is refused: what nobody can read cannot be judged. Where another speaks WebSocket with the peer and
+//! came. Messages that are compressed are inflated to be read (`deflate`), and go on as they came, too. Where another
+//! speaks WebSocket with the peer and
 //! puts its messages together ([`Codec::endpoint`](crate::Codec::endpoint)), frames have no masks.
+
+mod deflate;
 
 use crate::connection::{Connection, Effect, Flow};
 use crate::error::TableError;
@@ -16,6 +19,8 @@ use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step, excer
 use crate::table::{Carries, Table};
 use crate::text::Text;
 
+pub(crate) use deflate::Deflate;
+
 /// The codec.
 #[derive(Debug)]
 pub(crate) enum WebSocket {
@@ -27,6 +32,7 @@ pub(crate) enum WebSocket {
 struct Frame {
     last: bool,
     opcode: u8,
+    compressed: bool,
     mask: Option<[u8; 4]>,
     start: usize,
     end: usize,
@@ -57,7 +63,8 @@ impl WebSocket {
             return handshake(connection, sender, unread);
         }
         let masked = sender == Sender::Client && !connection.unmasked;
-        let (bytes, opcode) = match whole(connection.flow(sender), masked, unread) {
+        let compresses = connection.deflate.is_some();
+        let (bytes, opcode, compressed) = match whole(connection.flow(sender), masked, compresses, unread) {
             Ok(whole) => whole,
             Err(step) => return step,
         };
@@ -67,7 +74,14 @@ impl WebSocket {
                 bytes,
             );
         }
-        let content = content(unread.get(..bytes).unwrap_or_default(), masked, scratch);
+        let mut content = content(unread.get(..bytes).unwrap_or_default(), masked, scratch);
+        let limit = connection.limit;
+        if let Some(deflate) = connection.deflate.as_mut().filter(|_| compressed) {
+            content = match deflate.inflate(sender, content, limit) {
+                Ok(inflated) => scratch.bump.alloc_slice_copy(inflated),
+                Err(malformed) => return malformed.into(),
+            };
+        }
         let step = match self {
             Self::Json(documents) => documents.message(connection, sender, content, reading, scratch, fields),
             Self::Text(text) => text.line(sender, content, reading, fields),
@@ -100,11 +114,13 @@ fn handshake<'b>(connection: &mut Connection, sender: Sender, unread: &'b [u8]) 
         (Sender::Server, _) if connection.unanswered.is_open() => {
             return Malformed::new("a response to no request", 0).into();
         }
-        (Sender::Server, b"101") if head.extensions => {
-            let reason = "an extension that hides messages, such as compression: switch it off at the server";
-            return Malformed::new(reason, 0).into();
+        (Sender::Server, b"101") => {
+            connection.deflate = match head.extensions.map(Deflate::agreed).transpose() {
+                Ok(agreed) => agreed.map(Box::new),
+                Err(malformed) => return malformed.into(),
+            };
+            Effect::Switch
         }
-        (Sender::Server, b"101") => Effect::Switch,
         // Refused: whatever this is, it is no WebSocket.
         (Sender::Server, _) => Effect::Transparent,
     };
@@ -126,20 +142,29 @@ fn aside<'b>(label: &'b str, bytes: usize) -> Step<'b> {
 }
 
 /// The length of the message or control frame that `unread` begins with, and its opcode.
-fn whole<'b>(flow: &mut Flow, masked: bool, unread: &[u8]) -> Result<(usize, u8), Step<'b>> {
+fn whole<'b>(
+    flow: &mut Flow,
+    masked: bool,
+    compresses: bool,
+    unread: &[u8],
+) -> Result<(usize, u8, bool), Step<'b>> {
     loop {
         let at = flow.anchor;
         let frame = frame(unread, at, masked)?;
         // The message that frames before this one have begun.
-        let begun = (at > 0).then(|| unread.first().copied().unwrap_or(0) & 15);
+        let first = unread.first().copied().unwrap_or(0);
+        let begun = (at > 0).then_some(first & 15);
+        if frame.compressed && (!compresses || begun.is_some() || frame.opcode >= 8) {
+            return Err(Malformed::new("a frame with reserved bits that nobody agreed on", at).into());
+        }
         match (frame.opcode, begun) {
-            (8.., None) => return Ok((frame.end, frame.opcode)),
+            (8.., None) => return Ok((frame.end, frame.opcode, false)),
             (8.., Some(_)) => {}
             (0, None) => return Err(Malformed::new("a continuation of nothing", at).into()),
             (1 | 2, Some(_)) => return Err(Malformed::new("a message within another", at).into()),
             (opcode, begun) if frame.last => {
                 // To be found again if it is not taken yet: this frame is the last.
-                return Ok((frame.end, begun.unwrap_or(opcode)));
+                return Ok((frame.end, begun.unwrap_or(opcode), first & 0x40 != 0));
             }
             _ => {}
         }
@@ -153,8 +178,8 @@ fn frame<'b>(unread: &[u8], at: usize, must_mask: bool) -> Result<Frame, Step<'b
     let rest = unread.get(at..).unwrap_or_default();
     let &[first, second, ref rest @ ..] = rest else { return Err(Step::More { at_least: at + 2 }) };
     let (last, opcode, masked, short) = (first & 0x80 != 0, first & 15, second & 0x80 != 0, second & 0x7f);
-    if first & 0x70 != 0 {
-        return wrong("a frame with reserved bits, perhaps compressed");
+    if first & 0x30 != 0 {
+        return wrong("a frame with reserved bits that nobody agreed on");
     }
     if !matches!(opcode, 0..=2 | 8..=10) {
         return wrong("a frame of an unknown kind");
@@ -188,7 +213,7 @@ fn frame<'b>(unread: &[u8], at: usize, must_mask: bool) -> Result<Frame, Step<'b
     if end > unread.len() {
         return Err(Step::More { at_least: end });
     }
-    Ok(Frame { last, opcode, mask, start: header, end })
+    Ok(Frame { last, opcode, compressed: first & 0x40 != 0, mask, start: header, end })
 }
 
 /// What the frames of `message` carry, put together.

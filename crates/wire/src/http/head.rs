@@ -29,7 +29,8 @@ pub(crate) struct Head<'b> {
     /// `Connection: upgrade`, with `Upgrade: websocket` or something else.
     pub(crate) upgrade: bool,
     pub(crate) close: bool,
-    pub(crate) extensions: bool,
+    /// `Sec-WebSocket-Extensions`.
+    pub(crate) extensions: Option<&'b [u8]>,
     /// HTTP/1.0.
     pub(crate) old: bool,
 }
@@ -111,7 +112,10 @@ pub(crate) fn parse(unread: &[u8], request: bool, rules: HeadRules) -> Result<Op
                 }
             }
             24 if name.eq_ignore_ascii_case(b"sec-websocket-extensions") => {
-                head.extensions |= !value.trim_ascii().is_empty();
+                let value = value.trim_ascii();
+                if !value.is_empty() && head.extensions.replace(value).is_some() && !request {
+                    wrong("two Sec-WebSocket-Extensions headers");
+                }
             }
             _ => {}
         }

@@ -26,7 +26,8 @@ struct Side {
 impl Clone for Deflate {
     /// With the same agreement, before the first message: how far messages were read cannot be copied.
     fn clone(&self) -> Self {
-        let side = |side: &Side| Side { inflater: Decompress::new(false), forgets: side.forgets, pending: None };
+        let side =
+            |side: &Side| Side { inflater: Decompress::new(false), forgets: side.forgets, pending: None };
         let [client, server] = &self.sides;
         Self { sides: [side(client), side(server)] }
     }
@@ -46,7 +47,8 @@ impl Deflate {
         }
         let mut forgets = [false; 2];
         for parameter in parameters {
-            let (name, value) = parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
             match (name.trim(), value) {
                 ("client_no_context_takeover", None) => forgets[0] = true,
                 ("server_no_context_takeover", None) => forgets[1] = true,
@@ -60,7 +62,12 @@ impl Deflate {
     }
 
     /// What `content`, the message of `sender` that is looked at, says: `limit` bytes at most.
-    pub(super) fn inflate(&mut self, sender: Sender, content: &[u8], limit: usize) -> Result<&[u8], Malformed> {
+    pub(super) fn inflate(
+        &mut self,
+        sender: Sender,
+        content: &[u8],
+        limit: usize,
+    ) -> Result<&[u8], Malformed> {
         let [client, server] = &mut self.sides;
         let side = if sender == Sender::Client { client } else { server };
         if side.pending.is_none() {
@@ -83,7 +90,12 @@ impl Deflate {
     }
 }
 
-fn read(inflater: &mut Decompress, mut part: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Malformed> {
+fn read(
+    inflater: &mut Decompress,
+    mut part: &[u8],
+    out: &mut Vec<u8>,
+    limit: usize,
+) -> Result<(), Malformed> {
     let mut room = [0; 4096];
     loop {
         let (before_in, before_out) = (inflater.total_in(), inflater.total_out());
@@ -103,7 +115,11 @@ fn read(inflater: &mut Decompress, mut part: &[u8], out: &mut Vec<u8>, limit: us
             inflater.reset(false);
         }
         if (part.is_empty() && written < room.len()) || (read == 0 && written == 0) {
-            return if part.is_empty() { Ok(()) } else { Err(Malformed::new("a compressed message that cannot be read", 0)) };
+            return if part.is_empty() {
+                Ok(())
+            } else {
+                Err(Malformed::new("a compressed message that cannot be read", 0))
+            };
         }
     }
 }
