@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use referee_theory::property::{EventView, Formula, FormulaId, Modality, OwnedTerm, Polarity, Property};
 
-/// The values of the slots.
-type Slots = Vec<Option<OwnedTerm>>;
+use crate::guard::{Datum, Slots, matches};
 
 /// The event at which `events` first lead to a verdict `polarity`, −1 before any; `initial` are the slots that
 /// the property's scope has filled.
@@ -17,8 +16,10 @@ pub fn first_verdict(
     initial: &[Option<OwnedTerm>],
     events: &[EventView<'_>],
 ) -> Option<i64> {
-    let mut slots = initial.to_vec();
-    slots.resize(property.slots().len(), None);
+    let known = |(slot, term): (usize, &Option<OwnedTerm>)| {
+        Some((u32::try_from(slot).ok()?, Datum::of(term.as_ref()?.view())?))
+    };
+    let slots: Slots = initial.iter().enumerate().filter_map(known).collect();
     (0..=events.len())
         .find(|length| {
             let events = &events[..*length];
@@ -36,13 +37,13 @@ struct Derivation<'a> {
     polarity: Polarity,
     events: &'a [EventView<'a>],
     /// What has been found to have no derivation, so that it is looked for once.
-    refuted: HashSet<(FormulaId, usize, Slots)>,
+    refuted: HashSet<(FormulaId, usize, String)>,
 }
 
 impl Derivation<'_> {
     /// Whether the events from `at` on lead from `node` to the verdict. Recursion is guarded, so this ends.
     fn holds(&mut self, node: FormulaId, at: usize, slots: &Slots) -> bool {
-        let key = (node, at, slots.clone());
+        let key = (node, at, format!("{slots:?}"));
         if self.refuted.contains(&key) {
             return false;
         }
@@ -57,14 +58,8 @@ impl Derivation<'_> {
             Formula::Modal { modality, pattern, next } => {
                 let decisive = if violation { Modality::Necessity } else { Modality::Possibility };
                 let event = self.events.get(at).filter(|_| *modality == decisive);
-                let bound = event.and_then(|event| self.property.pattern(*pattern).matches(event, slots));
-                bound.is_some_and(|bound| {
-                    let mut slots = slots.clone();
-                    for (slot, term) in bound {
-                        slots[slot.index()] = Some(term.to_owned());
-                    }
-                    self.holds(*next, at + 1, &slots)
-                })
+                let matched = event.and_then(|event| matches(self.property.pattern(*pattern), event, slots));
+                matched.is_some_and(|slots| self.holds(*next, at + 1, &slots))
             }
             Formula::Fixpoint { body, .. } => self.holds(*body, at, slots),
             Formula::Call { target } => self.holds(*target, at, slots),

@@ -8,5 +8,6 @@
 
 mod dual;
 mod equality;
+mod guards;
 mod projection;
 mod relative;

@@ -105,8 +105,8 @@ pub fn number_order(left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
         (Term::Big(left), Term::Big(right)) => Some(big(left, right)),
         (Term::Big(left), Term::Int(_)) => Some(sign(left)),
         (Term::Int(_), Term::Big(right)) => Some(sign(right).reverse()),
-        (Term::Big(left), Term::Float(right)) => left.parse::<f64>().ok()?.partial_cmp(&right),
-        (Term::Float(left), Term::Big(right)) => left.partial_cmp(&right.parse::<f64>().ok()?),
+        (Term::Big(left), Term::Float(right)) => big_float(left, right),
+        (Term::Float(left), Term::Big(right)) => big_float(right, left).map(Ordering::reverse),
         _ => None,
     }
 }
@@ -124,6 +124,19 @@ fn int_float(left: i64, right: f64) -> Option<Ordering> {
         let whole = right.trunc();
         let fraction = 0.0f64.partial_cmp(&(right - whole))?;
         Some(left.cmp(&(whole as i64)).then(fraction))
+    }
+}
+
+/// Exactly: a float of this size has no fraction, so that its digits are those of an integer.
+fn big_float(left: &str, right: f64) -> Option<Ordering> {
+    if right.is_nan() {
+        None
+    } else if right.is_infinite() {
+        0.0f64.partial_cmp(&right)
+    } else if right.abs() < 1e18 {
+        Some(sign(left))
+    } else {
+        Some(big(left, &format!("{right:.0}")))
     }
 }
 
