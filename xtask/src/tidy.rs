@@ -8,6 +8,7 @@ pub(crate) mod edges;
 mod embedding;
 mod laws;
 mod rust_files;
+mod size;
 mod source;
 mod tree;
 
@@ -30,7 +31,7 @@ struct Finding {
     severity: Severity,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Severity {
     Error,
     Warning,
@@ -66,6 +67,7 @@ pub(crate) fn run() -> Result<()> {
     let mut findings = edges::check(&packages, &tree);
     findings.extend(embedding::check()?);
     findings.extend(rust_files::check(&tree));
+    findings.extend(size::check(&tree));
     findings.extend(docs::check(&tree, &packages));
     findings.extend(laws::check(&tree));
     for finding in &findings {

@@ -116,12 +116,6 @@ impl IllFormed {
     pub fn analysed(&self) -> &Analysed {
         &self.0
     }
-
-    /// What is known in spite of the errors.
-    #[must_use]
-    pub fn into_analysed(self) -> Analysed {
-        *self.0
-    }
 }
 
 impl fmt::Display for IllFormed {
@@ -147,12 +141,6 @@ impl WellFormed {
     #[must_use]
     pub fn analysed(&self) -> &Analysed {
         &self.0
-    }
-
-    /// What was found out about the text.
-    #[must_use]
-    pub fn into_analysed(self) -> Analysed {
-        self.0
     }
 
     /// The protocol called `wanted`, or the first that is not only a part of others.

@@ -371,12 +371,6 @@ impl Projected {
     /// The protocol has no projection onto it.
     pub fn monitorable(&self, role: Role) -> Result<Monitorable, NoProjection> {
         let machine = self.machine(role).map_err(Clone::clone)?;
-        Ok(self.monitorable_machine(machine.clone()))
-    }
-
-    /// A machine over this protocol's names that enforces more than one role's view, to be monitored.
-    #[must_use]
-    pub fn monitorable_machine(&self, machine: Machine) -> Monitorable {
-        Monitorable::new(machine, Arc::clone(&self.vocabulary), self.registry())
+        Ok(Monitorable::new(machine.clone(), Arc::clone(&self.vocabulary), self.registry()))
     }
 }

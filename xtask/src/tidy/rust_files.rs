@@ -50,7 +50,7 @@ fn check_length(path: &str, code: &str) -> Option<Finding> {
 }
 
 /// Whether the whole file is compiled for tests only.
-fn is_test_file(path: &str) -> bool {
+pub(super) fn is_test_file(path: &str) -> bool {
     path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
 

@@ -331,7 +331,7 @@ fn parse_pointer(text: &str) -> Result<Pointer, String> {
     Pointer::parse(text).map_err(|error| error.to_string())
 }
 
-/// `5s`, `200ms`, `1.5m`, `2h`; a number alone is seconds.
+/// `5s`, `200ms`, `1.5m`, `2h`; a number alone is seconds. Not `humantime`: it takes neither fractions nor bare numbers.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -16,25 +16,9 @@ pub fn closest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
 /// How many insertions, deletions, substitutions and swaps of neighbours lead from `a` to `b` (ignoring
 /// case). Names longer than 64 characters are never misspellings.
 fn distance(a: &str, b: &str) -> usize {
-    let fold = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<char>>();
-    let (a, b) = (fold(a), fold(b));
-    if a.len() > 64 || b.len() > 64 {
-        return usize::MAX;
-    }
-    let mut before_last = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let substitution = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = substitution.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let is_long = |text: &str| text.chars().nth(64).is_some();
+    if is_long(&a) || is_long(&b) { usize::MAX } else { strsim::osa_distance(&a, &b) }
 }
 
 #[cfg(test)]
