@@ -25,11 +25,11 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     let name = predicate("validName", &[Type::String]);
     criterion.bench_function("a string of 3 bytes, read", |bencher| {
-        bencher.iter(|| name.call(black_box(&[Argument::Str("bob")])));
+        bencher.iter(|| name.call(black_box(&[Argument::Text("bob")])));
     });
     let token = predicate("validToken", &[Type::String, Type::String]);
     criterion.bench_function("two strings, compared", |bencher| {
-        bencher.iter(|| token.call(black_box(&[Argument::Str("bob-a7c1e5f0"), Argument::Str("bob")])));
+        bencher.iter(|| token.call(black_box(&[Argument::Text("bob-a7c1e5f0"), Argument::Text("bob")])));
     });
     criterion.final_summary();
 }

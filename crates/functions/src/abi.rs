@@ -127,9 +127,9 @@ impl Shape {
 /// The bytes of `argument` that lie in memory, if any do.
 pub(crate) fn octets<'a>(argument: &Argument<'a>) -> Option<&'a [u8]> {
     match argument {
-        Argument::Str(text) => Some(text.as_bytes()),
+        Argument::Text(text) => Some(text.as_bytes()),
         Argument::Bytes(bytes) => Some(bytes),
-        Argument::Bool(_) | Argument::Int(_) | Argument::Float(_) | Argument::Value(_) => None,
+        _ => None,
     }
 }
 
@@ -139,6 +139,6 @@ pub(crate) fn scalar(argument: &Argument<'_>) -> Option<Val> {
         Argument::Bool(value) => Some(Val::I32(i32::from(*value))),
         Argument::Int(value) => Some(Val::I64(*value)),
         Argument::Float(value) => Some(Val::F64((*value).into())),
-        Argument::Str(_) | Argument::Bytes(_) | Argument::Value(_) => None,
+        _ => None,
     }
 }

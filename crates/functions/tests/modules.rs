@@ -64,18 +64,18 @@ fn the_example_is_assembled_from_its_source() {
     for (text, valid) in
         [("bob", true), ("", false), ("Bob", false), ("bob1", false), ("{", false), ("`", false)]
     {
-        assert_eq!(name.call(&[Argument::Str(text)]), Ok(Value::Bool(valid)), "{text}");
+        assert_eq!(name.call(&[Argument::Text(text)]), Ok(Value::Bool(valid)), "{text}");
     }
     let token = find("validToken", &[Type::String, Type::String]);
     for (text, valid) in [("bob-1", true), ("bob-", true), ("bob", false), ("bobby", false), ("eve-1", false)]
     {
-        let args = [Argument::Str(text), Argument::Str("bob")];
+        let args = [Argument::Text(text), Argument::Text("bob")];
         assert_eq!(token.call(&args), Ok(Value::Bool(valid)), "{text}");
     }
     // More than there was room for, and then less again.
     let long = "b".repeat(1 << 18);
-    assert_eq!(name.call(&[Argument::Str(&long)]), Ok(Value::Bool(true)));
-    assert_eq!(name.call(&[Argument::Str("bob")]), Ok(Value::Bool(true)));
+    assert_eq!(name.call(&[Argument::Text(&long)]), Ok(Value::Bool(true)));
+    assert_eq!(name.call(&[Argument::Text("bob")]), Ok(Value::Bool(true)));
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn every_type_is_passed_and_returned() {
     assert_eq!(call("not", Type::Bool, Argument::Bool(true)), Value::Bool(false));
     assert_eq!(call("next", Type::Int, Argument::Int(-1)), Value::Int(0));
     assert_eq!(call("half", Type::Float, Argument::Float(3.0)), Value::Float(1.5));
-    assert_eq!(call("tail", Type::String, Argument::Str("xyz")), Value::string("yz"));
+    assert_eq!(call("tail", Type::String, Argument::Text("xyz")), Value::string("yz"));
     assert_eq!(call("tail", Type::Bytes, Argument::Bytes(&[1, 2, 3])), Value::Bytes([2, 3].into()));
     let opaque = Type::Opaque("Date".into());
-    assert_eq!(call("tail", opaque, Argument::Str("now")), Value::Opaque("ow".into()));
+    assert_eq!(call("tail", opaque, Argument::Text("now")), Value::Opaque("ow".into()));
     // A dot may be an underscore.
     let all = predicate(&text, "util.all", &[Type::Bool, Type::Int, Type::String, Type::Float], Type::Int);
-    let args = [Argument::Bool(true), Argument::Int(10), Argument::Str("abc"), Argument::Float(100.0)];
+    let args = [Argument::Bool(true), Argument::Int(10), Argument::Text("abc"), Argument::Float(100.0)];
     assert_eq!(all.call(&args), Ok(Value::Int(114)));
 }
 
@@ -156,7 +156,7 @@ fn whatever_a_function_does_is_bounded() {
     let functions = load(&text).unwrap();
     let call = |name: &str, result: Type, argument: &str| {
         let found = functions.predicate(name, &signature(&[Type::String], result)).unwrap().unwrap();
-        found.call(&[Argument::Str(argument)])
+        found.call(&[Argument::Text(argument)])
     };
     let error = |name: &str, result: Type| call(name, result, "bob").unwrap_err();
     assert_eq!(error("loop", Type::Bool), "m.wasm: it did not come to an end within 10000000 units of fuel");
@@ -188,7 +188,7 @@ fn an_allocator_that_does_not_work_is_named() {
     };
     let error = |body: &str| {
         let found = predicate(&with(body), "f", &[Type::String], Type::Bool);
-        found.call(&[Argument::Str("bob")]).unwrap_err()
+        found.call(&[Argument::Text("bob")]).unwrap_err()
     };
     assert_eq!(error("(i32.const 0)"), "m.wasm: `alloc` gave no memory for 256 bytes");
     assert_eq!(

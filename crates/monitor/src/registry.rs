@@ -7,25 +7,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use referee_theory::Term;
 use referee_theory::expr::{Signature, Value};
 use rustc_hash::FxHashMap;
 
-/// An argument of an external predicate, of the type its signature says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Argument<'a> {
-    /// A truth value.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// A float.
-    Float(f64),
-    /// Text, or the text of a value of an opaque type.
-    Str(&'a str),
-    /// Raw bytes.
-    Bytes(&'a [u8]),
-    /// A unit, list, tuple or record.
-    Value(&'a Value),
-}
+/// An argument of an external predicate, of the type its signature says. A value of an opaque type is passed as its text.
+pub type Argument<'a> = Term<'a>;
 
 /// An external predicate. Implemented by what [`Registry::register`] makes of a closure; an engine for
 /// predicates in another language implements it itself.

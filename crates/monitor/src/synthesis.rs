@@ -10,7 +10,7 @@ mod slots;
 use std::sync::Arc;
 
 use referee_theory::expr::{self, Expr, Scope};
-use referee_theory::{Action, Field, Machine, Message, State, Transition, Type, Vocabulary};
+use referee_theory::{Action, Field, Machine, Message, Role, State, Transition, Type, Vocabulary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use error::{SynthesisError, SynthesisProblem};
@@ -36,39 +36,8 @@ pub(crate) fn synthesise(
     }
     let kept = scope::analyse(machine, vocabulary, &mut problems);
     let layout = slots::assign(machine, &kept);
-    let mut peers: Vec<_> = Vec::new();
-    let mut seen = FxHashSet::default();
-    let mut label_numbers: FxHashMap<&str, u32> = FxHashMap::default();
-    let mut texts: Vec<Box<str>> = Vec::new();
-    for transition in machine.all_transitions() {
-        if seen.insert(transition.peer) {
-            peers.push(transition.peer);
-        }
-        let text = vocabulary.label_of(transition.message);
-        label_numbers.entry(text).or_insert_with(|| {
-            texts.push(text.into());
-            narrow(texts.len() - 1)
-        });
-    }
-    let mut compiler = Compiler {
-        machine,
-        vocabulary,
-        registry,
-        layout: &layout,
-        kept: &kept,
-        checks: Vec::new(),
-        names: Vec::new(),
-        composites: Vec::new(),
-        binds: Vec::new(),
-        releases: Vec::new(),
-        codes: Vec::new(),
-        predicates: Vec::new(),
-        predicate_names: Vec::new(),
-        fields_of: FxHashMap::default(),
-        code_of: FxHashMap::default(),
-        problems,
-        reported: FxHashSet::default(),
-    };
+    let Alphabet { peers, texts, label_numbers } = Alphabet::of(machine, vocabulary);
+    let mut compiler = Compiler::new(machine, vocabulary, registry, &layout, &kept, problems);
     let mut edges = Vec::new();
     for state in machine.states() {
         for transition in machine.transitions(state) {
@@ -84,25 +53,7 @@ pub(crate) fn synthesise(
     for (index, peer) in (0..).zip(&peers) {
         places[peer.index()] = index;
     }
-    let mut rows = Vec::with_capacity(machine.state_count());
-    let mut index = 0;
-    for state in machine.states() {
-        let mut row: Vec<(u32, u32, u32)> = Vec::new();
-        for transition in machine.transitions(state) {
-            let direction = u32::from(transition.action == Action::Receive);
-            let label = label_numbers[vocabulary.label_of(transition.message)];
-            row.push((places[transition.peer.index()] * 2 + direction, label, index));
-            if any == 1 {
-                let channel = channels - 2 + direction;
-                match row.iter_mut().find(|(c, l, _)| (*c, *l) == (channel, label)) {
-                    Some(entry) => entry.2 = SEVERAL,
-                    None => row.push((channel, label, index)),
-                }
-            }
-            index += 1;
-        }
-        rows.push(row);
-    }
+    let rows = rows(machine, vocabulary, &label_numbers, &places, (any == 1).then(|| channels - 2));
     let table = Table::new(channels as usize, texts.len(), rows);
     let own = machine.role().index();
     let ends = (places.iter().enumerate())
@@ -138,6 +89,63 @@ pub(crate) fn synthesise(
         outlook,
         fingerprint,
     })
+}
+
+/// Whom a machine talks to, and what its labels are called, in the order in which they occur.
+struct Alphabet<'a> {
+    peers: Vec<Role>,
+    texts: Vec<Box<str>>,
+    /// Where a label stands in `texts`.
+    label_numbers: FxHashMap<&'a str, u32>,
+}
+
+impl<'a> Alphabet<'a> {
+    fn of(machine: &Machine, vocabulary: &'a Vocabulary) -> Self {
+        let mut alphabet = Self { peers: Vec::new(), texts: Vec::new(), label_numbers: FxHashMap::default() };
+        let mut seen = FxHashSet::default();
+        for transition in machine.all_transitions() {
+            if seen.insert(transition.peer) {
+                alphabet.peers.push(transition.peer);
+            }
+            let text = vocabulary.label_of(transition.message);
+            alphabet.label_numbers.entry(text).or_insert_with(|| {
+                alphabet.texts.push(text.into());
+                narrow(alphabet.texts.len() - 1)
+            });
+        }
+        alphabet
+    }
+}
+
+/// For each state its entries of the table: channel, label, edge. From channel `any` on stand those for whichever peer
+/// fits.
+fn rows(
+    machine: &Machine,
+    vocabulary: &Vocabulary,
+    label_numbers: &FxHashMap<&str, u32>,
+    places: &[u32],
+    any: Option<u32>,
+) -> Vec<Vec<(u32, u32, u32)>> {
+    let mut rows = Vec::with_capacity(machine.state_count());
+    let mut index = 0;
+    for state in machine.states() {
+        let mut row: Vec<(u32, u32, u32)> = Vec::new();
+        for transition in machine.transitions(state) {
+            let direction = u32::from(transition.action == Action::Receive);
+            let label = label_numbers[vocabulary.label_of(transition.message)];
+            row.push((places[transition.peer.index()] * 2 + direction, label, index));
+            if let Some(first) = any {
+                let channel = first + direction;
+                match row.iter_mut().find(|(c, l, _)| (*c, *l) == (channel, label)) {
+                    Some(entry) => entry.2 = SEVERAL,
+                    None => row.push((channel, label, index)),
+                }
+            }
+            index += 1;
+        }
+        rows.push(row);
+    }
+    rows
 }
 
 /// FNV-1a over everything that a saved session depends on.
@@ -196,7 +204,36 @@ struct Compiler<'a> {
     reported: FxHashSet<Arc<str>>,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    fn new(
+        machine: &'a Machine,
+        vocabulary: &'a Vocabulary,
+        registry: &'a Registry,
+        layout: &'a Layout,
+        kept: &'a scope::Kept,
+        problems: Vec<SynthesisProblem>,
+    ) -> Self {
+        Self {
+            machine,
+            vocabulary,
+            registry,
+            layout,
+            kept,
+            checks: Vec::new(),
+            names: Vec::new(),
+            composites: Vec::new(),
+            binds: Vec::new(),
+            releases: Vec::new(),
+            codes: Vec::new(),
+            predicates: Vec::new(),
+            predicate_names: Vec::new(),
+            fields_of: FxHashMap::default(),
+            code_of: FxHashMap::default(),
+            problems,
+            reported: FxHashSet::default(),
+        }
+    }
+
     fn edge(&mut self, source: State, transition: &Transition) -> Edge {
         let spec = self.vocabulary.spec(transition.message);
         let first_check = self.fields(transition.message, &spec.fields);

@@ -43,7 +43,7 @@ fn monitors() -> Vec<Monitor> {
     let signature =
         Signature { parameters: [Type::String, Type::list(Type::Int)].into(), result: Type::Bool };
     registry.register("strange", signature, |args| match args {
-        [Argument::Str(text), Argument::Value(Value::List(list))] if text.len() > list.len() => {
+        [Argument::Text(text), Argument::List(list)] if text.len() > list.len() => {
             Ok(Value::Bool(text.contains('a')))
         }
         _ => Err("no answer".to_owned()),

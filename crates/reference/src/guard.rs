@@ -46,7 +46,8 @@ impl Datum {
     pub fn of(term: Term<'_>) -> Option<Self> {
         let all = |items: Vec<Term<'_>>| items.into_iter().map(Self::of).collect::<Option<Vec<_>>>();
         Some(match term {
-            Term::Absent => return None,
+            // Events carry neither bytes nor values of opaque types.
+            Term::Absent | Term::Bytes(_) | Term::Opaque(_) => return None,
             Term::Null => Self::Null,
             Term::Bool(value) => Self::Bool(value),
             Term::Int(value) => Self::Int(value.to_string()),

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use referee_theory::property::{EventView, Formula, FormulaId, Modality, OwnedTerm, Polarity, Property};
+use referee_theory::property::{EventView, Formula, FormulaId, Modality, Polarity, Property, Value};
 
 use crate::guard::{Datum, Slots, matches};
 
@@ -13,10 +13,10 @@ use crate::guard::{Datum, Slots, matches};
 pub fn first_verdict(
     property: &Property,
     polarity: Polarity,
-    initial: &[Option<OwnedTerm>],
+    initial: &[Option<Value>],
     events: &[EventView<'_>],
 ) -> Option<i64> {
-    let known = |(slot, term): (usize, &Option<OwnedTerm>)| {
+    let known = |(slot, term): (usize, &Option<Value>)| {
         Some((u32::try_from(slot).ok()?, Datum::of(term.as_ref()?.view())?))
     };
     let slots: Slots = initial.iter().enumerate().filter_map(known).collect();

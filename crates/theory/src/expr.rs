@@ -17,10 +17,9 @@ mod eval;
 mod function;
 mod operator;
 mod pattern;
-mod print;
+pub(crate) mod print;
 #[cfg(test)]
 mod tests;
-mod value;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -28,14 +27,14 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+pub use crate::value::Value;
 pub use check::{Checked, check, check_assertion};
 pub use environment::{Environment, InferredExternal, Lookup, Scope, Signature};
 pub use error::{Expected, Fix, Position, TypeError, TypeErrorKind};
-pub use eval::{Bindings, EvalError, EvalErrorKind, Externals, NoExternals, eval};
+pub use eval::{Bindings, EvalError, EvalErrorKind, Externals, NoExternals, equal, eval};
 pub use function::{Arity, Function};
 pub use operator::{Operator, UnaryOperator};
 pub use pattern::{BadPattern, Pattern};
-pub use value::Value;
 
 /// Names that occur in an expression: few, as a rule.
 pub type Names<'a> = SmallVec<[&'a Arc<str>; 4]>;
@@ -111,44 +110,8 @@ pub enum Node {
     },
 }
 
-/// A constant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Literal {
-    /// `true`, `false`.
-    Bool(bool),
-    /// `42`, `-1`, `0xff`.
-    Int(i64),
-    /// `1.5`, `1e9`.
-    Float(Float),
-    /// `"text"`.
-    String(Arc<str>),
-    /// `b"bytes"`.
-    Bytes(Arc<[u8]>),
-}
-
-/// A finite float constant, compared by its bits so that expressions can be compared and hashed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Float(u64);
-
-impl Float {
-    /// `value` as a constant; `None` for infinities and NaN, which no dialect can write down.
-    #[must_use]
-    pub fn new(value: f64) -> Option<Self> {
-        value.is_finite().then_some(Self(value.to_bits()))
-    }
-
-    /// The number.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        f64::from_bits(self.0)
-    }
-}
-
-impl fmt::Debug for Float {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.get(), f)
-    }
-}
+/// A constant: a bool, an int, a finite float, text or bytes.
+pub type Literal = Value;
 
 /// An expression would be nested deeper than [`MAX_DEPTH`] levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +128,7 @@ impl std::error::Error for TooDeep {}
 impl Expr {
     /// The expression `node` standing at `place`, in canonical form: a conjunction directly inside a
     /// conjunction is spliced into it (and so for `||`), a conjunction of one is that one, of none `true`
-    /// (`false` for `||`). Neither changes the meaning, not even which error is reported.
+    /// (`false` for `||`), and `-0.0` is the negation of `0.0`. None changes the meaning, not even which error is reported.
     ///
     /// # Errors
     /// [`TooDeep`] if the tree would be deeper than [`MAX_DEPTH`].
@@ -183,6 +146,7 @@ impl Expr {
                     }
                 }
             }
+            Node::Literal(literal) => return Ok(Self::constant(literal, place)),
             other => other,
         };
         let below = node.children().iter().map(|child| child.depth).max().unwrap_or(0);
@@ -195,7 +159,18 @@ impl Expr {
     /// A constant without a place.
     #[must_use]
     pub fn literal(literal: Literal) -> Self {
-        Self { node: Node::Literal(literal), place: Place::NONE, depth: 1 }
+        Self::constant(literal, Place::NONE)
+    }
+
+    /// Zeros are equal whatever their sign, but `1.0 / -0.0` is not `1.0 / 0.0`: the sign stands apart.
+    fn constant(literal: Literal, place: Place) -> Self {
+        match literal {
+            Literal::Float(value) if value == 0.0 && value.is_sign_negative() => {
+                let zero = Self { node: Node::Literal(Literal::Float(0.0)), place, depth: 1 };
+                Self { node: Node::Unary(UnaryOperator::Negate, Box::new(zero)), place, depth: 2 }
+            }
+            literal => Self { node: Node::Literal(literal), place, depth: 1 },
+        }
     }
 
     /// A variable without a place.

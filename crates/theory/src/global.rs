@@ -230,7 +230,7 @@ impl Global {
     }
 
     /// As [`for_each_child`](Self::for_each_child), to redirect them.
-    pub fn for_each_child_mut(&mut self, mut visit: impl FnMut(&mut NodeId)) {
+    pub(crate) fn for_each_child_mut(&mut self, mut visit: impl FnMut(&mut NodeId)) {
         match self {
             Self::End | Self::Call(_) => {}
             Self::Exchange(exchange) => {

@@ -5,7 +5,7 @@
 //! [`Origin`] which only `referee-syntax` can turn into a line and a column. Every traversal is
 //! iterative, so that a protocol nested a hundred thousand levels deep is an answer, not a crash.
 //!
-//! Reading order: [`vocabulary`], [`payload`], [`global`], [`machine`], [`project`], [`relative`],
+//! Reading order: [`vocabulary`], [`payload`], [`value`], [`global`], [`machine`], [`project`], [`relative`],
 //! [`property`].
 
 pub mod assertion;
@@ -19,9 +19,11 @@ pub mod property;
 pub mod relative;
 pub mod session;
 mod unfold;
+pub mod value;
 pub mod vocabulary;
 
 pub use global::{Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};
 pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
 pub use payload::Type;
+pub use value::{Term, Value};
 pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Vocabulary};

@@ -166,14 +166,6 @@ impl Machine {
         self.names.is_some()
     }
 
-    /// Whether `state` both sends and receives (excluded from communicating session automata).
-    #[must_use]
-    pub fn is_mixed(&self, state: State) -> bool {
-        let transitions = self.transitions(state);
-        transitions.iter().any(|t| t.action == Action::Send)
-            && transitions.iter().any(|t| t.action == Action::Receive)
-    }
-
     /// Two transitions of one state with the same action, peer and label: a deterministic machine has none.
     #[must_use]
     pub fn first_nondeterminism(&self, vocabulary: &Vocabulary) -> Option<(State, Transition, Transition)> {

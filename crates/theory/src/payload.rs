@@ -43,12 +43,6 @@ impl Type {
     pub fn list(element: Self) -> Self {
         Self::List(Arc::new(element))
     }
-
-    /// Whether values of this type fit in a machine word, so that checking them never allocates.
-    #[must_use]
-    pub fn is_scalar(&self) -> bool {
-        matches!(self, Self::Unit | Self::Bool | Self::Int | Self::Float)
-    }
 }
 
 impl fmt::Display for Type {

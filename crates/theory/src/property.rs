@@ -19,7 +19,7 @@
 //! - A property gives one kind of verdict, or none: see [`Polarity`]. [`Property::judged`] presents the formula
 //!   so that an engine needs to know one kind only.
 //!
-//! Reading order: [`term`] and [`event`] (what is observed), [`pattern`] and [`guard`] (what is asked of it),
+//! Reading order: [`crate::value`] and [`event`] (what is observed), [`pattern`] and [`guard`] (what is asked of it),
 //! [`build`], [`verdict`], [`live`], [`growth`].
 
 pub mod build;
@@ -28,7 +28,6 @@ pub mod growth;
 pub mod guard;
 pub mod live;
 pub mod pattern;
-pub mod term;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
@@ -41,9 +40,9 @@ pub use growth::Growth;
 pub use guard::Guard;
 pub use live::LiveSlots;
 pub use pattern::{EventPattern, Pattern, PayloadFields};
-pub use term::{Fields, Items, OwnedTerm, Term};
 pub use verdict::{Judged, Polarity, Rule};
 
+pub use crate::value::{self as term, Fields, Items, Term, Value};
 use crate::vocabulary::Origin;
 
 /// A node of a [`Property`].

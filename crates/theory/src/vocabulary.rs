@@ -233,12 +233,6 @@ impl Vocabulary {
         (0..self.messages.len()).map(|index| Message(narrow(index)))
     }
 
-    /// How many labels there are.
-    #[must_use]
-    pub fn label_count(&self) -> usize {
-        self.labels.len()
-    }
-
     /// The name of `role`.
     #[must_use]
     pub fn role_name(&self, role: Role) -> &str {
@@ -290,13 +284,13 @@ impl Vocabulary {
 
     /// `message` without its assertion.
     #[must_use]
-    pub fn without_assertion(&self, message: Message) -> Message {
+    pub(crate) fn without_assertion(&self, message: Message) -> Message {
         self.bare[message.index()]
     }
 
     /// The representative of all messages with `message`'s label, for where only the label counts.
     #[must_use]
-    pub fn first_with_label(&self, message: Message) -> Message {
+    pub(crate) fn first_with_label(&self, message: Message) -> Message {
         self.by_label[self.label(message).index()].map_or(message, |known| known.first)
     }
 

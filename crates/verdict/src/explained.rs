@@ -74,10 +74,10 @@ pub fn json_value(value: &Datum) -> Value {
             serde_json::Number::from_f64(*value).map_or_else(|| value.to_string().into(), Value::Number)
         }
         Datum::String(text) | Datum::Opaque(text) => text.to_string().into(),
-        Datum::Bytes(_) => value.to_string().into(),
         Datum::List(values) | Datum::Tuple(values) => values.iter().map(json_value).collect(),
         Datum::Record(fields) => Value::Object(
             fields.iter().map(|(name, value)| (name.to_string(), json_value(value))).collect::<Map<_, _>>(),
         ),
+        other => other.to_string().into(),
     }
 }

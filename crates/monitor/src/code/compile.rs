@@ -22,9 +22,10 @@ pub(crate) fn compile(expr: &Expr, binding: &mut dyn Binding) -> Option<Code> {
         Node::Literal(literal) => match literal {
             Literal::Bool(value) => Code::Bool(*value),
             Literal::Int(value) => Code::Int(*value),
-            Literal::Float(value) => Code::Float(value.get()),
+            Literal::Float(value) => Code::Float(*value),
             Literal::String(text) => Code::Text(Arc::clone(text)),
             Literal::Bytes(bytes) => Code::Octets(Arc::clone(bytes)),
+            _ => return None,
         },
         Node::Variable(name) => Code::Load(binding.variable(name)?),
         Node::List(elements) => Code::List(all(elements, binding)?),

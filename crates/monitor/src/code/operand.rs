@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use referee_theory::Type;
-use referee_theory::expr::Value;
+use referee_theory::expr::{Value, equal};
 
 use super::Failure;
 use crate::event::{FieldValue, find};
@@ -49,7 +49,7 @@ impl<'a> Operand<'a> {
             Value::String(text) => Self::Text(text.to_string().into()),
             Value::Bytes(bytes) => Self::Octets(bytes.to_vec().into()),
             Value::Opaque(text) => Self::Opaque(text.to_string().into()),
-            Value::Unit | Value::List(_) | Value::Tuple(_) | Value::Record(_) => Self::Tree(value),
+            other => Self::Tree(other),
         }
     }
 
@@ -72,10 +72,10 @@ impl<'a> Operand<'a> {
             Self::Bool(value) => Argument::Bool(*value),
             Self::Int(value) => Argument::Int(*value),
             Self::Float(value) => Argument::Float(*value),
-            Self::Text(text) | Self::Opaque(text) => Argument::Str(text),
+            Self::Text(text) | Self::Opaque(text) => Argument::Text(text),
             Self::Octets(bytes) => Argument::Bytes(bytes),
-            Self::Tree(value) => Argument::Value(value),
-            Self::Field(..) => Argument::Value(made),
+            Self::Tree(value) => value.view(),
+            Self::Field(..) => made.view(),
         }
     }
 
@@ -89,9 +89,9 @@ impl<'a> Operand<'a> {
                 left == right
             }
             (Self::Octets(left), Self::Octets(right)) => left == right,
-            (Self::Tree(left), Self::Tree(right)) => left == right,
+            (Self::Tree(left), Self::Tree(right)) => equal(left, right),
             (Self::Field(..) | Self::Tree(_), Self::Field(..) | Self::Tree(_)) => {
-                self.to_value() == other.to_value()
+                equal(&self.to_value(), &other.to_value())
             }
             _ => false,
         }

@@ -100,12 +100,8 @@ impl Externals for Known<'_> {
         let args: Vec<_> = args
             .iter()
             .map(|value| match value {
-                Value::Bool(value) => Argument::Bool(*value),
-                Value::Int(value) => Argument::Int(*value),
-                Value::Float(value) => Argument::Float(*value),
-                Value::String(text) | Value::Opaque(text) => Argument::Str(text),
-                Value::Bytes(bytes) => Argument::Bytes(bytes),
-                other => Argument::Value(other),
+                Value::Opaque(text) => Argument::Text(text),
+                other => other.view(),
             })
             .collect();
         let answer = predicate.call(&args)?;

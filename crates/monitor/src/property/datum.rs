@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use referee_theory::property::{OwnedTerm, Term};
+use referee_theory::property::{Term, Value};
 
 /// Texts up to this length are kept in place: most names and process identifiers.
 const SHORT: usize = 21;
@@ -13,7 +13,7 @@ const SHORT: usize = 21;
 pub(crate) enum Datum {
     Int(i64),
     Short(Short),
-    Other(Arc<OwnedTerm>),
+    Other(Arc<Value>),
 }
 
 /// A short text of some kind.

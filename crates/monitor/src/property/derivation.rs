@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use referee_theory::property::{
-    EventView, FormulaId, Judged, LiveSlots, OwnedTerm, Property, Rule, Scope, Slot, Term,
+    EventView, FormulaId, Judged, LiveSlots, Property, Rule, Scope, Slot, Term, Value,
 };
 
 use super::PropertyVerdict;
@@ -65,7 +65,7 @@ impl fmt::Display for DerivationFlaw {
 
 impl std::error::Error for DerivationFlaw {}
 
-type Environment = Vec<Option<OwnedTerm>>;
+type Environment = Vec<Option<Value>>;
 
 /// The variables that have values before the first event is consumed; `None` if the events start no instance.
 fn start(property: &Property, events: &[EventView<'_>]) -> Option<Environment> {

@@ -9,7 +9,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use referee_theory::property::{EventView, OwnedTerm, Term};
+use referee_theory::property::{EventView, Term, Value};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
@@ -49,7 +49,7 @@ pub struct PropertyBundle {
 struct Heads {
     access: Access,
     /// By their hashes: constants of the properties, so few of them collide.
-    known: FxHashMap<u64, Vec<(OwnedTerm, u32)>>,
+    known: FxHashMap<u64, Vec<(Value, u32)>>,
 }
 
 /// Which events a property in some state must see.
@@ -72,7 +72,7 @@ type Entry = (u32, u32);
 
 impl Heads {
     fn of(monitors: &[Arc<PropertyMonitor>]) -> Option<Self> {
-        let mut constants: FxHashMap<&Access, Vec<&OwnedTerm>> = FxHashMap::default();
+        let mut constants: FxHashMap<&Access, Vec<&Value>> = FxHashMap::default();
         for (access, demand) in
             monitors.iter().flat_map(|monitor| &monitor.program.matchers).flat_map(|m| &m.demands)
         {

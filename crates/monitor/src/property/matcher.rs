@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use referee_theory::property::pattern::Environment;
 use referee_theory::property::{
-    EventKind, EventPattern, EventView, Fields, Guard, Items, Key, OwnedTerm, Pattern, PayloadFields, Slot,
-    Term,
+    EventKind, EventPattern, EventView, Fields, Guard, Items, Key, Pattern, PayloadFields, Slot, Term, Value,
 };
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
@@ -71,7 +70,7 @@ pub(crate) enum Node {
     Int(i64),
     Atom(Arc<str>),
     Text(Arc<str>),
-    Literal(OwnedTerm),
+    Literal(Value),
     Bind,
     /// The value at this place of the environment.
     Kept(u32),
@@ -179,7 +178,7 @@ impl Matcher {
 /// What must be at some place of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Demand {
-    Constant(OwnedTerm),
+    Constant(Value),
     /// What this place of the environment holds.
     Kept(u32),
 }
@@ -247,9 +246,9 @@ fn compile(pattern: &Pattern, slots: &[Slot], binds: &mut Vec<Slot>) -> Node {
     };
     match pattern {
         Pattern::Any => Node::Any,
-        Pattern::Literal(OwnedTerm::Int(value)) => Node::Int(*value),
-        Pattern::Literal(OwnedTerm::Atom(name)) => Node::Atom(Arc::clone(name)),
-        Pattern::Literal(OwnedTerm::Text(text)) => Node::Text(Arc::clone(text)),
+        Pattern::Literal(Value::Int(value)) => Node::Int(*value),
+        Pattern::Literal(Value::Atom(name)) => Node::Atom(Arc::clone(name)),
+        Pattern::Literal(Value::String(text)) => Node::Text(Arc::clone(text)),
         Pattern::Literal(literal) => Node::Literal(literal.clone()),
         Pattern::Bind(slot) => {
             binds.push(*slot);
@@ -370,9 +369,9 @@ impl Node {
 
     fn demands(&self, at: &mut Access, demands: &mut Vec<(Access, Demand)>) {
         let constant = match self {
-            Self::Int(value) => Some(OwnedTerm::Int(*value)),
-            Self::Atom(name) => Some(OwnedTerm::Atom(Arc::clone(name))),
-            Self::Text(text) => Some(OwnedTerm::Text(Arc::clone(text))),
+            Self::Int(value) => Some(Value::Int(*value)),
+            Self::Atom(name) => Some(Value::Atom(Arc::clone(name))),
+            Self::Text(text) => Some(Value::String(Arc::clone(text))),
             Self::Literal(literal) => Some(literal.clone()),
             _ => None,
         };

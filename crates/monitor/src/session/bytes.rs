@@ -90,7 +90,13 @@ fn write(bytes: &mut Vec<u8>, value: &Value) {
         Value::Bool(value) => bytes.extend(u64::from(*value).to_le_bytes()),
         Value::Int(value) => bytes.extend(value.to_le_bytes()),
         Value::Float(value) => bytes.extend(value.to_bits().to_le_bytes()),
-        Value::String(text) | Value::Opaque(text) => {
+        // No declared type has big integers, atoms, pids or references.
+        Value::String(text)
+        | Value::Opaque(text)
+        | Value::Big(text)
+        | Value::Atom(text)
+        | Value::Pid(text)
+        | Value::Reference(text) => {
             bytes.extend(length(text.len()));
             bytes.extend(text.as_bytes());
         }

@@ -31,14 +31,14 @@ fn predicate(parameters: &[Type], result: Type) -> Signature {
 fn registry() -> Registry {
     let mut registry = Registry::new();
     registry.register("util.validateUname", predicate(&[Type::String], Type::Bool), |args| match args {
-        [Argument::Str("broken")] => Err("the directory is down".to_owned()),
-        [Argument::Str("odd")] => Ok(Value::Int(1)),
-        [Argument::Str(name)] => Ok(Value::Bool(name.starts_with(char::is_alphabetic))),
+        [Argument::Text("broken")] => Err("the directory is down".to_owned()),
+        [Argument::Text("odd")] => Ok(Value::Int(1)),
+        [Argument::Text(name)] => Ok(Value::Bool(name.starts_with(char::is_alphabetic))),
         _ => Err("not called as declared".to_owned()),
     });
     let signature = predicate(&[Type::String, Type::String], Type::Bool);
     registry.register("util.validateTok", signature, |args| match args {
-        [Argument::Str(token), Argument::Str(name)] => Ok(Value::Bool(token.contains(name))),
+        [Argument::Text(token), Argument::Text(name)] => Ok(Value::Bool(token.contains(name))),
         _ => Err("not called as declared".to_owned()),
     });
     registry

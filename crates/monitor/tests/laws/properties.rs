@@ -11,8 +11,8 @@ use referee_theory::Origin;
 use referee_theory::expr::Place;
 use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardOperator};
 use referee_theory::property::{
-    EventKind, EventPattern, EventView, Fixpoint, Formula, FormulaId, Guard, Modality, OwnedTerm, Pattern,
-    Polarity, Property, PropertyBuilder, Scope, Slot, Term,
+    EventKind, EventPattern, EventView, Fixpoint, Formula, FormulaId, Guard, Modality, Pattern, Polarity,
+    Property, PropertyBuilder, Scope, Slot, Term, Value,
 };
 
 const NONE: Origin = Origin::NONE;
@@ -97,7 +97,7 @@ impl Generator {
         let kind = [Some(EventKind::Receive), Some(EventKind::Send), None][choose(3)];
         let payload = match choose(3 + slots.len()) {
             0 => Pattern::Any,
-            1 => Pattern::Literal(OwnedTerm::Int(1)),
+            1 => Pattern::Literal(Value::Int(1)),
             2 => {
                 let slot = self.builder.slot("V".into(), NONE);
                 slots.push(slot);

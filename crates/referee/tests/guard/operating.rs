@@ -31,7 +31,10 @@ fn says_what_it_guards_answers_operators_and_drains() {
         "{page}"
     );
     let sessions = get(&admin, "GET", "/sessions", token);
-    assert!(sessions.contains("\"expected\":[\"Ping(x: int)\",\"Say(text: string)\",\"Flood()\",\"Stop()\"]"), "{sessions}");
+    assert!(
+        sessions.contains("\"expected\":[\"Ping(x: int)\",\"Say(text: string)\",\"Flood()\",\"Stop()\"]"),
+        "{sessions}"
+    );
     assert!(sessions.contains("client: Ping(1)"), "{sessions}");
     assert!(get(&admin, "POST", "/drain", token).starts_with("HTTP/1.1 202"));
     guard.wait_for("draining");

@@ -1,6 +1,6 @@
 //! From the text of a number or a string to what it stands for.
 
-use referee_theory::expr::{Float, Literal};
+use referee_theory::expr::Literal;
 
 use super::{Dialect, SyntaxErrorKind};
 
@@ -24,7 +24,7 @@ pub(super) fn int(text: &str, negative: bool) -> Result<Literal, SyntaxErrorKind
 pub(super) fn float(text: &str, negative: bool) -> Result<Literal, SyntaxErrorKind> {
     let value = text.parse().ok().map(|value: f64| if negative { -value } else { value });
     value
-        .and_then(Float::new)
+        .filter(|value| value.is_finite())
         .map(Literal::Float)
         .ok_or_else(|| SyntaxErrorKind::NumberOutOfRange { text: signed(text, negative) })
 }

@@ -1,6 +1,6 @@
 //! One event in the plain form: `a?alpha`, `b!{ok,7}`.
 
-use referee_theory::property::{EventKind, EventView, OwnedTerm, Pattern, Term};
+use referee_theory::property::{EventKind, EventView, Pattern, Term, Value};
 
 use super::cursor::Token;
 use super::parser::Parser;
@@ -12,9 +12,9 @@ pub struct OwnedEvent {
     /// Received or sent.
     pub kind: EventKind,
     /// Who received, or to whom it was sent.
-    pub process: OwnedTerm,
+    pub process: Value,
     /// What.
-    pub payload: OwnedTerm,
+    pub payload: Value,
 }
 
 impl OwnedEvent {
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok(OwnedEvent { kind, process, payload })
     }
 
-    fn value(&mut self) -> super::cursor::Parsed<OwnedTerm> {
+    fn value(&mut self) -> super::cursor::Parsed<Value> {
         let start = self.cursor.span();
         let pattern = self.erlang_pattern(0)?;
         let span = start.to(self.cursor.previous());
@@ -74,12 +74,12 @@ impl Parser<'_> {
 }
 
 /// The only term that matches `pattern`, if it leaves nothing open.
-fn value(pattern: &Pattern) -> Option<OwnedTerm> {
+fn value(pattern: &Pattern) -> Option<Value> {
     match pattern {
         Pattern::Literal(term) => Some(term.clone()),
-        Pattern::Tuple(parts) => Some(OwnedTerm::Tuple(parts.iter().map(value).collect::<Option<_>>()?)),
+        Pattern::Tuple(parts) => Some(Value::Tuple(parts.iter().map(value).collect::<Option<_>>()?)),
         Pattern::List { front, tail: None } => {
-            Some(OwnedTerm::List(front.iter().map(value).collect::<Option<_>>()?))
+            Some(Value::List(front.iter().map(value).collect::<Option<_>>()?))
         }
         _ => None,
     }

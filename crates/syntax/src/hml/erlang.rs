@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::property::{EventKind, EventPattern, OwnedTerm, Pattern};
+use referee_theory::property::{EventKind, EventPattern, Pattern, Value};
 
 use super::cursor::{MAX_NESTING, Parsed, Token};
 use super::parser::Parser;
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
             name if name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') => {
                 self.slot_pattern(name, span, own)
             }
-            atom => Ok(Pattern::Literal(OwnedTerm::atom(atom))),
+            atom => Ok(Pattern::Literal(Value::atom(atom))),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A number, a quoted atom, a string, a character, an identifier of a log.
-    pub(super) fn erlang_constant(&mut self) -> Parsed<OwnedTerm> {
+    pub(super) fn erlang_constant(&mut self) -> Parsed<Value> {
         let start = self.cursor.span();
         let sign = match self.cursor.is_at(Token::Operator) {
             true => {
@@ -165,17 +165,15 @@ impl<'a> Parser<'a> {
             Token::Int => integer(text, sign == "-"),
             Token::Float => {
                 let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-                value.map(|value| OwnedTerm::Float(if sign == "-" { -value } else { value }))
+                value.map(|value| Value::Float(if sign == "-" { -value } else { value }))
             }
-            Token::Quoted if !signed => Some(OwnedTerm::atom(&self.unquoted(span)?)),
-            Token::Pid if !signed => Some(OwnedTerm::Pid(text.into())),
-            Token::Reference if !signed => Some(OwnedTerm::Reference(text.into())),
+            Token::Quoted if !signed => Some(Value::atom(&self.unquoted(span)?)),
+            Token::Pid if !signed => Some(Value::Pid(text.into())),
+            Token::Reference if !signed => Some(Value::Reference(text.into())),
             // A string is the list of its characters.
             Token::String if !signed => {
                 let characters = self.unquoted(span)?;
-                Some(OwnedTerm::List(
-                    characters.chars().map(|c| OwnedTerm::Int(u32::from(c).into())).collect(),
-                ))
+                Some(Value::List(characters.chars().map(|c| Value::Int(u32::from(c).into())).collect()))
             }
             Token::Dollar if !signed => {
                 let at = span.end as usize;
@@ -184,7 +182,7 @@ impl<'a> Parser<'a> {
                 };
                 self.cursor.bump();
                 self.cursor.seek(at + c.len_utf8());
-                return Ok(OwnedTerm::Int(u32::from(c).into()));
+                return Ok(Value::Int(u32::from(c).into()));
             }
             _ => return Err(self.cursor.unexpected(&["a number"])),
         };
@@ -201,18 +199,18 @@ impl<'a> Parser<'a> {
 }
 
 /// `42`, `-7`, `1_000`, `16#ff`.
-pub(super) fn integer(text: &str, negative: bool) -> Option<OwnedTerm> {
+pub(super) fn integer(text: &str, negative: bool) -> Option<Value> {
     let plain = text.replace('_', "");
     let (radix, digits) = match plain.split_once('#') {
         Some((radix, digits)) => (radix.parse().ok().filter(|radix| (2..=36).contains(radix))?, digits),
         None => (10, &*plain),
     };
     match i128::from_str_radix(digits, radix) {
-        Ok(value) => Some(OwnedTerm::integer(if negative { -value } else { value })),
+        Ok(value) => Some(Value::integer(if negative { -value } else { value })),
         // Beyond 128 bits: kept as decimal text.
         Err(_) if radix == 10 => {
             let digits = digits.trim_start_matches('0');
-            Some(OwnedTerm::Big(format!("{}{digits}", if negative { "-" } else { "" }).into()))
+            Some(Value::Big(format!("{}{digits}", if negative { "-" } else { "" }).into()))
         }
         Err(_) => None,
     }

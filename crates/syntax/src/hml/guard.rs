@@ -6,7 +6,7 @@ use referee_theory::expr::{Expr, Function, Literal, Node, Operator, TooDeep, Una
 use referee_theory::property::guard::{
     CompiledPattern, Condition, ConditionNode, Dialect, GuardFunction, GuardOperator,
 };
-use referee_theory::property::{Guard, OwnedTerm, Slot};
+use referee_theory::property::{Guard, Slot, Value};
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
 use super::parser::Parser;
@@ -51,17 +51,12 @@ impl Lowering<'_, '_> {
     fn condition(&mut self, expr: &Expr) -> Parsed<Condition> {
         let span = Span::from(expr.place());
         let node = match expr.node() {
-            Node::Literal(literal) => ConditionNode::Constant(match literal {
-                Literal::Bool(value) => OwnedTerm::Bool(*value),
-                Literal::Int(value) => OwnedTerm::Int(*value),
-                Literal::Float(value) => OwnedTerm::Float(value.get()),
-                Literal::String(text) => OwnedTerm::Text(Arc::clone(text)),
-                Literal::Bytes(_) => {
-                    let error = RF0303.at(span, "events carry no bytes to compare with");
-                    return Err(self.cursor.report(error.help("write a string instead")));
-                }
-            }),
-            Node::Variable(name) if &**name == "null" => ConditionNode::Constant(OwnedTerm::Null),
+            Node::Literal(Literal::Bytes(_)) => {
+                let error = RF0303.at(span, "events carry no bytes to compare with");
+                return Err(self.cursor.report(error.help("write a string instead")));
+            }
+            Node::Literal(literal) => ConditionNode::Constant(literal.clone()),
+            Node::Variable(name) if &**name == "null" => ConditionNode::Constant(Value::Unit),
             Node::Variable(name) => match (self.find)(name) {
                 Some(slot) => ConditionNode::Slot(slot),
                 None => return Err(self.cursor.report(unbound_variable(span, name, self.names))),
@@ -396,7 +391,7 @@ impl Parser<'_> {
                         }
                     }
                 } else {
-                    ConditionNode::Constant(OwnedTerm::atom(text))
+                    ConditionNode::Constant(Value::atom(text))
                 }
             }
             _ if self.at_erlang_constant() => ConditionNode::Constant(self.erlang_constant()?),

@@ -8,11 +8,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::expr::Place;
+use referee_theory::expr::{Expr, Place};
 use referee_theory::property::guard::{Condition, ConditionNode as C, Dialect, GuardFunction, GuardOperator};
 use referee_theory::property::{
-    EventKind, EventPattern, Fixpoint, Formula, FormulaId, Guard, Key, Modality, OwnedTerm, Pattern,
-    Property, PropertyBuilder, Scope, Slot,
+    EventKind, EventPattern, Fixpoint, Formula, FormulaId, Guard, Key, Modality, Pattern, Property,
+    PropertyBuilder, Scope, Slot, Value,
 };
 use referee_theory::session::{Session, SessionBranch, SessionType, TermId};
 use referee_theory::{Action, Origin, Role, Type};
@@ -190,7 +190,7 @@ impl Translation<'_> {
             let is = |slot, text: &str| equal(slot, text);
             known.push(all(vec![is(peer, vocabulary.role_name(branch.peer))?, is(label, label_name)?])?);
         }
-        let own = Pattern::Literal(OwnedTerm::Text(Arc::clone(&self.role)));
+        let own = Pattern::Literal(Value::String(Arc::clone(&self.role)));
         let (subject, object) = if sends { (own, Pattern::Bind(peer)) } else { (Pattern::Bind(peer), own) };
         let mut pattern = EventPattern { subject, object, label: Pattern::Bind(label), ..exchange() };
         if !known.is_empty() {
@@ -223,6 +223,23 @@ impl Translation<'_> {
     }
 }
 
+impl Translation<'_> {
+    /// An assertion as a guard over the variables that `names` are kept in.
+    fn assertion(&mut self, expr: &Expr, names: &Names, within: &[TermId]) -> Result<Condition, NotInduced> {
+        for name in expr.free_variables() {
+            if let Some(slot) = names.get(name) {
+                self.used.push((Arc::clone(name), *slot, within.to_vec()));
+            }
+        }
+        let mut cursor = Cursor::new("");
+        let find = |name: &str| names.get(name).copied();
+        let lowered = guard::native(expr, &find, &[], &mut cursor);
+        lowered.map(|guard| guard.condition).map_err(|_| {
+            NotInduced::Assertion(cursor.last_diagnostic().map_or_else(String::new, |d| d.message.clone()))
+        })
+    }
+}
+
 /// The patterns that come from one message that is allowed.
 struct Message {
     allowed: EventPattern,
@@ -240,13 +257,13 @@ impl Message {
     ) -> Result<Self, NotInduced> {
         let vocabulary = Arc::clone(translation.session.vocabulary());
         let spec = vocabulary.spec(branch.message);
-        let role_name = |role: Role| Pattern::Literal(OwnedTerm::text(vocabulary.role_name(role)));
+        let role_name = |role: Role| Pattern::Literal(Value::string(vocabulary.role_name(role)));
         let (own, peer) = (role_name(translation.session.role()), role_name(branch.peer));
         let (subject, object) = match branch.action {
             Action::Send => (own, peer),
             Action::Receive => (peer, own),
         };
-        let label = Pattern::Literal(OwnedTerm::text(vocabulary.label_name(spec.label)));
+        let label = Pattern::Literal(Value::string(vocabulary.label_name(spec.label)));
         let base = EventPattern { subject, object, label, ..exchange() };
         let named = !spec.fields.is_empty() && spec.fields.iter().all(|field| field.name.is_some());
         let mut names = names.clone();
@@ -275,22 +292,10 @@ impl Message {
             .zip(spec.fields.iter())
             .filter_map(|(slot, field)| kind_of(&field.ty).map(|function| call(function, *slot)))
             .collect::<Result<_, _>>()?;
-        let assertion = spec.assertion.as_ref().map(|expr| {
-            for name in expr.free_variables() {
-                if let Some(slot) = names.get(name) {
-                    translation.used.push((Arc::clone(name), *slot, within.to_vec()));
-                }
-            }
-            let mut cursor = Cursor::new("");
-            let find = |name: &str| names.get(name).copied();
-            let lowered = guard::native(expr, &find, &[], &mut cursor);
-            lowered.map(|guard| guard.condition).map_err(|_| {
-                NotInduced::Assertion(
-                    cursor.last_diagnostic().map_or_else(String::new, |d| d.message.clone()),
-                )
-            })
-        });
-        let assertion = assertion.transpose()?;
+        let assertion = match &spec.assertion {
+            Some(expr) => Some(translation.assertion(expr, &names, within)?),
+            None => None,
+        };
 
         let mut wrong = Vec::new();
         // No fields, or other ones.
@@ -340,11 +345,11 @@ fn shape<'n>(
 ) -> Result<Condition, NotInduced> {
     let counted = i64::try_from(count).unwrap_or(i64::MAX);
     let size =
-        binary(GuardOperator::Equal, call(GuardFunction::Size, slot)?, constant(OwnedTerm::Int(counted))?)?;
+        binary(GuardOperator::Equal, call(GuardFunction::Size, slot)?, constant(Value::Int(counted))?)?;
     let mut right = vec![size];
     if named {
         for name in names {
-            right.push(binary(GuardOperator::In, constant(OwnedTerm::text(name))?, value(slot)?)?);
+            right.push(binary(GuardOperator::In, constant(Value::string(name))?, value(slot)?)?);
         }
     }
     let kind = if named { GuardFunction::IsRecord } else { GuardFunction::IsList };
@@ -384,7 +389,7 @@ fn value(slot: Slot) -> Result<Condition, NotInduced> {
     condition(C::Slot(slot))
 }
 
-fn constant(term: OwnedTerm) -> Result<Condition, NotInduced> {
+fn constant(term: Value) -> Result<Condition, NotInduced> {
     condition(C::Constant(term))
 }
 
@@ -393,7 +398,7 @@ fn binary(operator: GuardOperator, left: Condition, right: Condition) -> Result<
 }
 
 fn equal(slot: Slot, text: &str) -> Result<Condition, NotInduced> {
-    binary(GuardOperator::Equal, value(slot)?, constant(OwnedTerm::text(text))?)
+    binary(GuardOperator::Equal, value(slot)?, constant(Value::string(text))?)
 }
 
 fn call(function: GuardFunction, slot: Slot) -> Result<Condition, NotInduced> {

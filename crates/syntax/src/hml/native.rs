@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::property::{EventKind, EventPattern, Key, OwnedTerm, Pattern, Slot};
+use referee_theory::property::{EventKind, EventPattern, Key, Pattern, Slot, Value};
 
 use super::cursor::{MAX_NESTING, Parsed, Token};
 use super::guard;
@@ -16,7 +16,7 @@ enum Endpoint<'a> {
     Any,
     Name(&'a str, Span),
     Variable(&'a str, Span),
-    Literal(OwnedTerm),
+    Literal(Value),
 }
 
 impl<'a> Parser<'a> {
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
     fn remember_fields(&mut self, pattern: &EventPattern, span: Span) {
         if let Pattern::Fields { positions, names, open: false } = &pattern.payload
             && names.is_empty()
-            && let Pattern::Literal(OwnedTerm::Text(label)) = &pattern.label
+            && let Pattern::Literal(Value::String(label)) = &pattern.label
         {
             self.fields.push((Arc::clone(label), positions.len(), span));
         }
@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
             }
             Token::String => {
                 self.cursor.bump();
-                Ok(Endpoint::Literal(OwnedTerm::text(&self.unquoted(span)?)))
+                Ok(Endpoint::Literal(Value::string(&self.unquoted(span)?)))
             }
             Token::Quoted | Token::Pid | Token::Reference | Token::Int => {
                 Ok(Endpoint::Literal(self.erlang_constant()?))
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
     fn role(&mut self, endpoint: Endpoint<'a>, own: usize) -> Parsed<Pattern> {
         match endpoint {
             Endpoint::Any => Ok(Pattern::Any),
-            Endpoint::Name(name, _) => Ok(Pattern::Literal(OwnedTerm::text(name))),
+            Endpoint::Name(name, _) => Ok(Pattern::Literal(Value::string(name))),
             Endpoint::Variable(name, span) => self.slot_pattern(name, span, own),
             Endpoint::Literal(term) => Ok(Pattern::Literal(term)),
         }
@@ -194,8 +194,8 @@ impl<'a> Parser<'a> {
                 self.cursor.bump();
                 match text {
                     "_" => Ok(Pattern::Any),
-                    "true" | "false" => Ok(Pattern::Literal(OwnedTerm::Bool(text == "true"))),
-                    "null" => Ok(Pattern::Literal(OwnedTerm::Null)),
+                    "true" | "false" => Ok(Pattern::Literal(Value::Bool(text == "true"))),
+                    "null" => Ok(Pattern::Literal(Value::Unit)),
                     name => self.slot_pattern(name, span, own),
                 }
             }
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
             }
             Token::String => {
                 self.cursor.bump();
-                Ok(Pattern::Literal(OwnedTerm::text(&self.unquoted(span)?)))
+                Ok(Pattern::Literal(Value::string(&self.unquoted(span)?)))
             }
             Token::OpenParen => {
                 self.cursor.bump();

@@ -215,7 +215,7 @@ fn key(key: &Key) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    referee_theory::property::OwnedTerm::text(text).to_string()
+    referee_theory::Term::Text(text).to_string()
 }
 
 fn is_name(text: &str) -> bool {

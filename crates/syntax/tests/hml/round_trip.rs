@@ -76,8 +76,8 @@ fn a_chain_of_modalities_may_be_as_long_as_it_likes() {
 fn actions_are_read_and_hold_no_variables() {
     let event = action("b!{ok,7,[x]}").unwrap();
     assert_eq!(event.kind, EventKind::Send);
-    assert_eq!(event.payload.to_string(), "{ok,7,[x]}");
-    assert_eq!(event.process.to_string(), "b");
+    assert_eq!(event.payload.view().to_string(), "{ok,7,[x]}");
+    assert_eq!(event.process.view().to_string(), "b");
     for wrong in ["", "a", "a?", "a?X", "a?_", "a?b c", "?b", "a?{b", "a?[b|c]"] {
         assert!(action(wrong).is_err(), "{wrong}");
     }

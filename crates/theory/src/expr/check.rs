@@ -28,7 +28,7 @@ mod container;
 use std::sync::Arc;
 
 use super::error::{Expected, Fix, Position, TypeError, TypeErrorKind};
-use super::{Environment, Expr, Float, InferredExternal, Literal, Node, Operator, UnaryOperator};
+use super::{Environment, Expr, InferredExternal, Literal, Node, Operator, UnaryOperator};
 use crate::payload::Type;
 
 /// What the checker found out about a well-typed expression.
@@ -99,6 +99,8 @@ impl<'a> Checker<'a> {
                 Literal::Float(_) => Type::Float,
                 Literal::String(_) => Type::String,
                 Literal::Bytes(_) => Type::Bytes,
+                // No dialect with declared types can write others down.
+                _ => return None,
             }),
             Node::Variable(name) => {
                 let ty = self.environment.variable(name);
@@ -279,7 +281,7 @@ fn to_float(expr: &Expr) -> Fix {
     let as_constant = match expr.node() {
         // Beyond 2⁵³ a float cannot hold every int; then the conversion had better be visible.
         Node::Literal(Literal::Int(value)) if value.unsigned_abs() <= 1 << 53 => {
-            Float::new(*value as f64).map(|float| Literal::Float(float).to_string())
+            Some(Literal::Float(*value as f64).to_string())
         }
         _ => None,
     };

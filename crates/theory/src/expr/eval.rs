@@ -12,7 +12,7 @@
 //! - **`c ? a : b`** evaluates `c` and then one branch only. Everything else evaluates its operands from
 //!   left to right and fails with the first failure.
 //! - **Order**: strings by code points, bytes by bytes, `false < true`; every comparison with NaN but `!=`
-//!   is false. **Equality** is that of [`Value`].
+//!   is false. **Equality** is [`equal`].
 //! - A well-typed expression never ends in [`EvalErrorKind::IllTyped`] or [`EvalErrorKind::Unbound`]
 //!   provided [`Bindings`] answers every variable with a value of its type, and [`Externals`] with values
 //!   of the declared result type.
@@ -151,7 +151,7 @@ impl Evaluator<'_> {
     fn eval(&self, expr: &Expr) -> Result<Value, EvalError> {
         let fail = |kind| EvalError { kind, place: expr.place() };
         match expr.node() {
-            Node::Literal(literal) => Ok(literal.into()),
+            Node::Literal(literal) => Ok(literal.clone()),
             Node::Variable(name) => self
                 .bindings
                 .variable(name)
@@ -228,19 +228,36 @@ fn unary(operator: UnaryOperator, value: &Value) -> Result<Value, EvalErrorKind>
 
 fn binary(operator: Operator, left: &Value, right: &Value) -> Result<Value, EvalErrorKind> {
     match operator {
-        Operator::Equal => Ok(Value::Bool(left == right)),
-        Operator::NotEqual => Ok(Value::Bool(left != right)),
+        Operator::Equal => Ok(Value::Bool(equal(left, right))),
+        Operator::NotEqual => Ok(Value::Bool(!equal(left, right))),
         Operator::Less => compare(operator, left, right, Ordering::is_lt),
         Operator::LessEqual => compare(operator, left, right, Ordering::is_le),
         Operator::Greater => compare(operator, left, right, Ordering::is_gt),
         Operator::GreaterEqual => compare(operator, left, right, Ordering::is_ge),
         Operator::In => match right {
-            Value::List(values) => Ok(Value::Bool(values.contains(left))),
+            Value::List(values) => Ok(Value::Bool(values.iter().any(|value| equal(value, left)))),
             _ => Err(ill_typed(operator.symbol(), &[left, right])),
         },
         Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
             arithmetic(operator, left, right)
         }
+    }
+}
+
+/// CEL's `==`: structural, floats by IEEE 754 (NaN is unequal to itself, `0.0 == -0.0`), fields in their order.
+#[must_use]
+pub fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        #[expect(clippy::float_cmp, reason = "equality is that of IEEE 754")]
+        (Value::Float(left), Value::Float(right)) => left == right,
+        (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => {
+            left.len() == right.len() && left.iter().zip(&**right).all(|(left, right)| equal(left, right))
+        }
+        (Value::Record(left), Value::Record(right)) => {
+            let mut fields = left.iter().zip(&**right);
+            left.len() == right.len() && fields.all(|(l, r)| l.0 == r.0 && equal(&l.1, &r.1))
+        }
+        _ => left == right,
     }
 }
 

@@ -168,33 +168,22 @@ fn write_name(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
 fn is_negative(literal: &Literal) -> bool {
     match literal {
         Literal::Int(value) => *value < 0,
-        Literal::Float(value) => value.get().is_sign_negative(),
-        Literal::Bool(_) | Literal::String(_) | Literal::Bytes(_) => false,
+        Literal::Float(value) => value.is_sign_negative(),
+        _ => false,
     }
 }
 
+/// Whether a minus before it would become part of it. That of `-0.0` does not: see [`Expr::new`].
 fn is_plain_number(expr: &Expr) -> bool {
     match expr.node() {
+        Node::Literal(Literal::Float(0.0)) => false,
         Node::Literal(literal @ (Literal::Int(_) | Literal::Float(_))) => !is_negative(literal),
         _ => false,
     }
 }
 
-impl Display for Literal {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bool(value) => value.fmt(f),
-            Self::Int(value) => value.fmt(f),
-            // The Debug form always has a point or an exponent, so it reads back as a float.
-            Self::Float(value) => write!(f, "{:?}", value.get()),
-            Self::String(text) => write_string(f, text),
-            Self::Bytes(bytes) => write_bytes(f, bytes),
-        }
-    }
-}
-
 /// `text` between double quotes.
-pub(super) fn write_string(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+pub(crate) fn write_string(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     for c in text.chars() {
         match c {
@@ -210,7 +199,7 @@ pub(super) fn write_string(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 /// `bytes` as a CEL bytes constant.
-pub(super) fn write_bytes(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+pub(crate) fn write_bytes(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("b\"")?;
     for &byte in bytes {
         match byte {

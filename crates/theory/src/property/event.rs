@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::term::{Fields, Term};
+use crate::value::{Fields, Term};
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

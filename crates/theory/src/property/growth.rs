@@ -16,7 +16,7 @@ use super::event::EventKind;
 use super::live::LiveSlots;
 use super::pattern::{EventPattern, Pattern};
 use super::verdict::{Judged, Rule};
-use super::{FormulaId, OwnedTerm, Property, Slot};
+use super::{FormulaId, Property, Slot, Value};
 
 /// After so many steps of pairs the search is given up, and growth is taken to be possible.
 const MOST_STEPS: usize = 4_000_000;
@@ -285,7 +285,7 @@ fn refuted(guarded: &EventPattern, other: &EventPattern) -> bool {
         (&guarded.object, &other.object),
         (&guarded.label, &other.label),
     ];
-    let mut known: Vec<Option<OwnedTerm>> = Vec::new();
+    let mut known: Vec<Option<Value>> = Vec::new();
     for part in parts {
         if let (Pattern::Bind(slot), Pattern::Literal(term)) = part {
             known.resize(known.len().max(slot.index() + 1), None);

@@ -26,8 +26,8 @@ pub use mistakes::Mistake;
 
 use super::Slot;
 use super::pattern::Environment;
-use super::term::OwnedTerm;
 use crate::expr::{MAX_DEPTH, Pattern as Regex, Place, TooDeep};
+use crate::value::Value;
 
 /// A condition over slots, and how it is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionNode {
     /// A constant.
-    Constant(OwnedTerm),
+    Constant(Value),
     /// The value of a variable.
     Slot(Slot),
     /// `[a, b]`.
@@ -317,7 +317,7 @@ impl Guard {
 
     /// Whether the guard is `false` whatever the slots hold that `environment` does not know.
     #[must_use]
-    pub fn is_refuted(&self, environment: &dyn Environment) -> bool {
+    pub(crate) fn is_refuted(&self, environment: &dyn Environment) -> bool {
         eval::truth(self.dialect, &self.condition, environment) == Some(false)
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Slot;
 use super::event::{EventKind, EventView, Key};
 use super::guard::Guard;
-use super::term::{Fields, Items, OwnedTerm, Term};
+use crate::value::{Fields, Items, Term, Value};
 use crate::vocabulary::Origin;
 
 /// A pattern over a term.
@@ -17,7 +17,7 @@ pub enum Pattern {
     /// `_`: anything, also nothing.
     Any,
     /// Exactly this.
-    Literal(OwnedTerm),
+    Literal(Value),
     /// Anything, and the slot takes it.
     Bind(Slot),
     /// What the slot holds.
@@ -75,13 +75,13 @@ pub trait Environment {
     fn get(&self, slot: Slot) -> Option<Term<'_>>;
 }
 
-impl Environment for [Option<OwnedTerm>] {
+impl Environment for [Option<Value>] {
     fn get(&self, slot: Slot) -> Option<Term<'_>> {
-        <[_]>::get(self, slot.index())?.as_ref().map(OwnedTerm::view)
+        <[_]>::get(self, slot.index())?.as_ref().map(Value::view)
     }
 }
 
-impl Environment for Vec<Option<OwnedTerm>> {
+impl Environment for Vec<Option<Value>> {
     fn get(&self, slot: Slot) -> Option<Term<'_>> {
         Environment::get(self.as_slice(), slot)
     }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use super::guard::{Condition, ConditionNode as C, Dialect, GuardFunction, GuardOperator as Op};
-use super::term::erlang_order;
 use super::*;
 use crate::expr::Place;
+use crate::value::erlang_order;
 use crate::vocabulary::Origin;
 
 const NONE: Origin = Origin::NONE;
 
-fn atom(name: &str) -> OwnedTerm {
-    OwnedTerm::atom(name)
+fn atom(name: &str) -> Value {
+    Value::atom(name)
 }
 
 fn condition(node: C) -> Condition {
     Condition::new(node, Place::NONE).unwrap()
 }
 
-fn constant(term: OwnedTerm) -> Condition {
+fn constant(term: Value) -> Condition {
     condition(C::Constant(term))
 }
 
@@ -37,27 +37,27 @@ fn receive(subject: Pattern, payload: Pattern) -> EventPattern {
 #[test]
 fn equality_is_exact_and_agrees_with_the_hash() {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let hash = |term: &OwnedTerm| {
+    let hash = |term: &Value| {
         let mut hasher = DefaultHasher::new();
         term.hash(&mut hasher);
         hasher.finish()
     };
     let record =
-        |names: [&str; 2]| OwnedTerm::Record(names.map(|name| (name.into(), OwnedTerm::text(name))).into());
+        |names: [&str; 2]| Value::Record(names.map(|name| (name.into(), Value::string(name))).into());
     let equal = [
-        (OwnedTerm::Float(0.0), OwnedTerm::Float(-0.0)),
+        (Value::Float(0.0), Value::Float(-0.0)),
         (record(["a", "b"]), record(["b", "a"])),
-        (OwnedTerm::integer(7), OwnedTerm::Int(7)),
+        (Value::integer(7), Value::Int(7)),
     ];
     for (left, right) in equal {
         assert_eq!(left, right);
         assert_eq!(hash(&left), hash(&right));
     }
     let different = [
-        (OwnedTerm::Int(1), OwnedTerm::Float(1.0)),
-        (OwnedTerm::text("ok"), atom("ok")),
+        (Value::Int(1), Value::Float(1.0)),
+        (Value::string("ok"), atom("ok")),
         (record(["a", "b"]), record(["a", "c"])),
-        (OwnedTerm::List([].into()), OwnedTerm::Tuple([].into())),
+        (Value::List([].into()), Value::Tuple([].into())),
     ];
     for (left, right) in different {
         assert_ne!(left, right);
@@ -67,7 +67,7 @@ fn equality_is_exact_and_agrees_with_the_hash() {
 #[test]
 fn numbers_compare_by_value_however_large() {
     use std::cmp::Ordering::{Equal, Greater, Less};
-    let big = OwnedTerm::integer(i128::from(i64::MAX) + 1);
+    let big = Value::integer(i128::from(i64::MAX) + 1);
     let cases = [
         (Term::Int(1), Term::Float(1.0), Equal),
         (Term::Int(i64::MAX), Term::Float(i64::MAX as f64), Less),
@@ -91,7 +91,7 @@ fn a_variable_repeated_in_a_pattern_must_match_equal_terms() {
         Pattern::Tuple([Pattern::Bind(Slot(0)), Pattern::Test(Slot(0))].into()),
     );
     let event = |left, right| {
-        let payload = OwnedTerm::Tuple([OwnedTerm::Int(left), OwnedTerm::Int(right)].into());
+        let payload = Value::Tuple([Value::Int(left), Value::Int(right)].into());
         let (subject, payload) = (Term::Atom("p"), payload.view());
         let event = EventView { subject, payload, ..EventView::new(EventKind::Receive) };
         pair.matches(&event, &Vec::new()).map(|bound| bound.len())
@@ -156,12 +156,12 @@ fn keys_are_members_pointers_and_parts() {
 
 #[test]
 fn the_dialects_differ_where_their_languages_do() {
-    let int = |value| constant(OwnedTerm::Int(value));
-    let wrong = || binary(Op::Less, int(1), constant(OwnedTerm::text("a")));
-    let yes = || constant(OwnedTerm::Bool(true));
+    let int = |value| constant(Value::Int(value));
+    let wrong = || binary(Op::Less, int(1), constant(Value::string("a")));
+    let yes = || constant(Value::Bool(true));
     // CEL lets an operand that decides do so, Erlang goes from left to right.
     assert!(holds(Dialect::Native, condition(C::Any([wrong(), yes()].into()))));
-    let failing = condition(C::Call(GuardFunction::Head, [constant(OwnedTerm::List([].into()))].into()));
+    let failing = condition(C::Call(GuardFunction::Head, [constant(Value::List([].into()))].into()));
     let failing = || binary(Op::Equal, failing.clone(), int(1));
     assert!(!holds(Dialect::Erlang, condition(C::OrElse([failing(), yes()].into()))));
     assert!(holds(Dialect::Erlang, condition(C::OrElse([yes(), failing()].into()))));
@@ -170,13 +170,13 @@ fn the_dialects_differ_where_their_languages_do() {
     assert!(!holds(Dialect::Native, wrong()));
     assert!(holds(Dialect::Erlang, binary(Op::Less, int(1), constant(atom("a")))));
     // 1 == 1.0, but not 1 =:= 1.0.
-    let one = || constant(OwnedTerm::Float(1.0));
+    let one = || constant(Value::Float(1.0));
     assert!(holds(Dialect::Erlang, binary(Op::Equal, int(1), one())));
     assert!(!holds(Dialect::Erlang, binary(Op::Identical, int(1), one())));
     // Sums of 64-bit integers do not overflow.
     let sum = || binary(Op::Add, int(i64::MAX), int(i64::MAX));
     assert!(holds(Dialect::Native, binary(Op::Greater, sum(), int(i64::MAX))));
-    let big = constant(OwnedTerm::integer(2 * i128::from(i64::MAX)));
+    let big = constant(Value::integer(2 * i128::from(i64::MAX)));
     assert!(holds(Dialect::Erlang, binary(Op::Identical, sum(), big)));
     // A guard without a value does not hold, nor does its negation.
     let zero = || binary(Op::Equal, binary(Op::Divide, int(1), int(0)), int(1));
@@ -186,13 +186,13 @@ fn the_dialects_differ_where_their_languages_do() {
 
 #[test]
 fn mistakes_in_guards_are_found_once() {
-    let int = |value| constant(OwnedTerm::Int(value));
+    let int = |value| constant(Value::Int(value));
     let slot = || condition(C::Slot(Slot(0)));
     let mistakes = |condition| Guard { dialect: Dialect::Native, condition }.mistakes().len();
     assert_eq!(mistakes(slot()), 0);
     assert_eq!(mistakes(int(1)), 1);
     assert_eq!(mistakes(binary(Op::Less, slot(), int(1))), 0);
-    assert_eq!(mistakes(binary(Op::Less, constant(OwnedTerm::text("a")), int(1))), 1);
+    assert_eq!(mistakes(binary(Op::Less, constant(Value::string("a")), int(1))), 1);
     assert_eq!(mistakes(binary(Op::Add, slot(), slot())), 1, "a sum is no condition");
     assert_eq!(mistakes(condition(C::All([slot(), int(1)].into()))), 1);
 }

@@ -8,7 +8,7 @@ use referee_theory::expr::Place;
 use referee_theory::property::guard::{
     CompiledPattern, Condition, ConditionNode as C, Dialect, GuardFunction as F, GuardOperator as Op,
 };
-use referee_theory::property::{Guard, OwnedTerm, Slot};
+use referee_theory::property::{Guard, Slot, Value};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Native, Dialect::Erlang];
 
@@ -65,38 +65,38 @@ const FUNCTIONS: [F; 27] = [
     F::IsReference,
 ];
 
-fn terms() -> Vec<OwnedTerm> {
-    let int = OwnedTerm::Int;
-    let text = |text: &str| OwnedTerm::Text(text.into());
-    let list = |items: &[OwnedTerm]| OwnedTerm::List(items.into());
-    let record = |members: &[(&str, OwnedTerm)]| {
-        OwnedTerm::Record(members.iter().map(|(name, term)| ((*name).into(), term.clone())).collect())
+fn terms() -> Vec<Value> {
+    let int = Value::Int;
+    let text = |text: &str| Value::String(text.into());
+    let list = |items: &[Value]| Value::List(items.into());
+    let record = |members: &[(&str, Value)]| {
+        Value::Record(members.iter().map(|(name, term)| ((*name).into(), term.clone())).collect())
     };
-    let mut terms = vec![OwnedTerm::Null, OwnedTerm::Bool(true), OwnedTerm::Bool(false)];
+    let mut terms = vec![Value::Unit, Value::Bool(true), Value::Bool(false)];
     terms.extend([0, 1, -1, 2, 1 << 53, (1 << 53) + 1, i64::MAX, i64::MIN].map(int));
     // 2⁶⁴, its neighbours, what 128 bits just hold, and what they do not.
     let big = [(1_i128 << 64) - 1, 1 << 64, (1 << 64) + 1, -(1 << 64) - 1, i128::MAX, i128::MIN];
-    terms.extend(big.map(OwnedTerm::integer));
-    terms.extend(["1", "-1"].map(|sign| OwnedTerm::Big(format!("{sign}{}", "0".repeat(400)).into())));
+    terms.extend(big.map(Value::integer));
+    terms.extend(["1", "-1"].map(|sign| Value::Big(format!("{sign}{}", "0".repeat(400)).into())));
     let floats =
         [0.0, -0.0, 1.0, -1.5, 0.5, 2.5, 9_007_199_254_740_992.0, 9_223_372_036_854_775_807.0, 1e300, 5e-324];
-    terms.extend(floats.into_iter().chain([18_446_744_073_709_551_616.0]).map(OwnedTerm::Float));
+    terms.extend(floats.into_iter().chain([18_446_744_073_709_551_616.0]).map(Value::Float));
     terms.extend(["", "a", "ab", "é", "1", "1.5", "true", "inf", "ok"].map(text));
-    terms.extend(["ok", "a", "zz"].map(OwnedTerm::atom));
-    terms.extend(["<0.9.0>", "<0.10.0>"].map(|name| OwnedTerm::Pid(name.into())));
-    terms.push(OwnedTerm::Reference("#Ref<0.1.2.3>".into()));
+    terms.extend(["ok", "a", "zz"].map(Value::atom));
+    terms.extend(["<0.9.0>", "<0.10.0>"].map(|name| Value::Pid(name.into())));
+    terms.push(Value::Reference("#Ref<0.1.2.3>".into()));
     terms.extend([
-        OwnedTerm::Tuple([].into()),
-        OwnedTerm::Tuple([int(1)].into()),
-        OwnedTerm::Tuple([OwnedTerm::Float(1.0), text("a")].into()),
-        OwnedTerm::Tuple([int(1), OwnedTerm::atom("a")].into()),
+        Value::Tuple([].into()),
+        Value::Tuple([int(1)].into()),
+        Value::Tuple([Value::Float(1.0), text("a")].into()),
+        Value::Tuple([int(1), Value::atom("a")].into()),
         list(&[]),
         list(&[int(1)]),
-        list(&[OwnedTerm::Float(1.0)]),
-        list(&[OwnedTerm::atom("a"), list(&[int(2)])]),
+        list(&[Value::Float(1.0)]),
+        list(&[Value::atom("a"), list(&[int(2)])]),
         record(&[]),
         record(&[("a", int(1))]),
-        record(&[("a", OwnedTerm::Float(1.0)), ("ok", text("x"))]),
+        record(&[("a", Value::Float(1.0)), ("ok", text("x"))]),
         record(&[("ok", text("x")), ("a", int(1))]),
         record(&[("b", int(1))]),
     ]);
@@ -114,12 +114,12 @@ fn condition(node: C) -> Condition {
     Condition::new(node, Place::NONE).unwrap()
 }
 
-fn constant(term: &OwnedTerm) -> Condition {
+fn constant(term: &Value) -> Condition {
     condition(C::Constant(term.clone()))
 }
 
 /// What is equal to itself in every way that guards can see.
-fn is(found: Option<&Datum>, condition: &Condition, dialect: Dialect, environment: &[Option<OwnedTerm>]) {
+fn is(found: Option<&Datum>, condition: &Condition, dialect: Dialect, environment: &[Option<Value>]) {
     // The value is seen through guards only: it is the constant it should be, and of the same kind.
     let holds = |condition: Condition| Guard { dialect, condition }.holds(&environment.to_vec());
     let same = |datum: &Datum| {
@@ -132,7 +132,7 @@ fn is(found: Option<&Datum>, condition: &Condition, dialect: Dialect, environmen
         }
         // Without a value, it equals nothing and differs from nothing.
         None => {
-            let null = || Box::new([condition.clone(), constant(&OwnedTerm::Null)]);
+            let null = || Box::new([condition.clone(), constant(&Value::Unit)]);
             let either = [Op::Identical, Op::NotIdentical].map(|op| self::condition(C::Binary(op, null())));
             assert!(
                 !either.into_iter().any(holds),
@@ -142,30 +142,30 @@ fn is(found: Option<&Datum>, condition: &Condition, dialect: Dialect, environmen
     }
 }
 
-fn term(datum: &Datum) -> OwnedTerm {
+fn term(datum: &Datum) -> Value {
     let all = |items: &[Datum]| items.iter().map(term).collect();
     match datum {
-        Datum::Null => OwnedTerm::Null,
-        Datum::Bool(value) => OwnedTerm::Bool(*value),
+        Datum::Null => Value::Unit,
+        Datum::Bool(value) => Value::Bool(*value),
         Datum::Int(digits) => match digits.parse() {
-            Ok(value) => OwnedTerm::Int(value),
-            Err(_) => OwnedTerm::Big(digits.as_str().into()),
+            Ok(value) => Value::Int(value),
+            Err(_) => Value::Big(digits.as_str().into()),
         },
-        Datum::Float(value) => OwnedTerm::Float(*value),
-        Datum::Text(text) => OwnedTerm::Text(text.as_str().into()),
-        Datum::Atom(name) => OwnedTerm::Atom(name.as_str().into()),
-        Datum::Pid(name) => OwnedTerm::Pid(name.as_str().into()),
-        Datum::Reference(name) => OwnedTerm::Reference(name.as_str().into()),
-        Datum::Tuple(items) => OwnedTerm::Tuple(all(items)),
-        Datum::List(items) => OwnedTerm::List(all(items)),
-        Datum::Record(members) => OwnedTerm::Record(
-            members.iter().map(|(name, value)| (name.as_str().into(), term(value))).collect(),
-        ),
+        Datum::Float(value) => Value::Float(*value),
+        Datum::Text(text) => Value::String(text.as_str().into()),
+        Datum::Atom(name) => Value::Atom(name.as_str().into()),
+        Datum::Pid(name) => Value::Pid(name.as_str().into()),
+        Datum::Reference(name) => Value::Reference(name.as_str().into()),
+        Datum::Tuple(items) => Value::Tuple(all(items)),
+        Datum::List(items) => Value::List(all(items)),
+        Datum::Record(members) => {
+            Value::Record(members.iter().map(|(name, value)| (name.as_str().into(), term(value))).collect())
+        }
     }
 }
 
 /// Compares both readings; whether there was a value.
-fn check(condition: &Condition, environment: &[Option<OwnedTerm>]) -> [bool; 2] {
+fn check(condition: &Condition, environment: &[Option<Value>]) -> [bool; 2] {
     let known = environment.iter().enumerate();
     let slots: Slots =
         known.filter_map(|(slot, term)| Some((slot as u32, Datum::of(term.as_ref()?.view())?))).collect();
@@ -184,7 +184,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn check(&mut self, condition: &Condition, environment: &[Option<OwnedTerm>]) {
+    fn check(&mut self, condition: &Condition, environment: &[Option<Value>]) {
         for has_value in check(condition, environment) {
             *(if has_value { &mut self.with } else { &mut self.without }) += 1;
         }
@@ -252,12 +252,12 @@ fn every_place_in_every_value() {
 #[test]
 fn every_connective_of_every_truth_and_none() {
     let mut tally = Tally::default();
-    let none = condition(C::Call(F::Head, [constant(&OwnedTerm::List([].into()))].into()));
+    let none = condition(C::Call(F::Head, [constant(&Value::List([].into()))].into()));
     let missing = condition(C::Slot(Slot(0)));
     let leaves = [
-        constant(&OwnedTerm::Bool(true)),
-        constant(&OwnedTerm::Bool(false)),
-        constant(&OwnedTerm::Int(1)),
+        constant(&Value::Bool(true)),
+        constant(&Value::Bool(false)),
+        constant(&Value::Int(1)),
         none,
         missing,
     ];
@@ -289,8 +289,8 @@ fn random_trees_over_slots() {
     tally.at_least(1_000, 1_000);
 }
 
-fn tree(random: &mut Random, terms: &[OwnedTerm], depth: usize) -> Condition {
-    let mut part = |random: &mut Random| tree(random, terms, depth - 1);
+fn tree(random: &mut Random, terms: &[Value], depth: usize) -> Condition {
+    let part = |random: &mut Random| tree(random, terms, depth - 1);
     condition(match random.choose(if depth == 0 { 2 } else { 10 }) {
         0 => C::Constant(random.pick(terms).clone()),
         1 => C::Slot(Slot(random.choose(3) as u32)),

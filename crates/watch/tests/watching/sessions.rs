@@ -145,8 +145,8 @@ fn a_session_without_an_answer_is_set_aside() {
     let mut registry = Registry::new();
     let signature = Signature { parameters: [Type::String].into(), result: Type::Bool };
     registry.register("known", signature, |args| match args {
-        [Argument::Str("trap")] => Err("it gave up".to_owned()),
-        [Argument::Str(name)] => Ok(Value::Bool(*name != "stranger")),
+        [Argument::Text("trap")] => Err("it gave up".to_owned()),
+        [Argument::Text(name)] => Ok(Value::Bool(*name != "stranger")),
         _ => Err("not called as declared".to_owned()),
     });
     let monitor = monitor_with(protocol, "a", &registry);

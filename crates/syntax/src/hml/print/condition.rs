@@ -1,8 +1,8 @@
 //! Guards as text: those of the assertion language by way of its own printer, Erlang's here.
 
-use referee_theory::expr::{Expr, Float, Function, Literal, Node, Operator, Place, UnaryOperator};
+use referee_theory::expr::{Expr, Function, Literal, Node, Operator, Place, UnaryOperator};
 use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardFunction, GuardOperator};
-use referee_theory::property::{Guard, Items, OwnedTerm};
+use referee_theory::property::{Guard, Items, Value};
 
 use super::pattern::characters;
 use super::{Printer, quoted};
@@ -21,14 +21,8 @@ impl Printer<'_> {
         let one = |condition: &Condition| self.expr(condition);
         let all = |parts: &[Condition]| parts.iter().map(one).collect::<Option<Box<[Expr]>>>();
         let node = match condition.node() {
-            ConditionNode::Constant(term) => match term {
-                OwnedTerm::Bool(value) => Node::Literal(Literal::Bool(*value)),
-                OwnedTerm::Int(value) => Node::Literal(Literal::Int(*value)),
-                OwnedTerm::Float(value) => Node::Literal(Literal::Float(Float::new(*value)?)),
-                OwnedTerm::Text(text) => Node::Literal(Literal::String(text.clone())),
-                OwnedTerm::Null => Node::Variable("null".into()),
-                _ => return None,
-            },
+            ConditionNode::Constant(Value::Unit) => Node::Variable("null".into()),
+            ConditionNode::Constant(constant) => Node::Literal(constant.clone()),
             ConditionNode::Slot(slot) => Node::Variable(self.name(*slot).into()),
             ConditionNode::List(parts) => Node::List(all(parts)?),
             ConditionNode::Not(operand) => Node::Unary(UnaryOperator::Not, Box::new(one(operand)?)),
@@ -87,10 +81,10 @@ impl Printer<'_> {
         let whole = |condition: &Condition| self.erlang_text(condition);
         let operand = |condition: &Condition| self.operand(condition);
         match condition.node() {
-            ConditionNode::Constant(OwnedTerm::List(items)) => {
+            ConditionNode::Constant(Value::List(items)) => {
                 quoted(&characters(Items::Owned(items)).unwrap_or_default())
             }
-            ConditionNode::Constant(term) => term.to_string(),
+            ConditionNode::Constant(constant) => constant.view().to_string(),
             ConditionNode::Slot(slot) => self.name(*slot).to_owned(),
             ConditionNode::List(parts) => format!("[{}]", list(parts, ", ", &whole)),
             ConditionNode::Tuple(parts) => format!("{{{}}}", list(parts, ", ", &whole)),

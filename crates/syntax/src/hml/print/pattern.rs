@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::property::{EventKind, EventPattern, Items, OwnedTerm, Pattern, Term};
+use referee_theory::property::{EventKind, EventPattern, Items, Pattern, Term, Value};
 
 use super::{Printer, is_name, key, quoted};
 
@@ -73,7 +73,7 @@ impl Printer<'_> {
     /// A role or label: names stand for themselves.
     fn role(&mut self, pattern: &Pattern) {
         match pattern {
-            Pattern::Literal(OwnedTerm::Text(name)) if is_name(name) => self.out.push_str(name),
+            Pattern::Literal(Value::String(name)) if is_name(name) => self.out.push_str(name),
             Pattern::Literal(term) => self.native_term(term.view()),
             Pattern::Bind(slot) => {
                 let name = self.bind(*slot, false);
@@ -173,11 +173,11 @@ impl Printer<'_> {
         match pattern {
             Pattern::Any | Pattern::Record(_) | Pattern::Fields { .. } => self.out.push('_'),
             // Only a string is a list that is a constant.
-            Pattern::Literal(OwnedTerm::List(items)) => {
+            Pattern::Literal(Value::List(items)) => {
                 let text = characters(Items::Owned(items)).unwrap_or_default();
                 self.out.push_str(&quoted(&text));
             }
-            Pattern::Literal(term) => self.out.push_str(&term.to_string()),
+            Pattern::Literal(term) => self.out.push_str(&term.view().to_string()),
             Pattern::Bind(slot) => {
                 let name = self.bind(*slot, true);
                 self.out.push_str(&name);

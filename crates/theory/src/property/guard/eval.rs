@@ -3,16 +3,16 @@
 use std::cmp::Ordering;
 
 use super::super::pattern::Environment;
-use super::super::term::{Items, OwnedTerm, Term, erlang_order, loosely_equal, number_order};
 use super::{Condition, ConditionNode, Dialect, GuardFunction, GuardOperator};
+use crate::value::{Items, Term, Value, erlang_order, loosely_equal, number_order};
 
 /// A value that is borrowed as long as nothing new is made.
-enum Value<'a> {
+enum Computed<'a> {
     Term(Term<'a>),
-    Owned(OwnedTerm),
+    Owned(Value),
 }
 
-impl Value<'_> {
+impl Computed<'_> {
     fn view(&self) -> Term<'_> {
         match self {
             Self::Term(term) => *term,
@@ -46,13 +46,13 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    fn value(&self, condition: &'e Condition) -> Option<Value<'e>> {
-        let bool = |value| Some(Value::Term(Term::Bool(value)));
+    fn value(&self, condition: &'e Condition) -> Option<Computed<'e>> {
+        let bool = |value| Some(Computed::Term(Term::Bool(value)));
         match condition.node() {
-            ConditionNode::Constant(term) => Some(Value::Term(term.view())),
-            ConditionNode::Slot(slot) => self.environment.get(*slot).map(Value::Term),
-            ConditionNode::List(parts) => Some(Value::Owned(OwnedTerm::List(self.all(parts)?.into()))),
-            ConditionNode::Tuple(parts) => Some(Value::Owned(OwnedTerm::Tuple(self.all(parts)?.into()))),
+            ConditionNode::Constant(term) => Some(Computed::Term(term.view())),
+            ConditionNode::Slot(slot) => self.environment.get(*slot).map(Computed::Term),
+            ConditionNode::List(parts) => Some(Computed::Owned(Value::List(self.all(parts)?.into()))),
+            ConditionNode::Tuple(parts) => Some(Computed::Owned(Value::Tuple(self.all(parts)?.into()))),
             ConditionNode::Not(operand) => bool(!self.truth(operand)?),
             ConditionNode::Negate(operand) => match number(self.value(operand)?.view())? {
                 Number::Int(value) => integer(value.checked_neg()),
@@ -72,9 +72,9 @@ impl<'e> Evaluator<'e> {
                 self.binary(*operator, left.view(), right.view())
             }
             ConditionNode::Member(record, name) => match self.value(record)? {
-                Value::Term(Term::Record(members)) => members.get(name).map(Value::Term),
+                Computed::Term(Term::Record(members)) => members.get(name).map(Computed::Term),
                 other => match other.view() {
-                    Term::Record(members) => members.get(name).map(|term| Value::Owned(term.to_owned())),
+                    Term::Record(members) => members.get(name).map(|term| Computed::Owned(term.to_owned())),
                     _ => None,
                 },
             },
@@ -88,7 +88,7 @@ impl<'e> Evaluator<'e> {
                     (Term::Record(members), Term::Text(name)) => members.get(name)?,
                     _ => return None,
                 };
-                Some(Value::Owned(found.to_owned()))
+                Some(Computed::Owned(found.to_owned()))
             }
             ConditionNode::Matches(text, pattern) => match self.value(text)?.view() {
                 Term::Text(text) => bool(pattern.is_match(text)),
@@ -96,13 +96,13 @@ impl<'e> Evaluator<'e> {
             },
             ConditionNode::Call(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.value(arg)).collect::<Option<_>>()?;
-                let terms: Vec<_> = args.iter().map(Value::view).collect();
+                let terms: Vec<_> = args.iter().map(Computed::view).collect();
                 self.call(*function, &terms)
             }
         }
     }
 
-    fn all(&self, parts: &'e [Condition]) -> Option<Vec<OwnedTerm>> {
+    fn all(&self, parts: &'e [Condition]) -> Option<Vec<Value>> {
         parts.iter().map(|part| Some(self.value(part)?.view().to_owned())).collect()
     }
 
@@ -129,7 +129,7 @@ impl<'e> Evaluator<'e> {
         Some(!settled)
     }
 
-    fn binary(&self, operator: GuardOperator, left: Term<'_>, right: Term<'_>) -> Option<Value<'e>> {
+    fn binary(&self, operator: GuardOperator, left: Term<'_>, right: Term<'_>) -> Option<Computed<'e>> {
         use GuardOperator as Op;
         let truth = match operator {
             Op::Equal => loosely_equal(left, right),
@@ -162,7 +162,7 @@ impl<'e> Evaluator<'e> {
             }
             _ => return arithmetic(operator, number(left)?, number(right)?),
         };
-        Some(Value::Term(Term::Bool(truth)))
+        Some(Computed::Term(Term::Bool(truth)))
     }
 
     fn order(&self, left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
@@ -176,7 +176,7 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    fn call(&self, function: GuardFunction, args: &[Term<'_>]) -> Option<Value<'e>> {
+    fn call(&self, function: GuardFunction, args: &[Term<'_>]) -> Option<Computed<'e>> {
         use GuardFunction as F;
         let first = *args.first()?;
         let second = args.get(1).copied();
@@ -209,19 +209,19 @@ impl<'e> Evaluator<'e> {
                 return integer(i128::try_from(size).ok());
             }
             F::Head => match first {
-                Term::List(items) => return items.get(0).map(|term| Value::Owned(term.to_owned())),
+                Term::List(items) => return items.get(0).map(|term| Computed::Owned(term.to_owned())),
                 _ => return None,
             },
             F::Tail => match first {
                 Term::List(items) if !items.is_empty() => {
-                    return Some(Value::Owned(Term::List(items.skip(1)).to_owned()));
+                    return Some(Computed::Owned(Term::List(items.skip(1)).to_owned()));
                 }
                 _ => return None,
             },
             F::Element => match (first, second?) {
                 (Term::Int(index), Term::Tuple(items)) => {
                     let index = usize::try_from(index).ok()?.checked_sub(1)?;
-                    return items.get(index).map(|term| Value::Owned(term.to_owned()));
+                    return items.get(index).map(|term| Computed::Owned(term.to_owned()));
                 }
                 _ => return None,
             },
@@ -233,20 +233,20 @@ impl<'e> Evaluator<'e> {
                         best = *arg;
                     }
                 }
-                return Some(Value::Owned(best.to_owned()));
+                return Some(Computed::Owned(best.to_owned()));
             }
             F::Int | F::Round | F::Float | F::String | F::Abs => return convert(function, first),
         };
-        Some(Value::Term(Term::Bool(truth)))
+        Some(Computed::Term(Term::Bool(truth)))
     }
 }
 
-fn convert<'e>(function: GuardFunction, term: Term<'_>) -> Option<Value<'e>> {
+fn convert<'e>(function: GuardFunction, term: Term<'_>) -> Option<Computed<'e>> {
     use GuardFunction as F;
     match (function, term) {
-        (F::String, Term::Text(text) | Term::Big(text)) => Some(Value::Owned(OwnedTerm::text(text))),
+        (F::String, Term::Text(text) | Term::Big(text)) => Some(Computed::Owned(Value::string(text))),
         (F::String, Term::Bool(_) | Term::Int(_) | Term::Float(_)) => {
-            Some(Value::Owned(OwnedTerm::Text(term.to_string().into())))
+            Some(Computed::Owned(Value::String(term.to_string().into())))
         }
         (F::String, _) => None,
         (F::Int, Term::Text(text)) => integer(text.parse().ok()),
@@ -271,15 +271,15 @@ fn convert<'e>(function: GuardFunction, term: Term<'_>) -> Option<Value<'e>> {
     }
 }
 
-fn append<'e>(left: Term<'_>, right: Term<'_>) -> Option<Value<'e>> {
-    let joined = |left: Items<'_>, right: Items<'_>| -> OwnedTerm {
-        OwnedTerm::List(left.iter().chain(right.iter()).map(Term::to_owned).collect())
+fn append<'e>(left: Term<'_>, right: Term<'_>) -> Option<Computed<'e>> {
+    let joined = |left: Items<'_>, right: Items<'_>| -> Value {
+        Value::List(left.iter().chain(right.iter()).map(Term::to_owned).collect())
     };
     match (left, right) {
         (Term::Text(left), Term::Text(right)) => {
-            Some(Value::Owned(OwnedTerm::Text([left, right].concat().into())))
+            Some(Computed::Owned(Value::String([left, right].concat().into())))
         }
-        (Term::List(left), Term::List(right)) => Some(Value::Owned(joined(left, right))),
+        (Term::List(left), Term::List(right)) => Some(Computed::Owned(joined(left, right))),
         _ => None,
     }
 }
@@ -293,16 +293,16 @@ fn number(term: Term<'_>) -> Option<Number> {
     }
 }
 
-fn integer<'e>(value: Option<i128>) -> Option<Value<'e>> {
-    value.map(|value| Value::Owned(OwnedTerm::integer(value)))
+fn integer<'e>(value: Option<i128>) -> Option<Computed<'e>> {
+    value.map(|value| Computed::Owned(Value::integer(value)))
 }
 
 /// Infinities and NaN are no terms, in neither dialect.
-fn float<'e>(value: f64) -> Option<Value<'e>> {
-    value.is_finite().then_some(Value::Term(Term::Float(value)))
+fn float<'e>(value: f64) -> Option<Computed<'e>> {
+    value.is_finite().then_some(Computed::Term(Term::Float(value)))
 }
 
-fn arithmetic<'e>(operator: GuardOperator, left: Number, right: Number) -> Option<Value<'e>> {
+fn arithmetic<'e>(operator: GuardOperator, left: Number, right: Number) -> Option<Computed<'e>> {
     use GuardOperator as Op;
     if let (Number::Int(left), Number::Int(right)) = (left, right) {
         let result = match operator {

@@ -3,9 +3,9 @@
 //! Variables may hold anything, so only what follows from constants and operators is found: `x && 1`,
 //! `"a" < 2`, `length({1, 2})`, a guard that is a number.
 
-use super::super::term::{OwnedTerm, Term};
 use super::{Condition, ConditionNode, Dialect, Guard, GuardFunction, GuardOperator};
 use crate::expr::Place;
+use crate::value::{Term, Value};
 
 /// An operation that never has a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ const IDENTIFIER: Kinds = Kinds(1 << 6);
 const TUPLE: Kinds = Kinds(1 << 7);
 const LIST: Kinds = Kinds(1 << 8);
 const RECORD: Kinds = Kinds(1 << 9);
-const ANYTHING: Kinds = Kinds((1 << 10) - 1);
+const BYTES: Kinds = Kinds(1 << 10);
+const ANYTHING: Kinds = Kinds((1 << 11) - 1);
 const NUMBER: Kinds = INT.or(FLOAT);
 
 impl Kinds {
@@ -51,8 +52,19 @@ impl Kinds {
     }
 
     fn names(self) -> String {
-        let names =
-            ["null", "bool", "int", "float", "string", "atom", "identifier", "tuple", "list", "record"];
+        let names = [
+            "null",
+            "bool",
+            "int",
+            "float",
+            "string",
+            "atom",
+            "identifier",
+            "tuple",
+            "list",
+            "record",
+            "bytes",
+        ];
         let present: Vec<_> =
             names.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0).map(|(_, n)| *n).collect();
         present.join(" or ")
@@ -250,13 +262,14 @@ impl Checker {
     }
 }
 
-fn kind_of(term: &OwnedTerm) -> Kinds {
+fn kind_of(term: &Value) -> Kinds {
     match term.view() {
         Term::Absent | Term::Null => NULL,
         Term::Bool(_) => BOOL,
         Term::Int(_) | Term::Big(_) => INT,
         Term::Float(_) => FLOAT,
         Term::Text(_) => TEXT,
+        Term::Bytes(_) | Term::Opaque(_) => BYTES,
         Term::Atom(_) => ATOM,
         Term::Pid(_) | Term::Reference(_) => IDENTIFIER,
         Term::Tuple(_) => TUPLE,

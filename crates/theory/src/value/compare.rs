@@ -14,9 +14,11 @@ impl<'b> PartialEq<Term<'b>> for Term<'_> {
             (Term::Float(left), Term::Float(right)) => left == right || (left.is_nan() && right.is_nan()),
             (Term::Big(left), Term::Big(right))
             | (Term::Text(left), Term::Text(right))
+            | (Term::Opaque(left), Term::Opaque(right))
             | (Term::Atom(left), Term::Atom(right))
             | (Term::Pid(left), Term::Pid(right))
             | (Term::Reference(left), Term::Reference(right)) => left == right,
+            (Term::Bytes(left), Term::Bytes(right)) => left == right,
             (Term::Tuple(left), Term::Tuple(right)) | (Term::List(left), Term::List(right)) => {
                 left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| l == r)
             }
@@ -57,9 +59,11 @@ impl Hash for Term<'_> {
             Self::Float(value) => (if value == 0.0 { 0 } else { value.to_bits() }).hash(state),
             Self::Big(text)
             | Self::Text(text)
+            | Self::Opaque(text)
             | Self::Atom(text)
             | Self::Pid(text)
             | Self::Reference(text) => text.hash(state),
+            Self::Bytes(bytes) => bytes.hash(state),
             Self::Tuple(items) | Self::List(items) => {
                 items.len().hash(state);
                 items.iter().for_each(|item| item.hash(state));
@@ -80,7 +84,7 @@ impl Hash for Term<'_> {
 /// Erlang's `==` and the native language's: like equality, but numbers are compared by value, `1` to `1.0` too, and an
 /// atom equals the string that spells it, also inside tuples, lists and records.
 #[must_use]
-pub fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
+pub(crate) fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
     match (left, right) {
         (Term::Int(_) | Term::Big(_) | Term::Float(_), Term::Int(_) | Term::Big(_) | Term::Float(_)) => {
             number_order(left, right) == Some(Ordering::Equal)
@@ -96,7 +100,7 @@ pub fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
 
 /// How two numbers compare by value; `None` if one of them is no number.
 #[must_use]
-pub fn number_order(left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
+pub(crate) fn number_order(left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
     match (left, right) {
         (Term::Int(left), Term::Int(right)) => Some(left.cmp(&right)),
         (Term::Float(left), Term::Float(right)) => left.partial_cmp(&right),
@@ -158,7 +162,7 @@ fn big(left: &str, right: &str) -> Ordering {
 /// Erlang's order of all terms: number < atom < reference < pid < tuple < list, numbers by value, tuples by size
 /// first. Kinds that Erlang lacks come last. A total preorder: `1` and `1.0` are neither above the other.
 #[must_use]
-pub fn erlang_order(left: Term<'_>, right: Term<'_>) -> Ordering {
+pub(crate) fn erlang_order(left: Term<'_>, right: Term<'_>) -> Ordering {
     if let Some(order) = number_order(left, right) {
         return order;
     }
@@ -242,6 +246,8 @@ fn rank(term: Term<'_>) -> u8 {
         Term::List(_) => 6,
         Term::Text(_) => 7,
         Term::Null => 8,
-        Term::Absent => 9,
+        Term::Bytes(_) => 9,
+        Term::Opaque(_) => 10,
+        Term::Absent => 11,
     }
 }

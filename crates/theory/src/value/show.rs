@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Items, OwnedTerm, Term};
+use super::{Items, Term};
+use crate::expr::print::write_bytes;
 
 impl Display for Term<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -12,7 +13,10 @@ impl Display for Term<'_> {
             Self::Bool(value) => value.fmt(f),
             Self::Int(value) => value.fmt(f),
             Self::Float(value) => write!(f, "{value:?}"),
-            Self::Big(text) | Self::Pid(text) | Self::Reference(text) => f.write_str(text),
+            Self::Big(text) | Self::Pid(text) | Self::Reference(text) | Self::Opaque(text) => {
+                f.write_str(text)
+            }
+            Self::Bytes(bytes) => write_bytes(f, bytes),
             Self::Text(text) => quoted(f, text, '"'),
             Self::Atom(name) if is_bare_atom(name) => f.write_str(name),
             Self::Atom(name) => quoted(f, name, '\''),
@@ -30,12 +34,6 @@ impl Display for Term<'_> {
                 f.write_char('}')
             }
         }
-    }
-}
-
-impl Display for OwnedTerm {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.view().fmt(f)
     }
 }
 

@@ -1,16 +1,17 @@
-//! The data in events: terms.
+//! Values: what messages and events carry, what expressions compute, what their constants are.
 //!
-//! One model serves JSON and Erlang. A [`Term`] is what a reader hands over: it borrows from the reader's buffer
-//! and arena, is copied freely and allocates nothing. An [`OwnedTerm`] is what outlives the event: constants of
-//! formulas and the values of variables; cloning one copies no text. Either is looked at as a [`Term`].
+//! One model serves declared payload types, JSON and Erlang. A [`Term`] is a borrowed value: what a reader hands over; it
+//! borrows from the reader's buffer and arena, is copied freely and allocates nothing. A [`Value`] owns its parts and
+//! outlives the event: constants, variables, results; cloning one copies no text. Either is looked at as a [`Term`].
 //!
 //! | | JSON | Erlang |
 //! |---|---|---|
-//! | `Null` | `null` | none |
+//! | `Null` (owned: `Unit`) | `null` | none |
 //! | `Bool` | `true`, `false` | the atoms `true`, `false` |
 //! | `Int`, `Big` | a number without fraction and exponent | an integer |
 //! | `Float` | any other number | a float |
-//! | `Text` | a string | none: `"ab"` is the list `[97, 98]` |
+//! | `Text` (owned: `String`) | a string | none: `"ab"` is the list `[97, 98]` |
+//! | `Bytes`, `Opaque` | only where a protocol declares the type | none |
 //! | `Atom` | none | any other atom |
 //! | `Pid`, `Reference` | none | `<0.1.0>`, `#Ref<0.1.2.3>` |
 //! | `Tuple` | none | `{a, b}` |
@@ -27,8 +28,8 @@ mod compare;
 mod owned;
 mod show;
 
-pub use compare::{erlang_order, loosely_equal, number_order};
-pub use owned::OwnedTerm;
+pub(crate) use compare::{erlang_order, loosely_equal, number_order};
+pub use owned::Value;
 
 /// How deep terms may be nested: 1 for a scalar.
 pub const MAX_DEPTH: usize = 128;
@@ -50,6 +51,10 @@ pub enum Term<'a> {
     Float(f64),
     /// Unicode text.
     Text(&'a str),
+    /// Raw bytes.
+    Bytes(&'a [u8]),
+    /// A value of an opaque type, known by the text that stands for it on the wire.
+    Opaque(&'a str),
     /// An Erlang atom, without quotes.
     Atom(&'a str),
     /// An Erlang process identifier, as it is written: `<0.1.0>`.
@@ -70,7 +75,7 @@ pub enum Items<'a> {
     /// Elements of a borrowed term.
     Terms(&'a [Term<'a>]),
     /// Elements of an owned term.
-    Owned(&'a [OwnedTerm]),
+    Owned(&'a [Value]),
 }
 
 /// The members of a record.
@@ -79,7 +84,7 @@ pub enum Fields<'a> {
     /// Members of a borrowed term.
     Terms(&'a [(&'a str, Term<'a>)]),
     /// Members of an owned term.
-    Owned(&'a [(std::sync::Arc<str>, OwnedTerm)]),
+    Owned(&'a [(std::sync::Arc<str>, Value)]),
 }
 
 impl<'a> Items<'a> {
@@ -103,7 +108,7 @@ impl<'a> Items<'a> {
     pub fn get(self, index: usize) -> Option<Term<'a>> {
         match self {
             Self::Terms(terms) => terms.get(index).copied(),
-            Self::Owned(terms) => terms.get(index).map(OwnedTerm::view),
+            Self::Owned(terms) => terms.get(index).map(Value::view),
         }
     }
 
@@ -181,6 +186,8 @@ impl Term<'_> {
             Self::Int(_) | Self::Big(_) => "int",
             Self::Float(_) => "float",
             Self::Text(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Opaque(_) => "opaque value",
             Self::Atom(_) => "atom",
             Self::Pid(_) => "pid",
             Self::Reference(_) => "reference",
