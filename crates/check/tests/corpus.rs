@@ -101,12 +101,10 @@ fn the_sound_reduction_answers_as_the_unreduced_system() {
             }
             let report = check(&file.system, &Options::exactly(k), None, &mut ());
             let sound = &report.bounds[0];
-            assert_eq!(
-                (sound.exhaustive, sound.safe()),
-                (full.exhaustive, full.safe()),
-                "{} k = {k}",
-                file.name
-            );
+            assert_eq!(sound.safe(), full.safe(), "{} k = {k}", file.name);
+            // A race refutes CIBI at every larger bound: exhaustivity is not asked for then.
+            let asked = sound.exhaustive.is_some() || sound.cibi != Some(false);
+            assert!(!asked || sound.exhaustive == full.exhaustive, "{} k = {k}", file.name);
             assert_eq!((sound.sibi, sound.cibi), (full.sibi, full.cibi), "{} k = {k}", file.name);
             reduced += usize::from(sound.states < full.states);
         }
