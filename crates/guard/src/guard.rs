@@ -12,13 +12,13 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use crate::keyed::Sessions;
 use crate::listen::{Listener, Place, unlistenable};
 use crate::metrics::{Counters, MessageCounters, Scope, Snapshot, lock};
 use crate::multiparty::Runtime;
 use crate::plan::{Plan, Plans};
-use crate::scribe::{Observer, Scribe};
-use crate::worker::{self, Order, Seat, Worker};
+use crate::report_sink::{Observer, ReportSink};
+use crate::session_store::KeyedSessions;
+use crate::worker::{self, Order, ThreadContext, Worker};
 
 /// Listening sockets that another process has handed over, by the names of their listeners.
 pub type Inherited = Vec<(String, Listener)>;
@@ -26,7 +26,7 @@ pub type Inherited = Vec<(String, Listener)>;
 /// What all threads of a guard share.
 pub(crate) struct Shared {
     workers: OnceLock<Vec<Arc<Worker>>>,
-    pub(crate) scribe: Scribe,
+    pub(crate) sink: ReportSink,
     listeners: ArcSwap<Vec<Arc<Listening>>>,
     sessions: AtomicU64,
     draining: AtomicBool,
@@ -62,12 +62,12 @@ pub(crate) struct Version {
     pub(crate) plan: Arc<Plan>,
     pub(crate) messages: Arc<MessageCounters>,
     /// Sessions that span connections, where messages say which they are of.
-    pub(crate) sessions: Option<Arc<Sessions>>,
+    pub(crate) sessions: Option<Arc<KeyedSessions>>,
 }
 
 /// Where the sessions of `plan` are kept that span connections.
-fn sessions(plan: &Plan) -> Option<Sessions> {
-    plan.spans.then(|| Sessions::new(plan.limits.sessions, plan.limits.idle.0))
+fn sessions(plan: &Plan) -> Option<KeyedSessions> {
+    plan.rules.spans_connections().then(|| KeyedSessions::new(plan.limits.sessions, plan.limits.idle.0))
 }
 
 impl Listening {
@@ -112,8 +112,13 @@ impl Listening {
 }
 
 fn message_counters(plan: &Plan, threads: usize) -> MessageCounters {
-    let labels =
-        plan.codec.messages().iter().map(|known| (known.sender.index(), Arc::clone(&known.name))).collect();
+    let labels = plan
+        .rules
+        .codec()
+        .messages()
+        .iter()
+        .map(|known| (known.sender.index(), Arc::clone(&known.name)))
+        .collect();
     MessageCounters::new(labels, threads)
 }
 
@@ -125,7 +130,7 @@ pub struct Guard {
     multiparty: Option<Arc<Runtime>>,
     /// Of the configuration that they follow.
     digest: u64,
-    scribe: Mutex<Option<JoinHandle<()>>>,
+    sink_thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Guard {
@@ -149,14 +154,14 @@ impl Guard {
     ) -> io::Result<Self> {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let count = plans.config.threads.as_ref().map_or_else(available, |threads| *threads.get_ref());
-        let (scribe, scribe_thread) = Scribe::start(&plans.config, observer).map_err(|error| {
+        let (sink, sink_thread) = ReportSink::start(&plans.config, observer).map_err(|error| {
             let folder = plans.config.journal.as_ref().map(|journal| journal.folder.display().to_string());
             let folder = folder.unwrap_or_default();
             io::Error::new(error.kind(), format!("the journal cannot be opened in `{folder}`: {error}"))
         })?;
         let shared = Arc::new(Shared {
             workers: OnceLock::new(),
-            scribe,
+            sink,
             listeners: ArcSwap::from_pointee(Vec::new()),
             sessions: AtomicU64::new(0),
             draining: AtomicBool::new(false),
@@ -176,16 +181,16 @@ impl Guard {
             threads: Mutex::default(),
             multiparty: None,
             digest: plans.digest,
-            scribe: Mutex::new(Some(scribe_thread)),
+            sink_thread: Mutex::new(Some(sink_thread)),
         };
         for (number, (worker, orders)) in workers.into_iter().zip(receivers).enumerate() {
-            let seat = Seat { shared: Arc::clone(&guard.shared), number, worker };
+            let context = ThreadContext { shared: Arc::clone(&guard.shared), number, worker };
             let thread = std::thread::Builder::new().name(format!("worker-{number}"));
-            lock(&guard.threads).push(thread.spawn(move || worker::work(&seat, orders))?);
+            lock(&guard.threads).push(thread.spawn(move || worker::work(&context, orders))?);
         }
         guard.listen(plans, inherited)?;
         if let Some(plan) = &plans.multiparty {
-            let (multiparty, thread) = Runtime::start(plan, guard.shared.scribe.clone())?;
+            let (multiparty, thread) = Runtime::start(plan, guard.shared.sink.clone())?;
             lock(&guard.threads).push(thread);
             guard.multiparty = Some(multiparty);
         }
@@ -285,7 +290,7 @@ impl Guard {
     /// Whether it can do its work: it listens, and its journal can be written.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.is_draining() && self.shared.scribe.errors.load(Ordering::Relaxed) == 0
+        !self.is_draining() && self.shared.sink.errors.load(Ordering::Relaxed) == 0
     }
 
     /// How many sessions are under way.
@@ -322,7 +327,7 @@ impl Guard {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let scope = |listening: &Arc<Listening>| Scope {
             listener: listening.name.clone(),
-            roles: listening.version.load().plan.protocol.roles.clone(),
+            roles: listening.version.load().plan.rules.roles().clone(),
             open: listening.open.load(Ordering::Relaxed) as u64,
             threads: listening.counters.clone(),
             messages: lock(&listening.versions).clone(),
@@ -335,7 +340,7 @@ impl Guard {
                 .multiparty
                 .as_ref()
                 .map(|multiparty| (multiparty.name().to_owned(), multiparty.role_metrics())),
-            journal_errors: count(&self.shared.scribe.errors),
+            journal_errors: count(&self.shared.sink.errors),
         };
         snapshot.open_metrics()
     }
@@ -350,9 +355,9 @@ impl Guard {
         for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
         }
-        if let Some(scribe) = lock(&self.scribe).take() {
-            self.shared.scribe.close();
-            let _ = scribe.join();
+        if let Some(thread) = lock(&self.sink_thread).take() {
+            self.shared.sink.close();
+            let _ = thread.join();
         }
     }
 }

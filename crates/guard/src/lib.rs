@@ -8,16 +8,17 @@
 //! [journal], and to whoever asks the admin listener.
 //!
 //! Reading order: [`config`], `plan` (what is made of it), `protocol`; then a connection's way: `listen`, `worker`,
-//! `session`, `relay`, `judge`; then what is told: [`report`], `scribe`, [`journal`], `metrics`, `admin`; and
-//! [`Guard`] and [`Service`], which hold it together. Protocols of more than two roles are [`multiparty`]'s.
+//! `connection`, `driver`, and the engine in `crates/session`; then what is reported: [`report`], `live_session`, `report_sink`,
+//! [`journal`], `metrics`, `admin`; and [`Guard`] and [`Service`], which hold it together. Protocols of more than two roles are [`multiparty`]'s.
 
 mod admin;
 pub mod config;
+mod connection;
+mod driver;
 mod guard;
 pub mod journal;
-mod judge;
-mod keyed;
 mod listen;
+mod live_session;
 pub mod log;
 mod metrics;
 pub mod multiparty;
@@ -25,15 +26,12 @@ mod otlp;
 mod pages;
 mod plan;
 mod preset;
-mod property;
 mod protocol;
 mod proxy_header;
-mod redact;
-mod relay;
 pub mod report;
-mod scribe;
+mod report_sink;
 mod serve;
-mod session;
+mod session_store;
 mod stream;
 mod takeover;
 mod tls;
@@ -44,5 +42,5 @@ pub use guard::{Guard, Inherited};
 pub use listen::Listener;
 pub use pages::use_small_pages;
 pub use plan::{Plans, Refusal};
-pub use scribe::Observer;
+pub use report_sink::Observer;
 pub use serve::{Ended, Service};

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use referee_verdict::EndReason;
 
+mod meter;
 mod network;
 mod text;
 
+pub(crate) use meter::Meter;
 pub(crate) use text::{Scope, Snapshot};
 
 /// A number that one thread changes and others read.
@@ -21,11 +23,6 @@ impl Count {
     #[inline]
     pub(crate) fn add(&self, more: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
-    }
-
-    #[inline]
-    pub(crate) fn subtract(&self, less: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_sub(less), Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {

@@ -5,23 +5,22 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use referee_functions::{Functions, Limits as FunctionLimits};
-use referee_monitor::{Ahead, LabelId, Monitor, Policy, Side};
+use referee_monitor::Policy;
 use referee_pipeline::Parsed;
+use referee_session::{Options, Properties, Redaction, TwoPartyRules};
 use referee_syntax::{Diagnostic, Language};
-use referee_wire::{Codec, Readings, Sender, locate};
+use referee_wire::locate;
 use rustls_pki_types::ServerName;
 
 use crate::config::{
     Address, AtLimit, Config, Limits, Listener, Network, Pipelining, PolicyName, Problem, ProxyIn, ProxyOut,
     Scrutiny, clashes,
 };
+use crate::driver::DriverOptions;
 use crate::multiparty::{Findings, MultipartyPlan};
-use crate::property::Properties;
 use crate::protocol::{Protocol, Unusable, Wanted};
-use crate::redact::Redaction;
 use crate::tls;
 
 /// Protocol files are not larger than this.
@@ -31,22 +30,10 @@ const MAX_PROTOCOL: u64 = 64 << 20;
 pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
-    pub(crate) ahead: Ahead,
-    pub(crate) codec: Codec,
-    pub(crate) readings: Readings,
-    /// Whether messages say which session they are of.
-    pub(crate) spans: bool,
-    /// The monitor's number of each of the codec's messages.
-    pub(crate) labels: Box<[LabelId]>,
-    pub(crate) policy: Policy,
-    /// Whether the client and the server may send before their turn.
-    pub(crate) may_be_early: [bool; 2],
+    /// What its sessions go by.
+    pub(crate) rules: Arc<TwoPartyRules>,
     pub(crate) at_limit: AtLimit,
     pub(crate) limits: Limits,
-    /// Said to the client and to the server.
-    pub(crate) farewell: [Vec<u8>; 2],
-    pub(crate) redaction: Redaction,
-    pub(crate) properties: Option<Properties>,
     pub(crate) allow: Option<Vec<Network>>,
     pub(crate) proxy_in: ProxyIn,
     pub(crate) proxy_out: ProxyOut,
@@ -316,11 +303,7 @@ impl Maker<'_> {
         made.map_err(|message| self.complain("properties", message)).ok()
     }
 
-    fn codec(
-        &mut self,
-        protocol: &Protocol,
-        preset: Option<referee_wire::Table>,
-    ) -> Option<(Codec, Ahead, Readings, bool)> {
+    fn rules(&mut self, protocol: &Protocol, preset: Option<referee_wire::Table>) -> Option<TwoPartyRules> {
         let written = self.listener.codec.as_ref().map(|table| table.get_ref().clone());
         let Some(table) = written.or(preset) else {
             let message = "there is no codec: nobody knows which bytes are which message";
@@ -328,14 +311,8 @@ impl Maker<'_> {
             self.refusal.problems.push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
             return None;
         };
-        let monitor: &Monitor = &protocol.monitor;
-        let ahead = Ahead::new(monitor);
-        let made = Codec::compile(&table, monitor, protocol.client).and_then(|codec| {
-            let readings = Readings::new(&codec, monitor, &ahead)?;
-            Ok((codec, readings))
-        });
-        match made {
-            Ok((codec, readings)) => Some((codec, ahead, readings, table.session.is_some())),
+        match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
+            Ok(rules) => Some(rules),
             Err(errors) => {
                 for error in errors {
                     let path: Vec<&str> =
@@ -347,6 +324,37 @@ impl Maker<'_> {
                 }
                 None
             }
+        }
+    }
+
+    /// What can be chosen for sessions of `rules`.
+    fn options(&mut self, rules: &TwoPartyRules) -> Options {
+        let listener = self.listener;
+        let messages = rules.codec().messages();
+        for index in Redaction::idle(&listener.redact, messages) {
+            let rule = listener.redact.get(index).map_or("", String::as_str);
+            let place = self.place(&["redact", &index.to_string()]);
+            let problem = Problem::new(format!("`{rule}` hides nothing: no message has such a field"), place);
+            let help = "a field, `pwd`; a field of one message, `Auth.pwd`; all of one, `Auth.*`; or `*`";
+            self.refusal.problems.push(problem.with_help(help));
+        }
+        let close_message = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
+        Options {
+            policy: match listener.policy {
+                PolicyName::Halt => Policy::Halt,
+                PolicyName::Drop => Policy::Drop,
+                PolicyName::Observe => Policy::Observe,
+            },
+            pipelining: match listener.pipelining {
+                Pipelining::None => [false, false],
+                Pipelining::Client => [true, false],
+                Pipelining::Both => [true, true],
+            },
+            max_message: listener.limits.message.0,
+            pass_beyond_limit: listener.at_limit == AtLimit::Open,
+            close_messages: [&listener.farewell.client, &listener.farewell.server].map(close_message),
+            redaction: Redaction::new(&listener.redact, messages),
+            properties: self.properties(rules.spans_connections()),
         }
     }
 
@@ -398,43 +406,16 @@ impl Maker<'_> {
             self.complain("limits", "a limit of 0 bytes lets nothing through");
         }
         let (protocol, preset) = self.protocol()?;
-        let (codec, ahead, readings, spans) = self.codec(&protocol, preset)?;
-        let properties = self.properties(spans);
-        for index in Redaction::idle(&listener.redact, codec.messages()) {
-            let rule = listener.redact.get(index).map_or("", String::as_str);
-            let place = self.place(&["redact", &index.to_string()]);
-            let problem = Problem::new(format!("`{rule}` hides nothing: no message has such a field"), place);
-            let help = "a field, `pwd`; a field of one message, `Auth.pwd`; all of one, `Auth.*`; or `*`";
-            self.refusal.problems.push(problem.with_help(help));
-        }
+        let rules = self.rules(&protocol, preset)?;
+        let options = self.options(&rules);
         if self.refusal.problems.len() > problems {
             return None;
         }
-        let labels = codec.messages().iter().map(|known| protocol.monitor.label(&known.name)).collect();
-        let redaction = Redaction::new(&listener.redact, codec.messages());
-        let farewell = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
         Some(Plan {
             name: listener.name.as_ref().map_or_else(|| protocol.name.clone(), |name| name.get_ref().clone()),
-            ahead,
-            codec,
-            readings,
-            spans,
-            labels,
-            policy: match listener.policy {
-                PolicyName::Halt => Policy::Halt,
-                PolicyName::Drop => Policy::Drop,
-                PolicyName::Observe => Policy::Observe,
-            },
-            may_be_early: match listener.pipelining {
-                Pipelining::None => [false, false],
-                Pipelining::Client => [true, false],
-                Pipelining::Both => [true, true],
-            },
+            rules: Arc::new(rules.with_options(options)),
             at_limit: listener.at_limit,
             limits: listener.limits,
-            farewell: [farewell(&listener.farewell.client), farewell(&listener.farewell.server)],
-            redaction,
-            properties,
             allow: listener.allow.clone(),
             proxy_in: listener.proxy_in,
             proxy_out: listener.proxy_out,
@@ -456,23 +437,23 @@ fn read_text(path: &Path) -> std::io::Result<String> {
 }
 
 impl Plan {
-    /// The side that `sender` is in the monitor's eyes.
-    #[inline]
-    pub(crate) fn side(&self, sender: Sender) -> Side {
-        if self.codec.is_process(sender) { Side::Process } else { Side::Environment }
-    }
-
     pub(crate) fn policy_name(&self) -> &'static str {
-        match self.policy {
+        match self.rules.options().policy {
             Policy::Halt => "halt",
             Policy::Drop => "drop",
             Policy::Observe => "observe",
         }
     }
 
-    /// How long a session may be idle, and how long it may last.
-    pub(crate) fn times(&self) -> (Option<Duration>, Option<Duration>) {
-        (self.limits.idle.0, self.limits.total.0)
+    /// What the driver of its sessions is told.
+    pub(crate) fn driver_options(&self) -> DriverOptions {
+        DriverOptions {
+            observe: self.rules.options().policy == Policy::Observe,
+            max_buffer: self.limits.buffer.0,
+            max_message: self.limits.message.0,
+            idle: self.limits.idle.0,
+            total: self.limits.total.0,
+        }
     }
 
     fn in_words(&self) -> String {
@@ -480,13 +461,14 @@ impl Plan {
             Upstream::Address(address) => format!("goes on to {address}"),
             Upstream::Command(command) => format!("is answered by `{}`", command.join(" ")),
         };
-        let [client, server] = &self.protocol.roles;
+        let [client, server] = self.rules.roles();
         let judged = match self.scrutiny {
             Scrutiny::Client => format!("{client}'s part"),
             Scrutiny::Server => format!("{server}'s part"),
             Scrutiny::Both => "both parts".to_owned(),
         };
-        let consequence = match self.policy {
+        let options = self.rules.options();
+        let consequence = match options.policy {
             Policy::Halt => "the first wrong message is stopped and both sides are closed",
             Policy::Drop => "wrong messages are not passed on",
             Policy::Observe => "everything is passed on and what is wrong is reported",
@@ -499,7 +481,7 @@ impl Plan {
             (Some(_), true, Some(_)) => " (TLS with certificates from clients, and TLS with the server)",
             (Some(_), false, Some(_)) => " (TLS with clients and with the server)",
         };
-        let properties = match self.properties.as_ref().map_or(0, Properties::count) {
+        let properties = match options.properties.as_ref().map_or(0, Properties::count) {
             0 => String::new(),
             1 => ", and 1 property".to_owned(),
             count => format!(", and {count} properties"),

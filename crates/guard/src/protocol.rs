@@ -8,7 +8,7 @@ use referee_functions::{Functions, NoMonitor, synthesise};
 use referee_monitor::{Monitor, SynthesisError};
 use referee_pipeline::{NoProtocol, Parsed, Projected, Source, SubjectKind};
 use referee_syntax::Diagnostic;
-use referee_theory::{Action, Machine, Origin, Role, State};
+use referee_theory::{Origin, Role};
 
 use crate::config::Scrutiny;
 
@@ -20,12 +20,6 @@ pub(crate) struct Protocol {
     pub(crate) monitor: Arc<Monitor>,
     /// The role that connects.
     pub(crate) client: Role,
-    /// What the client and the server are called.
-    pub(crate) roles: [String; 2],
-    /// For each state: whether the session can come to its end although the client, or the server, says nothing.
-    silent: [Box<[bool]>; 2],
-    /// For each state: whether an end can be reached.
-    finite: Box<[bool]>,
     projected: Projected,
 }
 
@@ -118,31 +112,8 @@ impl Protocol {
             Err(NoMonitor::Functions(error)) => return other("functions", error.to_string()),
             Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, wanted.modules)),
         };
-        let scrutinised = machine.role();
         let name = subject.name().unwrap_or(if is_system { "system" } else { "protocol" });
-        let own = if scrutinised == client { Action::Send } else { Action::Receive };
-        let silent = [own, own.dual()].map(|action| can_end(&machine, |t| t != action));
-        Ok(Self {
-            name: name.to_owned(),
-            client,
-            roles: [client, server].map(|role| vocabulary.role_name(role).to_owned()),
-            silent,
-            finite: can_end(&machine, |_| true),
-            monitor,
-            projected: subject,
-        })
-    }
-
-    /// Whether `side` (0 the client, 1 the server) must still say something before the session can end. In a state
-    /// from which no end can be reached, leaving is the only way to end, so nobody must.
-    pub(crate) fn owes(&self, side: usize, state: State) -> bool {
-        let is_silent = |silent: &[bool]| silent.get(state.index()).copied().unwrap_or(true);
-        self.can_end(state) && !self.silent.get(side).is_some_and(|silent| is_silent(silent))
-    }
-
-    /// Whether the session can come to its end from `state`.
-    pub(crate) fn can_end(&self, state: State) -> bool {
-        self.finite.get(state.index()).copied().unwrap_or(true)
+        Ok(Self { name: name.to_owned(), client, monitor, projected: subject })
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
@@ -166,32 +137,6 @@ fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
     Unusable::Other(key, message)
 }
 
-/// The states from which an end can be reached by transitions whose actions are `allowed`.
-fn can_end(machine: &Machine, allowed: impl Fn(Action) -> bool) -> Box<[bool]> {
-    let count = machine.state_count();
-    let mut sources: Vec<Vec<State>> = vec![Vec::new(); count];
-    let mut found = vec![false; count];
-    let mut open = Vec::new();
-    for state in machine.states() {
-        let transitions = machine.transitions(state);
-        if transitions.is_empty() {
-            found[state.index()] = true;
-            open.push(state);
-        }
-        for transition in transitions.iter().filter(|t| allowed(t.action)) {
-            sources[transition.target.index()].push(state);
-        }
-    }
-    while let Some(state) = open.pop() {
-        for source in &sources[state.index()] {
-            if !std::mem::replace(&mut found[source.index()], true) {
-                open.push(*source);
-            }
-        }
-    }
-    found.into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,27 +147,6 @@ mod tests {
 
     const ANY: Wanted<'_> =
         Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[], table: None };
-
-    #[test]
-    fn who_owes_what() {
-        let text = "protocol P(role server, role client) { Hi() from server to client; \
-                    Quit() from client to server; Bye() from server to client; }";
-        for scrutiny in [Scrutiny::Client, Scrutiny::Server, Scrutiny::Both] {
-            let protocol = read(text, &Wanted { scrutiny, ..ANY }).unwrap();
-            assert_eq!(protocol.roles, ["client", "server"]);
-            let owes = |side| [0, 1, 2, 3].map(|state| protocol.owes(side, State(state)));
-            assert_eq!(owes(0), [true, true, false, false]);
-            assert_eq!(owes(1), [true, true, true, false]);
-        }
-    }
-
-    #[test]
-    fn a_protocol_without_end_may_be_left() {
-        let text = "protocol P(role a, role b) { rec X { Q() from a to b; A() from b to a; continue X; } }";
-        let protocol = read(text, &ANY).unwrap();
-        assert_eq!(protocol.roles, ["a", "b"]);
-        assert!(!protocol.owes(0, State(0)) && !protocol.owes(1, State(1)));
-    }
 
     #[test]
     fn in_a_system_both_machines_are_enforced() {

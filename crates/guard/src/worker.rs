@@ -11,14 +11,14 @@ use std::time::Duration;
 use ahash::AHashMap;
 use tokio::sync::{mpsc, watch};
 
+use crate::connection::carry;
 use crate::guard::{Listening, Shared};
-use crate::judge::Judge;
 use crate::listen::{Accepted, Acceptor, Listener};
+use crate::live_session::LiveSession;
 use crate::metrics::lock;
-use crate::session::carry;
 
 /// How long to wait before trying again when no connection can be taken.
-const EXHAUSTED: Duration = Duration::from_millis(20);
+const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
 /// What a worker is asked to do.
 pub(crate) enum Order {
@@ -32,7 +32,7 @@ pub(crate) enum Order {
 
 /// One thread, as its sessions see it.
 #[derive(Clone)]
-pub(crate) struct Seat {
+pub(crate) struct ThreadContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) number: usize,
     pub(crate) worker: Arc<Worker>,
@@ -42,7 +42,7 @@ pub(crate) struct Seat {
 pub(crate) struct Worker {
     /// Its connections.
     pub(crate) load: AtomicUsize,
-    pub(crate) sessions: Mutex<AHashMap<u64, Arc<Mutex<Judge>>>>,
+    pub(crate) sessions: Mutex<AHashMap<u64, Arc<LiveSession>>>,
     pub(crate) orders: mpsc::UnboundedSender<Order>,
 }
 
@@ -50,24 +50,24 @@ impl Worker {
     /// How its live sessions stand.
     pub(crate) fn describe(&self, most: usize) -> Vec<serde_json::Value> {
         // Not under the lock of the list: who describes a session waits for its thread.
-        let judges: Vec<_> = lock(&self.sessions).values().take(most).cloned().collect();
-        judges.iter().map(|judge| lock(judge).describe()).collect()
+        let sessions: Vec<_> = lock(&self.sessions).values().take(most).cloned().collect();
+        sessions.iter().map(|session| session.describe()).collect()
     }
 }
 
 /// Does what it is ordered until it is stopped.
-pub(crate) fn work(seat: &Seat, mut orders: mpsc::UnboundedReceiver<Order>) -> io::Result<()> {
+pub(crate) fn work(thread: &ThreadContext, mut orders: mpsc::UnboundedReceiver<Order>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         while let Some(order) = orders.recv().await {
             match order {
                 Order::Carry(listening, accepted) => {
-                    tokio::spawn(carry(seat.clone(), listening, accepted));
+                    tokio::spawn(carry(thread.clone(), listening, accepted));
                 }
                 Order::Listen(listening, listener) => match Acceptor::new(listener) {
                     Ok(acceptor) => {
                         let stopped = listening.stopped.subscribe();
-                        tokio::spawn(accept(seat.clone(), listening, acceptor, stopped));
+                        tokio::spawn(accept(thread.clone(), listening, acceptor, stopped));
                     }
                     Err(error) => {
                         tracing::error!(listener = listening.name, %error, "cannot listen");
@@ -81,7 +81,7 @@ pub(crate) fn work(seat: &Seat, mut orders: mpsc::UnboundedReceiver<Order>) -> i
 }
 
 async fn accept(
-    seat: Seat,
+    thread: ThreadContext,
     listening: Arc<Listening>,
     acceptor: Acceptor,
     mut stopped: watch::Receiver<bool>,
@@ -96,16 +96,16 @@ async fn accept(
             Err(error) if is_transient(&error) => continue,
             Err(error) => {
                 // Out of descriptors or memory: those who wait in the queue wait a little longer.
-                if let Some(counters) = listening.counters.get(seat.number) {
+                if let Some(counters) = listening.counters.get(thread.number) {
                     counters.note_refused("accept-failed");
                 }
                 tracing::debug!(listener = listening.name, %error, "cannot take a connection");
-                tokio::time::sleep(EXHAUSTED).await;
+                tokio::time::sleep(ACCEPT_RETRY).await;
                 continue;
             }
         };
-        let own = seat.worker.load.load(Ordering::Relaxed);
-        let other = seat.shared.workers().iter().min_by_key(|other| other.load.load(Ordering::Relaxed));
+        let own = thread.worker.load.load(Ordering::Relaxed);
+        let other = thread.shared.workers().iter().min_by_key(|other| other.load.load(Ordering::Relaxed));
         match other {
             // Not for a small difference: moving a connection costs something too.
             Some(other) if is_much_less(other.load.load(Ordering::Relaxed), own) => {
@@ -114,7 +114,7 @@ async fn accept(
                 }
             }
             _ => {
-                tokio::spawn(carry(seat.clone(), Arc::clone(&listening), accepted));
+                tokio::spawn(carry(thread.clone(), Arc::clone(&listening), accepted));
             }
         }
         // Others may take the next one.

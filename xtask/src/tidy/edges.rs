@@ -27,6 +27,7 @@ const PIPELINE: &str = "referee-pipeline";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const JETSTREAM: &str = "referee-jetstream";
+const SESSION: &str = "referee-session";
 const VERDICT: &str = "referee-verdict";
 const WIRE: &str = "referee-wire";
 const GUARD: &str = "referee-guard";
@@ -46,13 +47,19 @@ const RULES: &[Rule] = &[
     Rule { name: PIPELINE, pure: true, uses: &[THEORY, SYNTAX, CHECK, MONITOR], tests_use: &[] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: VERDICT, pure: true, uses: &[THEORY, MONITOR], tests_use: &[] },
+    Rule {
+        name: SESSION,
+        pure: true,
+        uses: &[THEORY, MONITOR, VERDICT, WIRE],
+        tests_use: &[SYNTAX, PIPELINE, WATCH],
+    },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
     Rule {
         name: GUARD,
         pure: false,
-        uses: &[THEORY, SYNTAX, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, WIRE],
+        uses: &[THEORY, SYNTAX, CHECK, MONITOR, PIPELINE, VERDICT, SESSION, FUNCTIONS, WIRE],
         tests_use: &[],
     },
     Rule {

@@ -31,7 +31,7 @@ use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
 use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictReport, timestamp};
-use crate::scribe::Scribe;
+use crate::report_sink::ReportSink;
 
 /// How long a process that stops takes to notify its peers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,7 +85,7 @@ pub(crate) struct Runtime {
     transport: OnceLock<Arc<dyn Transport>>,
     /// The write-ahead log of session state, where sessions survive a crash.
     state_log: Option<Arc<StateLog>>,
-    scribe: Scribe,
+    sink: ReportSink,
     connections: AtomicUsize,
     /// Components that are connected and in a session.
     pub(super) connected_components: AtomicUsize,
@@ -103,7 +103,7 @@ impl Runtime {
     /// An address cannot be bound, or the thread cannot be started.
     pub(crate) fn start(
         plan: &MultipartyPlan,
-        scribe: Scribe,
+        sink: ReportSink,
     ) -> io::Result<(Arc<Self>, JoinHandle<io::Result<()>>)> {
         let mut addresses = Vec::new();
         let mut bind = |what: &str, address: &Address| {
@@ -149,7 +149,7 @@ impl Runtime {
             slots: Mutex::new(plan.roles.iter().map(slot).collect()),
             transport: OnceLock::new(),
             state_log,
-            scribe,
+            sink,
             connections: AtomicUsize::new(0),
             connected_components: AtomicUsize::new(0),
             stop: watch::Sender::new(false),
@@ -391,8 +391,8 @@ impl Runtime {
                 }
                 slot.invited.retain(|invited| *invited != id);
                 *slot.counters.ended.entry(end.why).or_default() += 1;
-                if self.scribe.wants_ends {
-                    self.scribe.tell_now(Report::SessionEnd(Box::new(self.end_record(slot, id, &end))));
+                if self.sink.wants_ends {
+                    self.sink.emit_now(Report::SessionEnd(Box::new(self.end_record(slot, id, &end))));
                 }
             }
             SessionAction::Send(..) | SessionAction::FindComponent(_) => {}
@@ -423,7 +423,7 @@ impl Runtime {
         let listener = format!("{}/{}", self.name, plan.name);
         let report =
             VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent: Vec::new() };
-        self.scribe.tell_now(Report::Verdict(Box::new(report)));
+        self.sink.emit_now(Report::Verdict(Box::new(report)));
     }
 
     fn end_record(&self, slot: &RoleState, id: SessionId, end: &End) -> EndRecord {

@@ -1,11 +1,11 @@
-//! The properties of a listener: observed on the messages of each connection, beside the session's monitor.
+//! Properties that are attached to an engine: observed on the messages of a connection, beside the session's monitor.
 //!
-//! A message is observed once the monitor lets it pass. What a violation leads to is the listener's policy, which the judge
+//! A message is observed once the monitor lets it pass. What a violation leads to is the policy, which the engine
 //! applies. Instances are per connection, and per value of a key where the property says `for each`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use ahash::AHashMap;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use referee_monitor::FieldValue;
@@ -17,7 +17,7 @@ use referee_theory::property::{EventKind, EventView, Fields, Items, Key, Propert
 
 /// The properties of a listener, those with the same keys together.
 #[derive(Debug)]
-pub(crate) struct Properties {
+pub struct Properties {
     families: Vec<Family>,
     /// How many submonitors and keys one connection may have.
     most: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Observed {
 #[derive(Debug)]
 struct Instances {
     memories: PropertyMemories,
-    by_key: AHashMap<Box<str>, Entry>,
+    by_key: HashMap<Box<str>, Entry>,
     /// There was no room for a key, which has been told.
     full: bool,
 }
@@ -81,12 +81,16 @@ const LONGEST_KEY: usize = 4096;
 
 impl Properties {
     /// How many there are.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.families.iter().map(|family| family.properties.monitors().len()).sum()
     }
 
     /// These properties, of which one connection may keep `most` submonitors and keys.
-    pub(crate) fn new(properties: &[Arc<Property>], most: usize) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// A property that cannot be observed on a connection, with its name.
+    pub fn new(properties: &[Arc<Property>], most: usize) -> Result<Self, String> {
         let mut groups: Vec<Group> = Vec::new();
         for property in properties {
             let name = property.name();
@@ -119,7 +123,7 @@ impl Properties {
         if families.is_empty() {
             let instances = |family: &Family| Instances {
                 memories: family.properties.memories(),
-                by_key: AHashMap::new(),
+                by_key: HashMap::new(),
                 full: false,
             };
             families.extend(self.families.iter().map(instances));

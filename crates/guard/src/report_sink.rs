@@ -1,4 +1,4 @@
-//! The scribe: one thread that writes reports to the journal, and to the log once they are safe there.
+//! The report sink: one thread that writes reports to the journal, and to the log once they are safe there.
 
 use std::io;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use crate::otlp::Exporter;
 use crate::report::{Report, VerdictAction, VerdictReport};
 
 /// How many reports may wait; whoever has one more waits with it.
-const WAITING: usize = 4096;
+const MAX_QUEUED: usize = 4096;
 /// How many are forced onto the disk at once.
-const BATCH: usize = 1024;
+const MAX_BATCH: usize = 1024;
 
 /// Somebody in this process who hears of every report.
 pub type Observer = Box<dyn Fn(&Report) + Send>;
 
 /// Where reports go.
 #[derive(Clone)]
-pub(crate) struct Scribe {
+pub(crate) struct ReportSink {
     sender: mpsc::Sender<Option<Report>>,
     /// Whether anybody wants to hear of the ends of sessions without violation.
     pub(crate) wants_ends: bool,
     pub(crate) errors: Arc<AtomicU64>,
 }
 
-impl Scribe {
+impl ReportSink {
     /// Begins to write as `config` says.
     pub(crate) fn start(
         config: &Config,
         observer: Option<Observer>,
     ) -> io::Result<(Self, std::thread::JoinHandle<()>)> {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED);
         let journal = match &config.journal {
             Some(journal) => {
                 let writer = Writer::open(&journal.folder, journal.rotate_at.0, journal.keep)?;
@@ -53,7 +53,7 @@ impl Scribe {
         let exporter = config.otlp.as_ref().map(Exporter::start).transpose()?;
         let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some() || observer.is_some();
         let errors = Arc::new(AtomicU64::new(0));
-        let desk = Desk {
+        let sink = SinkThread {
             receiver,
             journal,
             exporter,
@@ -62,26 +62,26 @@ impl Scribe {
             errors: Arc::clone(&errors),
             forced: Instant::now(),
         };
-        let thread = std::thread::Builder::new().name("scribe".to_owned()).spawn(move || desk.work())?;
+        let thread = std::thread::Builder::new().name("report-sink".to_owned()).spawn(move || sink.work())?;
         Ok((Self { sender, wants_ends, errors }, thread))
     }
 
-    pub(crate) async fn tell(&self, reports: Vec<Report>) {
+    pub(crate) async fn emit(&self, reports: Vec<Report>) {
         for report in reports {
-            // The scribe outlives every session.
+            // The sink outlives every session.
             let _ = self.sender.send(Some(report)).await;
         }
     }
 
     /// For those who cannot wait: a session that is dropped.
-    pub(crate) fn tell_now(&self, report: Report) {
+    pub(crate) fn emit_now(&self, report: Report) {
         if self.sender.try_send(Some(report)).is_err() {
             self.errors.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Scribe {
+impl ReportSink {
     /// Writes what was told so far, and ends.
     pub(crate) fn close(&self) {
         // Not a blocking send: this may be called within an event loop.
@@ -91,7 +91,7 @@ impl Scribe {
     }
 }
 
-struct Desk {
+struct SinkThread {
     /// `None` is the last.
     receiver: mpsc::Receiver<Option<Report>>,
     journal: Option<(Writer, Fsync)>,
@@ -102,11 +102,11 @@ struct Desk {
     forced: Instant,
 }
 
-impl Desk {
+impl SinkThread {
     fn work(mut self) {
         let mut batch = Vec::new();
         let mut open = true;
-        while open && self.receiver.blocking_recv_many(&mut batch, BATCH) > 0 {
+        while open && self.receiver.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
             open = batch.iter().all(Option::is_some);
             let reports: Vec<Report> = batch.drain(..).flatten().collect();
             self.write(&reports);

@@ -12,15 +12,16 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use referee_monitor::Session;
+use referee_session::{Loan, SessionStore};
 
 use crate::metrics::lock;
 
-const SHARDS: usize = 64;
+const SHARD_COUNT: usize = 64;
 /// Longer names are not kept: their sessions are not judged.
-pub(crate) const LONGEST: usize = 256;
+const MAX_NAME: usize = 256;
 
 /// The sessions of a listener that are between two exchanges, or lent.
-pub(crate) struct Sessions {
+pub(crate) struct KeyedSessions {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
     /// How many are kept in each shard; the oldest make room.
@@ -47,22 +48,11 @@ enum State {
     Lost,
 }
 
-/// What became of a wish for a session.
-pub(crate) enum Loan {
-    Session(Box<Session>),
-    /// There was none of this name; it is now lent as a new one.
-    New,
-    /// Somebody has it.
-    Busy,
-    /// Nobody knows where it stands.
-    Lost,
-}
-
-impl Sessions {
+impl KeyedSessions {
     pub(crate) fn new(most: usize, idle: Option<Duration>) -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        let shards = (0..SHARD_COUNT).map(|_| Mutex::default()).collect();
         let idle = idle.unwrap_or(Duration::from_secs(86400));
-        Self { shards, hasher: RandomState::new(), most: most.div_ceil(SHARDS), idle }
+        Self { shards, hasher: RandomState::new(), most: most.div_ceil(SHARD_COUNT), idle }
     }
 
     /// These, knowing nothing of where the sessions of `old` stand.
@@ -77,13 +67,28 @@ impl Sessions {
     }
 
     fn shard(&self, name: &[u8]) -> Option<&Mutex<Shard>> {
-        let index = usize::try_from(self.hasher.hash_one(name) % SHARDS as u64).unwrap_or(0);
+        let index = usize::try_from(self.hasher.hash_one(name) % SHARD_COUNT as u64).unwrap_or(0);
         self.shards.get(index)
     }
 
-    /// Lends the session called `name`; if somebody has it, `waker` is woken when it comes back.
-    pub(crate) fn lend(&self, name: &[u8], waker: &Waker) -> Loan {
-        let Some(shard) = self.shard(name).filter(|_| name.len() <= LONGEST) else { return Loan::Lost };
+    fn make_room(&self, shard: &mut Shard, now: Instant) {
+        while let Some((since, _)) = shard.order.front() {
+            let full = shard.entries.len() > self.most || shard.order.len() > 2 * self.most;
+            if !full && now.duration_since(*since) < self.idle {
+                break;
+            }
+            let Some((since, name)) = shard.order.pop_front() else { break };
+            let stale = |entry: &Entry| entry.since == since && !matches!(entry.state, State::Lent);
+            if shard.entries.get(&name).is_some_and(stale) {
+                shard.entries.remove(&name);
+            }
+        }
+    }
+}
+
+impl SessionStore for KeyedSessions {
+    fn lend(&self, name: &[u8], waker: &Waker) -> Loan {
+        let Some(shard) = self.shard(name).filter(|_| name.len() <= MAX_NAME) else { return Loan::Lost };
         let mut shard = lock(shard);
         let now = Instant::now();
         if let Some(entry) = shard.entries.get_mut(name) {
@@ -105,9 +110,8 @@ impl Sessions {
         Loan::New
     }
 
-    /// Takes back the session called `name`; `None` if its exchange broke off.
-    pub(crate) fn give_back(&self, name: &[u8], session: Option<Session>) {
-        let Some(shard) = self.shard(name).filter(|_| name.len() <= LONGEST) else { return };
+    fn give_back(&self, name: &[u8], session: Option<Session>) {
+        let Some(shard) = self.shard(name).filter(|_| name.len() <= MAX_NAME) else { return };
         let now = Instant::now();
         let mut shard = lock(shard);
         let state = session.map_or(State::Lost, |session| State::Here(Box::new(session)));
@@ -121,26 +125,11 @@ impl Sessions {
         }
     }
 
-    /// Forgets a name that was lent as a new one and is not used after all.
-    pub(crate) fn forget(&self, name: &[u8]) {
+    fn forget(&self, name: &[u8]) {
         let Some(shard) = self.shard(name) else { return };
         let old = lock(shard).entries.remove(name);
         for waker in old.into_iter().flat_map(|old| old.waiting) {
             waker.wake();
-        }
-    }
-
-    fn make_room(&self, shard: &mut Shard, now: Instant) {
-        while let Some((since, _)) = shard.order.front() {
-            let full = shard.entries.len() > self.most || shard.order.len() > 2 * self.most;
-            if !full && now.duration_since(*since) < self.idle {
-                break;
-            }
-            let Some((since, name)) = shard.order.pop_front() else { break };
-            let stale = |entry: &Entry| entry.since == since && !matches!(entry.state, State::Lent);
-            if shard.entries.get(&name).is_some_and(stale) {
-                shard.entries.remove(&name);
-            }
         }
     }
 }
@@ -165,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_session_is_lent_to_one_at_a_time() {
-        let sessions = Sessions::new(100, None);
+        let sessions = KeyedSessions::new(100, None);
         let waker = Waker::noop();
         assert!(matches!(sessions.lend(b"x", waker), Loan::New));
         assert!(matches!(sessions.lend(b"x", waker), Loan::Busy));
@@ -176,12 +165,12 @@ mod tests {
         assert!(matches!(sessions.lend(b"x", waker), Loan::Lost));
         sessions.forget(b"y");
         assert!(matches!(sessions.lend(b"y", waker), Loan::New));
-        assert!(matches!(sessions.lend(&[b'z'; LONGEST + 1], waker), Loan::Lost));
+        assert!(matches!(sessions.lend(&[b'z'; MAX_NAME + 1], waker), Loan::Lost));
     }
 
     #[test]
     fn hostile_names_do_not_fill_the_memory() {
-        let sessions = Sessions::new(1000, None);
+        let sessions = KeyedSessions::new(1000, None);
         for number in 0..100_000_u32 {
             let name = number.to_le_bytes();
             let _ = sessions.lend(&name, Waker::noop());
@@ -189,6 +178,6 @@ mod tests {
         }
         let kept: usize = sessions.shards.iter().map(|shard| lock(shard).entries.len()).sum();
         let order: usize = sessions.shards.iter().map(|shard| lock(shard).order.len()).sum();
-        assert!(kept <= 1000 + SHARDS * 2 && order <= 2 * kept + SHARDS * 2, "{kept} {order}");
+        assert!(kept <= 1000 + SHARD_COUNT * 2 && order <= 2 * kept + SHARD_COUNT * 2, "{kept} {order}");
     }
 }

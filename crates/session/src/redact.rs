@@ -1,37 +1,39 @@
 //! Which payload fields may be shown.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use ahash::AHashSet;
 use referee_monitor::Explanation;
 use referee_theory::expr::Value;
-use referee_wire::Known;
+use referee_wire::{Known, MessageId};
 
 /// What stands in the place of a value that is not shown.
-const HIDDEN: &str = "redacted";
+pub(crate) const HIDDEN: &str = "redacted";
 /// A first word that is longer may be anything.
 const LONGEST_WORD: usize = 16;
 
 /// Which payload fields may be shown.
 #[derive(Debug, Default)]
-pub(crate) struct Redaction {
+pub struct Redaction {
     all: bool,
     /// For each of the codec's messages, its hidden fields as bits; fields beyond 63 are hidden with the last.
     fields: Box<[u64]>,
     /// The names of hidden variables.
-    variables: AHashSet<String>,
+    variables: HashSet<String>,
 }
 
 impl Redaction {
     /// Whether it hides nothing.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         !self.all && self.variables.is_empty()
     }
 
     /// `rules` are `field`, `Message.field`, `Message.*` or `*`.
-    pub(crate) fn new(rules: &[String], messages: &[Known]) -> Self {
+    #[must_use]
+    pub fn new(rules: &[String], messages: &[Known]) -> Self {
         let all = rules.iter().any(|rule| rule == "*");
-        let mut variables = AHashSet::new();
+        let mut variables = HashSet::new();
         let fields = messages
             .iter()
             .map(|message| {
@@ -54,7 +56,8 @@ impl Redaction {
     }
 
     /// The positions of those `rules` that hide no field of `messages`: they are mistakes, for which secrets would pay.
-    pub(crate) fn idle(rules: &[String], messages: &[Known]) -> Vec<usize> {
+    #[must_use]
+    pub fn idle(rules: &[String], messages: &[Known]) -> Vec<usize> {
         let hides = |rule: &String| {
             let one = Self::new(std::slice::from_ref(rule), messages);
             one.all || one.fields.iter().any(|hidden| *hidden != 0)
@@ -64,8 +67,9 @@ impl Redaction {
 
     /// Whether the field at `index` of the codec's message `message` is hidden; of a message that the codec does
     /// not know, everything is if anything is.
-    pub(crate) fn hides(&self, message: Option<usize>, index: usize) -> bool {
-        match message.and_then(|message| self.fields.get(message)) {
+    #[must_use]
+    pub fn hides(&self, message: Option<MessageId>, index: usize) -> bool {
+        match self.hidden_fields(message) {
             Some(hidden) => hidden >> index.min(63) & 1 == 1,
             None => self.all || !self.variables.is_empty(),
         }
@@ -74,7 +78,8 @@ impl Redaction {
     /// How a message of so many `bytes` is called that the codec does not know and calls `label`, which may be all of it. Where
     /// anything is hidden, this could be a wrongly spelt message with a secret in it: no more is shown than its first word, and
     /// that only if it is made of letters.
-    pub(crate) fn show<'a>(&self, label: &'a str, bytes: usize) -> Cow<'a, str> {
+    #[must_use]
+    pub fn show<'a>(&self, label: &'a str, bytes: usize) -> Cow<'a, str> {
         let is_word =
             |word: &str| word.len() <= LONGEST_WORD && word.bytes().all(|b| b.is_ascii_alphabetic());
         if self.is_empty() || is_word(label) {
@@ -87,11 +92,16 @@ impl Redaction {
     }
 
     /// Whether any field of `message` is hidden.
-    pub(crate) fn hides_any(&self, message: Option<usize>) -> bool {
-        match message.and_then(|message| self.fields.get(message)) {
+    #[must_use]
+    pub fn hides_any(&self, message: Option<MessageId>) -> bool {
+        match self.hidden_fields(message) {
             Some(hidden) => *hidden != 0,
             None => !self.is_empty(),
         }
+    }
+
+    fn hidden_fields(&self, message: Option<MessageId>) -> Option<&u64> {
+        message.and_then(|message| self.fields.get(message.index()))
     }
 
     fn hides_variable(&self, name: &str) -> bool {
@@ -99,7 +109,7 @@ impl Redaction {
     }
 
     /// Takes out of `explanation` whatever may not be shown.
-    pub(crate) fn apply(&self, message: Option<usize>, explanation: &mut Explanation) {
+    pub fn apply(&self, message: Option<MessageId>, explanation: &mut Explanation) {
         // What does not fit one field may be another's.
         if let Some(field) = &mut explanation.field
             && field.position.is_some()
@@ -123,9 +133,5 @@ impl Redaction {
                 assertion.error = Some(HIDDEN.to_owned());
             }
         }
-    }
-
-    pub(crate) fn hidden() -> &'static str {
-        HIDDEN
     }
 }

@@ -2,35 +2,36 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
+use referee_session::{Engine as _, SessionStore, TwoParty};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
 use crate::config::{AtLimit, ProxyIn};
+use crate::driver::{Driver, Outcome};
 use crate::guard::{Listening, Version};
-use crate::judge::Judge;
 use crate::listen::Accepted;
-use crate::metrics::{Counters, lock};
+use crate::live_session::LiveSession;
+use crate::metrics::{Counters, Meter, lock};
 use crate::plan::{Plan, Upstream};
 use crate::proxy_header;
-use crate::relay::Relay;
-use crate::report::{EndReason, EndRecord, Report, timestamp};
+use crate::report::{EndReason, Report};
 use crate::stream::{Program, Socket, Source, Stream};
-use crate::worker::Seat;
+use crate::worker::ThreadContext;
 
-/// Carries the connection `accepted` of `listening` on the thread of `seat`.
-pub(crate) async fn carry(seat: Seat, listening: Arc<Listening>, accepted: Accepted) {
+/// Carries the connection `accepted` of `listening` on the thread of `thread`.
+pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, accepted: Accepted) {
     let version = listening.version.load_full();
     let plan = Arc::clone(&version.plan);
-    let Some(counters) = listening.counters.get(seat.number) else { return };
+    let Some(counters) = listening.counters.get(thread.number) else { return };
     let source = accepted.source;
     // With PROXY headers, who is connecting is only known after the header.
-    let mut place = match plan.proxy_in {
-        ProxyIn::Off => match admit(&seat, &listening, &plan, counters, source.ip()) {
-            Some(place) => Some(place),
+    let mut permit = match plan.proxy_in {
+        ProxyIn::Off => match admit(&thread, &listening, &plan, counters, source.ip()) {
+            Some(permit) => Some(permit),
             None => return,
         },
         ProxyIn::Required => None,
@@ -43,37 +44,41 @@ pub(crate) async fn carry(seat: Seat, listening: Arc<Listening>, accepted: Accep
             Ok(Ok(None)) => {}
             Ok(Err(_)) | Err(_) => return counters.note_refused("proxy-header"),
         }
-        place = admit(&seat, &listening, &plan, counters, source.ip());
+        permit = admit(&thread, &listening, &plan, counters, source.ip());
     }
-    let Some(place) = place else { return };
-    let id = seat.shared.next_session();
+    let Some(permit) = permit else { return };
+    let id = thread.shared.next_session();
     counters.opened.add(1);
-    let mut account = Account::new(&seat, &version, counters, place, source, id);
+    let mut account = Account::new(&thread, &version, counters, permit, source, id);
     let connected = timeout(handshake, connect(&plan, socket, &source)).await;
-    let (client, server) = match connected {
-        Ok(Ok(ends)) => ends,
+    let streams = match connected {
+        Ok(Ok(streams)) => streams,
         Ok(Err(Failure { why, error })) => return account.finish(why, [0; 2], Some(error.to_string())).await,
         Err(_) => return account.finish(EndReason::HandshakeTime, [0; 2], None).await,
     };
-    let scribe = seat.shared.scribe.clone();
-    let relay = Relay::new(Arc::clone(&account.judge), client, server);
-    let outcome = relay.run(|reports| scribe.tell(reports)).await;
-    account.finish(outcome.why, outcome.bytes, None).await;
+    let sink = thread.shared.sink.clone();
+    let session = Arc::clone(&account.session);
+    let meter = Meter::new(counters, &version.messages, thread.number);
+    let driver = Driver::new(Arc::clone(&session.engine), streams, meter, plan.driver_options());
+    let Outcome { why, bytes, error } = driver.run(|verdicts| sink.emit(session.reports(verdicts))).await;
+    let detail =
+        error.map(|(who, error)| format!("the connection with {}: {error}", plan.rules.roles()[who.index()]));
+    account.finish(why, bytes, detail).await;
 }
 
-/// A connection's place among those of its listener; gives it back when dropped.
-struct Place {
-    seat: Seat,
+/// A connection's permit, one of those of its listener; given back when dropped.
+struct ConnectionPermit {
+    thread: ThreadContext,
     listening: Arc<Listening>,
     ip: Option<IpAddr>,
     /// Beyond the limits: passed on without being looked at.
     unchecked: bool,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.listening.open.fetch_sub(1, Ordering::Relaxed);
-        self.seat.worker.load.fetch_sub(1, Ordering::Relaxed);
+        self.thread.worker.load.fetch_sub(1, Ordering::Relaxed);
         if let Some(ip) = self.ip {
             let mut sources = lock(&self.listening.sources);
             if let Some(count) = sources.get_mut(&ip) {
@@ -87,12 +92,12 @@ impl Drop for Place {
 }
 
 fn admit(
-    seat: &Seat,
+    thread: &ThreadContext,
     listening: &Arc<Listening>,
     plan: &Plan,
     counters: &Counters,
     ip: Option<IpAddr>,
-) -> Option<Place> {
+) -> Option<ConnectionPermit> {
     if let (Some(networks), Some(ip)) = (&plan.allow, ip)
         && !networks.iter().any(|network| network.contains(ip))
     {
@@ -102,7 +107,7 @@ fn admit(
     let limited = plan.limits.connections_per_source < usize::MAX;
     let ip = ip.filter(|_| limited);
     let others = listening.open.fetch_add(1, Ordering::Relaxed);
-    seat.worker.load.fetch_add(1, Ordering::Relaxed);
+    thread.worker.load.fetch_add(1, Ordering::Relaxed);
     let mut full = (others >= plan.limits.connections).then_some("connections");
     if let Some(ip) = ip {
         let mut sources = lock(&listening.sources);
@@ -112,13 +117,18 @@ fn admit(
             full = Some("connections-per-source");
         }
     }
-    let place = Place { seat: seat.clone(), listening: Arc::clone(listening), ip, unchecked: full.is_some() };
+    let permit = ConnectionPermit {
+        thread: thread.clone(),
+        listening: Arc::clone(listening),
+        ip,
+        unchecked: full.is_some(),
+    };
     match (full, plan.at_limit) {
         (Some(why), AtLimit::Closed) => {
             counters.note_refused(why);
             None
         }
-        _ => Some(place),
+        _ => Some(permit),
     }
 }
 
@@ -128,7 +138,7 @@ struct Failure {
 }
 
 /// TLS with the client, then the way to the server.
-async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<(Stream, Stream), Failure> {
+async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<[Stream; 2], Failure> {
     let client = match &plan.tls {
         None => Stream::Plain(socket),
         Some(acceptor) => match acceptor.accept(socket).await {
@@ -140,7 +150,7 @@ async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<(Stream
     let mut socket = match &plan.upstream {
         Upstream::Command(command) => {
             let program = Program::start(command).map_err(failed(EndReason::Upstream))?;
-            return Ok((client, Stream::Program(Box::new(program))));
+            return Ok([client, Stream::Program(Box::new(program))]);
         }
         Upstream::Address(address) => Socket::connect(address).await.map_err(failed(EndReason::Upstream))?,
     };
@@ -156,90 +166,62 @@ async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<(Stream
             Stream::TlsClient(Box::new(stream))
         }
     };
-    Ok((client, server))
+    Ok([client, server])
 }
 
 /// A session's entry in the list of live ones, and its report when it is over.
 struct Account {
-    judge: Arc<Mutex<Judge>>,
-    place: Place,
+    session: Arc<LiveSession>,
+    permit: ConnectionPermit,
     counters: Arc<Counters>,
-    id: u64,
-    began: Instant,
-    told: bool,
+    is_reported: bool,
 }
 
 impl Account {
     fn new(
-        seat: &Seat,
+        thread: &ThreadContext,
         version: &Version,
         counters: &Arc<Counters>,
-        place: Place,
+        permit: ConnectionPermit,
         source: Source,
         id: u64,
     ) -> Self {
-        let mut judge = Judge::new(version, id, source.to_string(), counters, seat.number);
-        if place.unchecked {
-            judge.stop_inspecting("the guard was at a limit");
+        let store = version.sessions.clone().map(|sessions| sessions as Arc<dyn SessionStore>);
+        let mut engine = TwoParty::new(&version.plan.rules, store);
+        if permit.unchecked {
+            engine.stop_inspecting("the guard was at a limit");
         }
-        let judge = Arc::new(Mutex::new(judge));
-        lock(&seat.worker.sessions).insert(id, Arc::clone(&judge));
-        Self { judge, place, counters: Arc::clone(counters), id, began: Instant::now(), told: false }
+        let session = LiveSession::new(id, source.to_string(), &version.plan, engine, counters);
+        let session = Arc::new(session);
+        lock(&thread.worker.sessions).insert(id, Arc::clone(&session));
+        Self { session, permit, counters: Arc::clone(counters), is_reported: false }
     }
 
     async fn finish(&mut self, why: EndReason, bytes: [u64; 2], detail: Option<String>) {
-        self.counters.note_closed(why);
-        self.told = true;
-        let (report, reports) = self.report(why, bytes, detail);
-        let scribe = &self.place.seat.shared.scribe;
-        scribe.tell(reports).await;
-        if let Some(report) = report {
-            scribe.tell(vec![report]).await;
-        }
+        self.is_reported = true;
+        let reports = self.reports(why, bytes, detail);
+        self.permit.thread.shared.sink.emit(reports).await;
     }
 
-    /// What there is to tell, and what the judge has not told yet.
-    fn report(
-        &self,
-        why: EndReason,
-        bytes: [u64; 2],
-        detail: Option<String>,
-    ) -> (Option<Report>, Vec<Report>) {
-        let mut judge = lock(&self.judge);
-        let reports = std::mem::take(&mut judge.reports);
-        let unusual = detail.is_some() || judge.note.is_some() || judge.violations > 0;
-        if !self.place.seat.shared.scribe.wants_ends && !unusual {
-            return (None, reports);
+    /// What there is to report, the end last.
+    fn reports(&self, why: EndReason, bytes: [u64; 2], detail: Option<String>) -> Vec<Report> {
+        self.counters.note_closed(why);
+        let (end, mut reports) = self.session.end(why, bytes, detail);
+        let is_unusual = end.detail.is_some() || end.violations > 0;
+        if self.permit.thread.shared.sink.wants_ends || is_unusual {
+            reports.push(Report::SessionEnd(Box::new(end)));
         }
-        let [bytes_from_client, bytes_from_server] = bytes;
-        let report = EndRecord {
-            time: timestamp(SystemTime::now()),
-            listener: judge.plan.name.clone(),
-            session: Some(self.id.to_string()),
-            network_session: None,
-            source: judge.source.clone(),
-            why,
-            detail: detail.or(judge.note.map(str::to_owned)),
-            unchecked: !judge.is_inspecting(),
-            messages: judge.judged,
-            violations: judge.violations,
-            bytes_from_client,
-            bytes_from_server,
-            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        };
-        (Some(Report::SessionEnd(Box::new(report))), reports)
+        reports
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        lock(&self.place.seat.worker.sessions).remove(&self.id);
-        if !self.told {
+        lock(&self.permit.thread.worker.sessions).remove(&self.session.id);
+        if !self.is_reported {
             // The thread stops while the session is under way.
-            self.counters.note_closed(EndReason::Drained);
-            let (report, reports) = self.report(EndReason::Drained, [0; 2], None);
-            for report in reports.into_iter().chain(report) {
-                self.place.seat.shared.scribe.tell_now(report);
+            for report in self.reports(EndReason::Drained, [0; 2], None) {
+                self.permit.thread.shared.sink.emit_now(report);
             }
         }
     }

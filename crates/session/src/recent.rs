@@ -4,26 +4,28 @@
 use std::io::Write as _;
 
 use referee_monitor::FieldValue;
-use referee_wire::{Codec, Sender};
+use referee_wire::{Codec, MessageId, Sender};
 
-use crate::redact::Redaction;
+use crate::redact::{HIDDEN, Redaction};
 
-const KEPT: usize = 6;
-const TEXT: usize = 60;
+/// How many messages are kept.
+const KEPT_MESSAGES: usize = 6;
+/// How many bytes of the fields of each.
+const KEPT_BYTES: usize = 60;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    text: [u8; TEXT],
+    text: [u8; KEPT_BYTES],
     length: u8,
     sender: Sender,
-    /// The codec's number of the message.
-    message: Option<u16>,
+    /// The message, if the codec knows it.
+    message: Option<MessageId>,
 }
 
 /// The last messages of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    entries: Option<Box<[Entry; KEPT]>>,
+    entries: Option<Box<[Entry; KEPT_MESSAGES]>>,
     count: usize,
 }
 
@@ -31,17 +33,17 @@ impl Recent {
     pub(crate) fn push(
         &mut self,
         sender: Sender,
-        message: Option<usize>,
+        message: Option<MessageId>,
         fields: &[FieldValue<'_>],
         redaction: &Redaction,
         misfits: bool,
     ) {
-        let empty = Entry { text: [0; TEXT], length: 0, sender, message: None };
-        let entries = self.entries.get_or_insert_with(|| Box::new([empty; KEPT]));
-        let Some(entry) = entries.get_mut(self.count % KEPT) else { return };
+        let empty = Entry { text: [0; KEPT_BYTES], length: 0, sender, message: None };
+        let entries = self.entries.get_or_insert_with(|| Box::new([empty; KEPT_MESSAGES]));
+        let Some(entry) = entries.get_mut(self.count % KEPT_MESSAGES) else { return };
         self.count += 1;
         entry.sender = sender;
-        entry.message = message.and_then(|index| u16::try_from(index).ok());
+        entry.message = message;
         let mut room = entry.text.as_mut_slice();
         for (index, field) in fields.iter().enumerate() {
             if index > 0 && room.write_all(b", ").is_err() {
@@ -50,7 +52,7 @@ impl Recent {
             // What does not fit one field may be another's.
             let hides = redaction.hides(message, index) || (misfits && redaction.hides_any(message));
             let written = if hides {
-                room.write_all(Redaction::hidden().as_bytes())
+                room.write_all(HIDDEN.as_bytes())
             } else {
                 match field {
                     FieldValue::Str(text) => room.write_all(text.as_bytes()),
@@ -63,20 +65,20 @@ impl Recent {
             }
         }
         let left = room.len();
-        entry.length = u8::try_from(TEXT - left).unwrap_or(0);
+        entry.length = u8::try_from(KEPT_BYTES - left).unwrap_or(0);
     }
 
     /// `client: Auth(bob, redacted)`, oldest first.
     pub(crate) fn list(&self, codec: &Codec, roles: &[String; 2]) -> Vec<String> {
         let Some(entries) = &self.entries else { return Vec::new() };
-        let oldest = self.count.saturating_sub(KEPT);
+        let oldest = self.count.saturating_sub(KEPT_MESSAGES);
         (oldest..self.count)
-            .filter_map(|number| entries.get(number % KEPT))
+            .filter_map(|number| entries.get(number % KEPT_MESSAGES))
             .map(|entry| {
-                let known = entry.message.and_then(|index| codec.messages().get(usize::from(index)));
+                let known = entry.message.and_then(|id| codec.messages().get(id.index()));
                 let label = known.map_or("?", |known| &known.name);
                 let role = roles.get(entry.sender.index()).map_or("", |role| role);
-                let full = usize::from(entry.length) == TEXT;
+                let full = usize::from(entry.length) == KEPT_BYTES;
                 let text = String::from_utf8_lossy(&entry.text[..usize::from(entry.length)]);
                 format!("{role}: {label}({}{})", text.escape_debug(), if full { "…" } else { "" })
             })

@@ -1,0 +1,107 @@
+//! A session under way, as the rest of the guard sees it: what `/sessions` shows, and what makes reports of its verdicts.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime};
+
+use referee_session::{Engine as _, SessionVerdict, TwoParty};
+use serde_json::Value;
+
+use crate::metrics::{Counters, lock};
+use crate::plan::Plan;
+use crate::report::{EndReason, EndRecord, Report, VerdictClass, VerdictReport, timestamp};
+
+/// A session under way.
+pub(crate) struct LiveSession {
+    pub(crate) id: u64,
+    pub(crate) source: String,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) engine: Arc<Mutex<TwoParty>>,
+    counters: Arc<Counters>,
+    began: Instant,
+}
+
+impl LiveSession {
+    pub(crate) fn new(
+        id: u64,
+        source: String,
+        plan: &Arc<Plan>,
+        engine: TwoParty,
+        counters: &Arc<Counters>,
+    ) -> Self {
+        Self {
+            id,
+            source,
+            plan: Arc::clone(plan),
+            engine: Arc::new(Mutex::new(engine)),
+            counters: Arc::clone(counters),
+            began: Instant::now(),
+        }
+    }
+
+    /// The reports of `verdicts`, which were given now.
+    pub(crate) fn reports(&self, verdicts: Vec<SessionVerdict>) -> Vec<Report> {
+        verdicts.into_iter().map(|verdict| self.report(verdict)).collect()
+    }
+
+    fn report(&self, verdict: SessionVerdict) -> Report {
+        let SessionVerdict { mut record, origin, recent } = verdict;
+        record.time = Some(timestamp(SystemTime::now()));
+        record.session = Some(self.id.to_string());
+        record.source = Some(self.source.clone());
+        record.rule = self.plan.protocol.location(origin);
+        let kind = match record.verdict {
+            VerdictClass::Violation | VerdictClass::Fault => &record.kind,
+            class => class.name(),
+        };
+        let got = record.got.as_deref().unwrap_or_default();
+        // What a peer sends is no label of a metric.
+        let is_known = self.plan.rules.codec().messages().iter().any(|known| *known.name == *got);
+        let label = if is_known || got.is_empty() { got } else { "?" };
+        self.counters.note_verdict(record.blame.as_deref().unwrap_or_default(), kind, label);
+        Report::Verdict(Box::new(VerdictReport {
+            listener: self.plan.name.clone(),
+            record,
+            policy: self.plan.policy_name().to_owned(),
+            recent,
+        }))
+    }
+
+    /// The report of its end, and those that were not emitted before.
+    pub(crate) fn end(
+        &self,
+        why: EndReason,
+        [bytes_from_client, bytes_from_server]: [u64; 2],
+        detail: Option<String>,
+    ) -> (EndRecord, Vec<Report>) {
+        let mut engine = lock(&self.engine);
+        let reports = self.reports(engine.take_reports());
+        let record = EndRecord {
+            time: timestamp(SystemTime::now()),
+            listener: self.plan.name.clone(),
+            session: Some(self.id.to_string()),
+            network_session: None,
+            source: self.source.clone(),
+            why,
+            detail: detail.or(engine.note().map(str::to_owned)),
+            unchecked: !engine.is_inspecting(),
+            messages: engine.judged(),
+            violations: engine.violations(),
+            bytes_from_client,
+            bytes_from_server,
+            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        (record, reports)
+    }
+
+    /// How it stands, for `/sessions`.
+    pub(crate) fn describe(&self) -> Value {
+        let view = lock(&self.engine).view();
+        let mut value = serde_json::to_value(view).unwrap_or_default();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("listener".to_owned(), self.plan.name.clone().into());
+            fields.insert("session".to_owned(), self.id.to_string().into());
+            fields.insert("source".to_owned(), self.source.clone().into());
+        }
+        value
+    }
+}

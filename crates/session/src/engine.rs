@@ -1,0 +1,102 @@
+//! What a session says is to be done: [`Action`], and the trait of those who say it.
+
+use std::task::Waker;
+
+use referee_theory::Origin;
+use referee_verdict::{EndReason, VerdictRecord};
+use referee_wire::{MessageId, Scratch, Sender};
+
+/// What to do with the first bytes that one side has sent and nobody has decided about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// So many go on to the other side.
+    Forward(usize),
+    /// They, and all that follow in both directions, go on without being inspected.
+    ForwardAll,
+    /// So many do not go on.
+    Discard(usize),
+    /// They are kept, and shown again.
+    Hold(HoldUntil),
+    /// The session is closed. Each side gets its [close message](Engine::close_message) first.
+    Close(EndReason),
+}
+
+/// When held bytes are to be shown again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldUntil {
+    /// With so many bytes: fewer say nothing.
+    Length(usize),
+    /// After [`Engine::progress`] has changed: the other side has to speak first.
+    Progress,
+    /// When the waker was woken: another connection has their session.
+    Woken,
+}
+
+/// An action, and the message it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What to do.
+    pub action: Action,
+    /// The message that was judged, if the codec knows it. The rest of a message is judged with its beginning.
+    pub message: Option<MessageId>,
+}
+
+impl From<Action> for Decision {
+    fn from(action: Action) -> Self {
+        Self { action, message: None }
+    }
+}
+
+/// A verdict, as an engine gives it: without the time, the session's number and its source, which its driver knows.
+#[derive(Clone, Debug)]
+pub struct SessionVerdict {
+    /// What is to be reported.
+    pub record: VerdictRecord,
+    /// Where the protocol says otherwise.
+    pub origin: Origin,
+    /// The last messages, oldest first, redacted.
+    pub recent: Vec<String>,
+}
+
+/// What judges a session at one place.
+pub trait Engine {
+    /// What to do with `unread`, which is not empty: all that `sender` has sent and nobody has decided about. Between two calls
+    /// it only grows at its end, and loses at its beginning what was forwarded or discarded. `waker` is for
+    /// [`HoldUntil::Woken`]; what is built in `scratch` is gone afterwards.
+    fn receive(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch, waker: &Waker) -> Decision;
+
+    /// `sender` will send nothing more, and `unread` is what it left undecided. To be called again whenever
+    /// [`progress`](Self::progress) has changed: what was too early to tell may be told then.
+    ///
+    /// # Errors
+    /// The session is to be closed for this reason.
+    fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason>;
+
+    /// A number that changes with everything that is forwarded: what was held may then be decided.
+    fn progress(&self) -> u64;
+
+    /// How many messages were judged.
+    fn judged(&self) -> u64;
+
+    /// Whether the session has come to its end, for both sides.
+    fn is_over(&self) -> bool;
+
+    /// Whether bytes are inspected at all.
+    fn is_inspecting(&self) -> bool;
+
+    /// From now on everything goes on without being inspected; `note` says why.
+    fn stop_inspecting(&mut self, note: &'static str);
+
+    /// What `receiver` is sent before its connection is closed. Nothing where it would stand in the middle of a message.
+    fn close_message(&self, receiver: Sender) -> &[u8];
+
+    /// Why the session ended, both sides having closed as they may.
+    fn end_reason(&self) -> EndReason;
+
+    /// Whether there is anything to [report](Self::take_reports).
+    fn has_reports(&self) -> bool;
+
+    /// The verdicts that were given since the last call.
+    fn take_reports(&mut self) -> Vec<SessionVerdict>;
+}

@@ -1,0 +1,294 @@
+//! The engine of a connection between two parties: the binary monitor, with pipelining, behind a codec.
+
+mod borrow;
+mod end;
+mod explain;
+mod judge;
+mod view;
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use referee_monitor::{Lead, Session};
+use referee_verdict::EndReason;
+use referee_wire::{Connection, Fields, Limits, Reading, Scratch, Sender, Step};
+
+use crate::direction::{DirectionState, Fate, Held};
+use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict};
+use crate::property::Observed;
+use crate::recent::Recent;
+use crate::rules::TwoPartyRules;
+use borrow::Borrowed;
+pub use borrow::{Loan, SessionStore};
+pub use view::{DirectionView, SessionView};
+
+/// Why bytes are wrong that came between the question for something else, such as TLS, and its answer.
+const BEFORE_THE_SWITCH: &str =
+    "sent before the other side had answered whether something else is to be spoken from there on";
+
+/// A session between two parties: what it goes by, and where it stands. Apart, so that judging need not touch the counter
+/// of those who share the rules.
+pub struct TwoParty {
+    rules: Arc<TwoPartyRules>,
+    state: SessionState,
+}
+
+/// Where a session stands.
+struct SessionState {
+    session: Session,
+    /// Messages that were forwarded before their turn.
+    lead: Lead,
+    connection: Connection,
+    directions: [DirectionState; 2],
+    inspecting: bool,
+    /// Which session it is, where messages say so.
+    borrowed: Borrowed,
+    store: Option<Arc<dyn SessionStore>>,
+    observed: Observed,
+    recent: Recent,
+    progress: u64,
+    judged: u64,
+    violations: u64,
+    reports: Vec<SessionVerdict>,
+    note: Option<&'static str>,
+    /// The server closed when it was its turn, and may.
+    unanswered: bool,
+}
+
+impl TwoParty {
+    /// A session by `rules`, before its first byte. `store` keeps sessions that span connections.
+    #[must_use]
+    pub fn new(rules: &Arc<TwoPartyRules>, store: Option<Arc<dyn SessionStore>>) -> Self {
+        let state = SessionState {
+            session: rules.monitor.session(),
+            lead: Lead::default(),
+            connection: rules.codec.connection(Limits { message: rules.options.max_message }),
+            directions: [DirectionState::default(); 2],
+            inspecting: true,
+            borrowed: Borrowed::default(),
+            store,
+            observed: Observed::default(),
+            recent: Recent::default(),
+            progress: 0,
+            judged: 0,
+            violations: 0,
+            reports: Vec::new(),
+            note: None,
+            unanswered: false,
+        };
+        Self { rules: Arc::clone(rules), state }
+    }
+
+    /// What it goes by.
+    #[must_use]
+    pub fn rules(&self) -> &Arc<TwoPartyRules> {
+        &self.rules
+    }
+
+    /// How many violations there were.
+    #[must_use]
+    pub fn violations(&self) -> u64 {
+        self.state.violations
+    }
+
+    /// Anything more there is to say about how the session went.
+    #[must_use]
+    pub fn note(&self) -> Option<&'static str> {
+        self.state.note
+    }
+}
+
+impl Engine for TwoParty {
+    #[inline]
+    fn receive(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch, waker: &Waker) -> Decision {
+        self.state.receive(&self.rules, sender, unread, scratch, waker)
+    }
+
+    fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason> {
+        self.state.end(&self.rules, sender, unread)
+    }
+
+    #[inline]
+    fn progress(&self) -> u64 {
+        self.state.progress
+    }
+
+    fn judged(&self) -> u64 {
+        self.state.judged
+    }
+
+    fn is_over(&self) -> bool {
+        self.rules.monitor.is_over(&self.state.session)
+    }
+
+    fn is_inspecting(&self) -> bool {
+        self.state.inspecting
+    }
+
+    fn stop_inspecting(&mut self, note: &'static str) {
+        self.state.stop_inspecting(note);
+    }
+
+    fn close_message(&self, receiver: Sender) -> &[u8] {
+        if self.state.directions[receiver.other().index()].is_within_forwarded() {
+            return &[];
+        }
+        &self.rules.options.close_messages[receiver.index()]
+    }
+
+    fn end_reason(&self) -> EndReason {
+        match (self.is_inspecting() && self.is_over(), self.state.unanswered) {
+            (true, _) => EndReason::Over,
+            (false, true) => EndReason::Unanswered,
+            (false, false) => EndReason::Closed,
+        }
+    }
+
+    fn has_reports(&self) -> bool {
+        !self.state.reports.is_empty()
+    }
+
+    fn take_reports(&mut self) -> Vec<SessionVerdict> {
+        std::mem::take(&mut self.state.reports)
+    }
+}
+
+impl SessionState {
+    fn stop_inspecting(&mut self, note: &'static str) {
+        self.inspecting = false;
+        self.note = Some(note);
+        self.progress += 1;
+    }
+
+    fn direction(&mut self, sender: Sender) -> &mut DirectionState {
+        &mut self.directions[sender.index()]
+    }
+
+    fn receive(
+        &mut self,
+        rules: &TwoPartyRules,
+        sender: Sender,
+        unread: &[u8],
+        scratch: &mut Scratch,
+        waker: &Waker,
+    ) -> Decision {
+        if !self.inspecting {
+            return Action::ForwardAll.into();
+        }
+        debug_assert!(!self.directions[sender.index()].is_ended(), "bytes of a side that has ended");
+        loop {
+            if let Some((fate, count)) = self.direction(sender).pass(unread.len()) {
+                return match fate {
+                    Fate::Forward => Action::Forward(count).into(),
+                    Fate::Discard => Action::Discard(count).into(),
+                };
+            }
+            if let Some(action) = self.before_reading(rules, sender, unread) {
+                return action.into();
+            }
+            let may_be_early = self.may_be_early(rules, sender);
+            let is_unknown = rules.spans && sender == Sender::Client && !self.borrowed.is_active();
+            let Some(reading) = self.reading(rules, sender, may_be_early, is_unknown) else {
+                return self.hold(rules, sender).into();
+            };
+            let mut fields = Fields::new();
+            let step =
+                rules.codec.decode(&mut self.connection, sender, unread, reading, scratch, &mut fields);
+            let decision = match step {
+                Step::More { at_least } => {
+                    Action::Hold(HoldUntil::Length(at_least.max(unread.len() + 1))).into()
+                }
+                Step::Wait => self.hold(rules, sender).into(),
+                Step::Message(message) if is_unknown && !message.aside => {
+                    match self.borrow(rules, message.session, waker) {
+                        // Now it is known in which state it comes, and so how to read it.
+                        Ok(()) => continue,
+                        Err(action) => action.into(),
+                    }
+                }
+                Step::Message(message) if self.is_of_another(rules, sender, &message) => {
+                    self.hold(rules, sender).into()
+                }
+                Step::Message(message) => {
+                    let decision = self.message(rules, sender, may_be_early, &message, &fields);
+                    if sender == Sender::Server && matches!(decision.action, Action::Forward(_)) {
+                        self.note_answer(rules, message.session);
+                    }
+                    decision
+                }
+                Step::Body { bytes, last } => {
+                    self.direction(sender).part(bytes, last);
+                    continue;
+                }
+                Step::Malformed(malformed) if malformed.too_long => self.too_long(rules).into(),
+                Step::Malformed(malformed) => self.malformed(rules, sender, &malformed.reason).into(),
+                Step::Transparent => {
+                    self.stop_inspecting("the sides agreed on something that cannot be read");
+                    Action::ForwardAll.into()
+                }
+            };
+            drop(fields);
+            scratch.clear();
+            return decision;
+        }
+    }
+
+    /// What is to be done with the beginning of a message before it is even read, if anything is.
+    fn before_reading(&mut self, rules: &TwoPartyRules, sender: Sender, unread: &[u8]) -> Option<Action> {
+        let state = self.directions[sender.index()];
+        if let DirectionState::AwaitsSwitch { held } = state {
+            if self.connection.is_transparent() && held.is_some() {
+                // Said in this protocol, it would be taken for something said in the next.
+                return Some(self.malformed(rules, sender, BEFORE_THE_SWITCH));
+            }
+            if !self.lead.is_empty() || !rules.ahead.is_turn(&self.session, rules.side(sender)) {
+                return Some(self.hold(rules, sender));
+            }
+            self.direction(sender).answered();
+        }
+        let is_held = state.held().is_some_and(|held| !held.is_late);
+        // The other side has ended the session. Sent before that could be known: neither wanted nor wrong.
+        (is_held && rules.monitor.is_over(&self.session)).then_some(Action::Discard(unread.len()))
+    }
+
+    /// Whether what `sender` says may wait for its turn.
+    fn may_be_early(&self, rules: &TwoPartyRules, sender: Sender) -> bool {
+        let side = rules.side(sender);
+        rules.options.pipelining[sender.index()]
+            && (rules.ahead.is_turn(&self.session, side)
+                || rules.can_end(self.session.state())
+                // What can never have its turn is wrong now, for no end will show it.
+                || rules.ahead.may_speak(&self.session, &self.lead, side))
+    }
+
+    /// How the next bytes of `sender` are read. `None`: that depends on what the other side says next.
+    fn reading<'r>(
+        &self,
+        rules: &'r TwoPartyRules,
+        sender: Sender,
+        may_be_early: bool,
+        is_unknown: bool,
+    ) -> Option<Reading<'r>> {
+        let side = rules.side(sender);
+        // The rest of a message is read whoever is to speak next.
+        let is_within = matches!(self.directions[sender.index()], DirectionState::WithinMessage(_));
+        if is_unknown || self.session.is_tainted() || is_within {
+            return Some(Reading::anything());
+        }
+        if !may_be_early && !rules.ahead.is_turn(&self.session, side) {
+            return Some(rules.readings.out_of_turn(sender));
+        }
+        let position = rules.ahead.position(&self.session, &self.lead, side);
+        let reading = position.and_then(|position| rules.readings.at(sender, position));
+        reading.or_else(|| (!may_be_early).then(|| rules.readings.out_of_turn(sender)))
+    }
+
+    fn hold(&mut self, rules: &TwoPartyRules, sender: Sender) -> Action {
+        if self.directions[sender.index()].held().is_none() {
+            // Now, because what the other side says later its sender could not know.
+            let may_speak = rules.ahead.may_speak(&self.session, &self.lead, rules.side(sender));
+            self.direction(sender).hold(Held { is_late: !rules.spans && !may_speak });
+        }
+        Action::Hold(HoldUntil::Progress)
+    }
+}

@@ -1,0 +1,59 @@
+//! How a session stands, for `/sessions`.
+
+use referee_wire::Sender;
+use serde::Serialize;
+
+use super::TwoParty;
+use crate::engine::Engine as _;
+
+/// How a session stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    /// The monitor's state.
+    pub state: String,
+    /// The messages that are possible now, with their fields.
+    pub expected: Vec<String>,
+    /// Whether the protocol has come to its end.
+    pub over: bool,
+    /// Whether bytes are inspected.
+    pub inspecting: bool,
+    /// How many messages were judged.
+    pub messages: u64,
+    /// How many of them were wrong.
+    pub violations: u64,
+    /// The last messages, oldest first, redacted.
+    pub recent: Vec<String>,
+    /// The client's direction and the server's.
+    pub directions: [DirectionView; 2],
+}
+
+/// How one direction stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectionView {
+    /// Who sends.
+    pub role: String,
+    /// What the next byte is: `between-messages`, `held`, `within-message`, `awaits-switch` or `ended`.
+    pub state: &'static str,
+}
+
+impl TwoParty {
+    /// How the session stands.
+    #[must_use]
+    pub fn view(&self) -> SessionView {
+        let (rules, state) = (&self.rules, &self.state);
+        let expected = rules.monitor.explain_expected(&state.session);
+        SessionView {
+            state: rules.monitor.machine().state_name(state.session.state()).to_string(),
+            expected: expected.into_iter().map(|expected| expected.signature).collect(),
+            over: self.is_over(),
+            inspecting: self.is_inspecting(),
+            messages: state.judged,
+            violations: state.violations,
+            recent: state.recent.list(&rules.codec, &rules.roles),
+            directions: Sender::BOTH.map(|sender| DirectionView {
+                role: rules.roles[sender.index()].clone(),
+                state: state.directions[sender.index()].name(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Laws of a session at one place. Each file is a claim of `docs/theory.md`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "support/cuts.rs"]
+mod cuts;
+#[path = "support/machines.rs"]
+mod machines;
+mod pipelined_bytes;
+#[path = "support/relay.rs"]
+mod relay;
+mod same_verdicts;
