@@ -75,6 +75,7 @@ impl Options {
             cancel,
             threads: self.threads,
             stability: self.stable,
+            keep_edges: true,
         }
     }
 }

@@ -201,7 +201,7 @@ fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
     }
     let channels = graph.model.channels.len();
     let longest = |state: u32| {
-        let words = graph.words(state);
+        let words = &graph.words(state);
         (0..channels).map(|channel| graph.layout.length(words, channel)).max().unwrap_or(0)
     };
     Some((0..graph.states()).map(longest).max().unwrap_or(0))
@@ -214,7 +214,7 @@ pub(crate) fn has_blocked_send(graph: &Graph<'_>, state: u32) -> bool {
 
 /// A channel that is full and on which a role could send at `state`, and the role.
 pub(crate) fn blocked_send(graph: &Graph<'_>, state: u32) -> Option<(usize, u32)> {
-    let words = graph.words(state);
+    let words = &graph.words(state);
     (0..graph.model.role_count()).find_map(|role| {
         let mut groups = graph.model.groups_of(role, graph.layout.local(words, role)).iter();
         let blocked = groups.find(|group| {

@@ -10,10 +10,11 @@ pub(crate) mod sound;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::graph::{Edges, Graph};
+use crate::edges::Edges;
+use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::store::{MOST, Store};
+use crate::store::{MOST, Store, Words, zeros};
 
 /// Why an exploration ended before everything was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +60,8 @@ pub(crate) struct Limits<'a> {
     pub(crate) threads: usize,
     /// Whether the stable property is asked for, where it can be.
     pub(crate) stability: bool,
+    /// Whether the transitions of TS_k are kept; without them nothing but counts is known. Reductions need them.
+    pub(crate) keep_edges: bool,
 }
 
 impl Limits<'_> {
@@ -159,8 +162,6 @@ pub(crate) struct Explored<'m> {
     pub(crate) stopped: Option<Stop>,
 }
 
-/// How many reads of the store are overlapped at a time.
-const WARM: usize = 128;
 /// How many batches pass between two looks at the limits.
 const TICK: usize = 1 << 8;
 
@@ -174,36 +175,43 @@ pub(crate) fn explore<'m, S: Selection>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     let layout = Layout::new(model, bound);
-    let mut store = Store::new(layout.width());
-    let mut edges = Edges::new(model.moves.len());
-    let initial = vec![0_u64; layout.width()];
+    let mut store = Store::new(layout.bits());
+    let mut edges = Edges::new(model);
+    let initial = zeros(layout.width());
     store.intern(start.unwrap_or(&initial));
     let mut batch = Batch::new(layout.width());
     let mut stopped = None;
     let mut ticks = 0_usize;
+    let mut transitions = 0_usize;
     loop {
         batch.clear();
         while batch.rows.len() < S::BATCH {
             let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges };
             let Some(state) = selection.next(&so_far) else { break };
-            batch.generate(state, model, &layout, &store, &mut selection);
+            batch.generate(state, model, &layout, &mut store, &mut selection);
         }
         if batch.rows.is_empty() {
             break;
         }
-        let rest = |edges: &Edges, states: usize| edges.memory() + edges.sorting(states) + selection.memory();
-        if limits.memory < usize::MAX
-            && store.memory_with(batch.hashes.len()) > store.memory()
-            && store.memory_with(batch.hashes.len()) + rest(&edges, store.len()) > limits.memory
-        {
-            stopped = Some(Stop::Memory);
-            break;
+        let memory = |store: &Store, edges: &Edges, selection: &S| {
+            store.memory() + edges.memory() + edges.sorting(store.len()) + selection.memory()
+        };
+        if limits.memory < usize::MAX {
+            let growth = store.growth(batch.keys.len());
+            if growth > 0 && growth + memory(&store, &edges, &selection) > limits.memory {
+                stopped = Some(Stop::Memory);
+                break;
+            }
         }
-        batch.intern(&mut store, &mut edges, &mut selection);
+        store.intern_all(&batch.keys, &mut batch.numbers);
+        transitions += batch.numbers.len();
+        if limits.keep_edges {
+            batch.write(&mut edges, &mut selection);
+        }
         ticks += 1;
         if ticks.is_multiple_of(TICK) || store.len() > limits.states {
-            let memory = store.memory() + edges.memory() + edges.sorting(store.len()) + selection.memory();
-            let progress = Progress { bound, states: store.len(), transitions: edges.len(), memory };
+            let memory = memory(&store, &edges, &selection);
+            let progress = Progress { bound, states: store.len(), transitions, memory };
             stopped = exceeded(&progress, &limits);
             if stopped.is_some() {
                 break;
@@ -211,31 +219,40 @@ pub(crate) fn explore<'m, S: Selection>(
             observer.progress(progress);
         }
     }
-    Explored { graph: Graph::new(model, layout, store, edges), stopped }
+    let graph = Graph::new(model, layout, store, edges);
+    let graph = if limits.keep_edges { graph } else { graph.without_edges(transitions) };
+    Explored { graph, stopped }
 }
 
 /// The successors of a few configurations on their way into the store.
 struct Batch {
-    width: usize,
-    source: Vec<u64>,
+    source: Words,
+    target: Words,
     /// Each configuration and where its moves end.
     rows: Vec<(u32, usize)>,
     chosen: Vec<u32>,
+    /// What each successor is folded to, and its number.
     keys: Vec<u64>,
-    hashes: Vec<u64>,
+    numbers: Vec<u32>,
 }
 
 impl Batch {
     fn new(width: usize) -> Self {
-        let source = vec![0; width];
-        Self { width, source, rows: Vec::new(), chosen: Vec::new(), keys: Vec::new(), hashes: Vec::new() }
+        Self {
+            source: zeros(width),
+            target: zeros(width),
+            rows: Vec::new(),
+            chosen: Vec::new(),
+            keys: Vec::new(),
+            numbers: Vec::new(),
+        }
     }
 
     fn clear(&mut self) {
         self.rows.clear();
         self.chosen.clear();
         self.keys.clear();
-        self.hashes.clear();
+        self.numbers.clear();
     }
 
     fn generate<S: Selection>(
@@ -243,30 +260,27 @@ impl Batch {
         state: u32,
         model: &Model,
         layout: &Layout,
-        store: &Store,
+        store: &mut Store,
         selection: &mut S,
     ) {
-        self.source.copy_from_slice(store.get(state));
+        let key = store.folded(state);
+        store.unfold(key, &mut self.source);
         let from = self.chosen.len();
         selection.choose(state, &View { model, layout, words: &self.source }, &mut self.chosen);
         for &number in &self.chosen[from..] {
-            let at = self.keys.len();
-            self.keys.extend_from_slice(&self.source);
-            let key = &mut self.keys[at..];
-            layout.fire(key, &model.moves[number as usize]);
-            self.hashes.push(Store::hash(key));
+            self.target.copy_from_slice(&self.source);
+            layout.fire(&mut self.target, &model.moves[number as usize]);
+            self.keys.push(store.fold_near(&self.target, &self.source, key));
         }
         self.rows.push((state, self.chosen.len()));
     }
 
-    fn intern<S: Selection>(&self, store: &mut Store, edges: &mut Edges, selection: &mut S) {
-        store.warm(&self.hashes);
+    /// Writes what was interned as rows of edges.
+    fn write<S: Selection>(&self, edges: &mut Edges, selection: &mut S) {
         let mut next = 0;
         for &(state, end) in &self.rows {
-            for index in next..end {
-                let key = &self.keys[index * self.width..(index + 1) * self.width];
-                let (target, _) = store.intern_hashed(key, self.hashes[index]);
-                edges.push(self.chosen[index], target);
+            for (&label, &target) in self.chosen[next..end].iter().zip(&self.numbers[next..end]) {
+                edges.push(label, target);
             }
             next = end;
             edges.close_row(state);
@@ -276,10 +290,9 @@ impl Batch {
 }
 
 fn exceeded(progress: &Progress, limits: &Limits<'_>) -> Option<Stop> {
-    let room = (u32::MAX - (1 << 24)) as usize;
     if limits.cancelled() {
         Some(Stop::Cancelled)
-    } else if progress.states > limits.states.min(MOST) || progress.transitions > room {
+    } else if progress.states > limits.states.min(MOST) {
         Some(Stop::States)
     } else if progress.memory > limits.memory {
         Some(Stop::Memory)

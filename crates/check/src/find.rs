@@ -233,7 +233,7 @@ impl Finder<'_> {
     pub(crate) fn open_race(&self) -> Option<Witness> {
         let model = self.graph.model;
         let race = |state: u32| {
-            let words = self.graph.words(state);
+            let words = &self.graph.words(state);
             (0..model.role_count()).find_map(|role| {
                 let groups = model.groups_of(role, self.graph.layout.local(words, role)).iter();
                 let mut ready = groups
@@ -310,7 +310,7 @@ impl Finder<'_> {
     }
 
     fn saturation(&self, state: u32) -> Saturation {
-        Saturation::of(self.graph.model, &self.graph.layout, self.graph.words(state))
+        Saturation::of(self.graph.model, &self.graph.layout, &self.graph.words(state))
     }
 
     /// Whether something fails at `state` even if channels had room for everything.
@@ -319,7 +319,7 @@ impl Finder<'_> {
     }
 
     fn blocked_send(&self, state: u32) -> Option<Failure> {
-        let words = self.graph.words(state);
+        let words = &self.graph.words(state);
         for role in 0..self.graph.model.role_count() {
             if crate::properties::independence::splits_sends(self.graph, words, role) {
                 let moves = self.graph.model.moves_of(role, self.graph.layout.local(words, role));
@@ -364,7 +364,7 @@ impl Finder<'_> {
 
     fn unsendable(&self, state: u32) -> Option<Failure> {
         let model = self.graph.model;
-        let words = self.graph.words(state);
+        let words = &self.graph.words(state);
         for role in 0..model.role_count() {
             let local = model.local(role, self.graph.layout.local(words, role));
             let mut wanted: Vec<u32> =

@@ -150,7 +150,7 @@ fn grows(graph: &Graph<'_>, channel: u32) -> Option<Growth> {
     let send = &model.moves[label as usize];
     let queue = &model.channels[channel as usize];
     let unread =
-        !Saturation::without(model, &graph.layout, graph.words(state), send.role as usize, channel).reads;
+        !Saturation::without(model, &graph.layout, &graph.words(state), send.role as usize, channel).reads;
     let vocabulary = model.system().vocabulary();
     let (from, to) = (vocabulary.role_name(Role(send.role as u16)), vocabulary.role_name(queue.to));
     let message = vocabulary.label_of(send.message);

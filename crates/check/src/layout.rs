@@ -5,7 +5,7 @@
 //! symbol is only its length. No field crosses a word: a queue that needs more than 64 bits gets words of
 //! its own.
 
-use crate::model::{Group, Model, Move, narrow};
+use crate::model::{Group, Model, Move, bits_for, narrow};
 
 /// A few bits of one word.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,8 @@ struct Queue {
 /// Where everything is in a packed configuration of one model under one bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    width: usize,
+    /// By word, how many bits of it are used.
+    bits: Vec<u32>,
     bound: u32,
     roles: Vec<Field>,
     queues: Vec<Queue>,
@@ -64,12 +65,18 @@ impl Layout {
                 words.queue(capacity, bits_for(narrow(channel.symbols.len())))
             })
             .collect();
-        Self { width: words.used.len().max(1), bound, roles, queues }
+        words.used.resize(words.used.len().max(1), 0);
+        Self { bits: words.used, bound, roles, queues }
     }
 
     /// Words per configuration.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        self.bits.len()
+    }
+
+    /// By word, how many bits of it are used.
+    pub(crate) fn bits(&self) -> &[u32] {
+        &self.bits
     }
 
     pub(crate) fn bound(&self) -> u32 {
@@ -239,9 +246,4 @@ impl Words {
 
 fn low_bits(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-/// How many bits tell `count` values apart.
-fn bits_for(count: u32) -> u32 {
-    if count <= 1 { 0 } else { u32::BITS - (count - 1).leading_zeros() }
 }

@@ -20,6 +20,7 @@
 pub mod agnostic;
 pub mod check;
 pub mod csa;
+mod edges;
 mod examine;
 mod explain;
 mod explore;
@@ -27,9 +28,11 @@ mod find;
 pub mod generate;
 mod graph;
 pub mod growth;
+mod keys;
 mod layout;
 pub mod model;
 mod obstacle;
+mod packed;
 pub mod promela;
 pub mod properties;
 mod reach;
@@ -55,8 +58,14 @@ pub use report::{BoundReport, Report};
 pub use verdict::{Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict};
 pub use witness::{Fact, Failure, Queue, Situation, Standing, Step, Violation, Witness};
 
-const UNLIMITED: explore::Limits<'static> =
-    explore::Limits { states: usize::MAX, memory: usize::MAX, cancel: None, threads: 1, stability: true };
+const UNLIMITED: explore::Limits<'static> = explore::Limits {
+    states: usize::MAX,
+    memory: usize::MAX,
+    cancel: None,
+    threads: 1,
+    stability: true,
+    keep_edges: true,
+};
 
 /// Explores `model` under `bound` with exactly this reduction and evaluates every property on what was
 /// explored, whether or not the reduction is justified for the system.
@@ -86,11 +95,12 @@ pub fn bound_agnosticity(
     agnostic::agnosticity(model, k, options.limits(cancel), observer)
 }
 
-/// Only explores `model` under `bound`, with up to `threads` threads where there is no reduction: every
-/// property of the report is `None`.
+/// Only explores `model` under `bound`, with up to `threads` threads: every property of the report is `None`.
+/// Transitions are counted and not kept, unless a reduction needs them.
 #[must_use]
 pub fn explore_bound(model: &Model, bound: u32, reduction: Reduction, threads: usize) -> BoundReport {
-    let limits = explore::Limits { threads, ..UNLIMITED };
+    let keep_edges = reduction != Reduction::None;
+    let limits = explore::Limits { threads, keep_edges, ..UNLIMITED };
     let explore::Explored { graph, stopped } =
         examine::search(model, bound, None, reduction, limits, &mut ());
     BoundReport::of(&examine::Examined { graph, reduction, stopped, telling: false, answers: None })

@@ -278,3 +278,8 @@ fn rank_channels(channels: &[Channel], by_name: &[u32]) -> Vec<u32> {
 pub(crate) fn narrow(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
+
+/// How many bits tell `count` values apart.
+pub(crate) fn bits_for(count: u32) -> u32 {
+    if count <= 1 { 0 } else { u32::BITS - (count - 1).leading_zeros() }
+}

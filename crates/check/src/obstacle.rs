@@ -99,7 +99,7 @@ impl Look<'_> {
     }
 
     fn holds(&self, channel: usize) -> bool {
-        self.graph.layout.length(self.graph.words(self.state), channel) > 0
+        self.graph.layout.length(&self.graph.words(self.state), channel) > 0
     }
 
     /// Whether `role` waits for a message and never gets one.
@@ -126,7 +126,7 @@ impl Look<'_> {
     }
 
     fn head(&self, channel: usize) -> (Role, referee_theory::Message) {
-        let symbol = self.graph.layout.symbol(self.graph.words(self.state), channel, 0);
+        let symbol = self.graph.layout.symbol(&self.graph.words(self.state), channel, 0);
         self.model.channels[channel].symbols[symbol as usize]
     }
 

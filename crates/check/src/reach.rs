@@ -4,6 +4,7 @@
 //! over them, sixty-four questions at a time: linear in the edges, never a search per configuration.
 
 use crate::graph::Graph;
+use crate::segments::Segments;
 
 /// The strongly connected components of a graph. Two shapes are common, seen at a glance and need no memory:
 /// every edge leads to a later configuration (protocols that end, in breadth-first order), and everything
@@ -29,8 +30,10 @@ pub(crate) enum Components {
 const TARJAN: usize = 28;
 const MASK: usize = 8;
 
-/// How many sweeps may be spent on seeing that everything leads back to the start.
-const SWEEPS: usize = 64;
+/// Bytes per configuration that it takes to see that everything leads back to the start, and in how
+/// many sweeps.
+const BACK: usize = 4;
+const SWEEPS: usize = 4;
 
 impl Components {
     /// `None` if that needs more than `room` bytes.
@@ -39,7 +42,7 @@ impl Components {
         if (0..states).all(|state| graph.row(state).all(|edge| graph.target(edge) > state)) {
             return (states as usize * MASK <= room).then_some(Self::Forward(states));
         }
-        if leads_back(graph) {
+        if states as usize * BACK <= room && leads_back(graph) {
             return Some(Self::Single(states));
         }
         (states as usize * (TARJAN + MASK) <= room).then(|| tarjan(graph))
@@ -99,41 +102,46 @@ impl Components {
 
     /// As [`eventually`](Self::eventually), `own` being the union of `by_label` over a configuration's edges.
     pub(crate) fn eventually_fired(&self, graph: &Graph<'_>, by_label: &[u64]) -> Vec<u64> {
+        if let Self::Single(_) = self {
+            let all = by_label.iter().fold(0, |all, mask| all | mask);
+            let mut labels = (0..graph.transitions()).map(|edge| by_label[graph.label(edge) as usize]);
+            let found = labels.try_fold(0, |mask, own| if mask == all { Err(all) } else { Ok(mask | own) });
+            return vec![found.unwrap_or(all)];
+        }
         self.eventually(graph, |state| {
             graph.row(state).fold(0, |mask, edge| mask | by_label[graph.label(edge) as usize])
         })
     }
 }
 
-/// Whether every configuration leads back to the initial one, if a few sweeps show it: the configurations
-/// known to lead back are one bit each, which stays in the cache.
+/// Whether every configuration leads back to the initial one, if a few sweeps show it: it does if each but the first
+/// leads to one with a smaller number. Up and down again is enough for most graphs.
 fn leads_back(graph: &Graph<'_>) -> bool {
     let states = graph.states();
-    if (0..states).any(|state| graph.row(state).is_empty()) {
-        return false;
-    }
-    let mut back = StateSet::new(states);
-    back.insert(0);
-    let words = back.words.len();
-    for sweep in 0..SWEEPS {
-        let before = back.len();
-        for step in 0..words {
-            let word = if sweep % 2 == 0 { words - 1 - step } else { step };
-            let mut open = !back.words[word];
-            while open != 0 {
-                let bit = if sweep % 2 == 0 { 63 - open.leading_zeros() } else { open.trailing_zeros() };
-                open &= !(1 << bit);
-                let state = word as u32 * 64 + bit;
-                if state < states && graph.row(state).any(|edge| back.contains(graph.target(edge))) {
-                    back.insert(state);
-                }
-            }
-        }
-        if back.len() == states as usize {
-            return true;
-        }
-        if back.len() == before {
+    let mut least = Segments::new();
+    for state in 0..states {
+        let row = graph.row(state);
+        if row.is_empty() {
             return false;
+        }
+        let targets = row.map(|edge| graph.target(edge)).filter(|&target| target < state);
+        let smallest = targets.map(|target| least.get(target as usize)).min();
+        least.push(smallest.unwrap_or(state));
+    }
+    for sweep in 0..SWEEPS {
+        let mut open = 0_u32;
+        for step in 0..states {
+            let state = if sweep % 2 == 0 { states - 1 - step } else { step };
+            let known = least.get(state as usize);
+            let reached = graph.row(state).map(|edge| least.get(graph.target(edge) as usize));
+            let smallest = reached.fold(known, u32::min);
+            if smallest < known {
+                least.set(state as usize, smallest);
+            }
+            open += u32::from(smallest == state);
+        }
+        if open == 1 {
+            return true;
         }
     }
     false
@@ -219,19 +227,19 @@ fn strong_components(
 /// Edges backwards: who leads to each configuration.
 #[derive(Debug)]
 pub(crate) struct Reverse {
-    offsets: Vec<u32>,
+    offsets: Vec<usize>,
     sources: Vec<u32>,
 }
 
 impl Reverse {
     /// Bytes needed to turn the edges of `graph` round.
     pub(crate) fn needs(graph: &Graph<'_>) -> usize {
-        graph.states() as usize * 8 + graph.transitions() * 4
+        graph.states() as usize * 16 + graph.transitions() * 4
     }
 
     pub(crate) fn new(graph: &Graph<'_>) -> Self {
         let states = graph.states() as usize;
-        let mut offsets = vec![0_u32; states + 1];
+        let mut offsets = vec![0_usize; states + 1];
         for edge in 0..graph.transitions() {
             offsets[graph.target(edge) as usize + 1] += 1;
         }
@@ -243,7 +251,7 @@ impl Reverse {
         for state in 0..graph.states() {
             for edge in graph.row(state) {
                 let slot = &mut next[graph.target(edge) as usize];
-                sources[*slot as usize] = state;
+                sources[*slot] = state;
                 *slot += 1;
             }
         }
@@ -251,7 +259,7 @@ impl Reverse {
     }
 
     pub(crate) fn sources(&self, state: u32) -> &[u32] {
-        &self.sources[self.offsets[state as usize] as usize..self.offsets[state as usize + 1] as usize]
+        &self.sources[self.offsets[state as usize]..self.offsets[state as usize + 1]]
     }
 }
 
@@ -320,10 +328,6 @@ impl StateSet {
 
     pub(crate) fn contains(&self, state: u32) -> bool {
         self.words[state as usize / 64] >> (state % 64) & 1 == 1
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.count
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,223 +1,177 @@
-//! Every configuration once: an open-addressing table of numbers into one array of words.
+//! Every configuration once, as a tree: a configuration of several words is two numbers, those of its halves, each
+//! half being kept once for all configurations that share it (Laarman, van de Pol, Weber: *Parallel Recursive State
+//! Compression for Free*, SPIN'11). Halves are few, so a configuration of any width costs eight bytes and its slot in
+//! the table; one of a single word costs the bytes its fields need.
 //!
-//! The table is made of buckets, one to a cache line. A slot holds a configuration's number and, in the bits the
-//! number does not need, part of its hash: a probe that meets another configuration seldom has to look at its
-//! words, and a table that grows moves its entries from front to back without a look at them. Keys are
-//! computed from a trusted model, not sent by a peer: an unkeyed multiplicative hash is enough.
+//! A step changes one role and one channel: of a successor only the halves that differ from its source's are looked
+//! up.
 
-use crate::segments::Segments;
+use smallvec::SmallVec;
 
-/// The most configurations a store can hold.
-pub(crate) const MOST: usize = 1 << 31;
+use crate::keys::Keys;
+pub(crate) use crate::keys::MOST;
 
-const EMPTY: u32 = 0;
-const FIRST_BITS: u32 = 10;
-/// Slots per bucket, as a power of two.
-const BUCKET: u32 = 4;
-/// How many bits of a hash, from the highest on, its bucket and its slot's content tell together.
-const KNOWN: u32 = u32::BITS - BUCKET;
+/// The words of one configuration.
+pub(crate) type Words = SmallVec<[u64; 4]>;
+
+/// `width` words, all zero: the initial configuration.
+#[inline]
+pub(crate) fn zeros(width: usize) -> Words {
+    if width <= 4 { Words::from_buf_and_len([0; 4], width) } else { Words::from_elem(0, width) }
+}
 
 /// Interned configurations, numbered from 0 in order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    words: Segments<u64>,
-    /// Each slot is [`EMPTY`] or a number plus one, in the lowest `bits` bits, below those of the hash that come
-    /// after the bits that chose the bucket. An entry is in its own bucket if this has room, else in one of the
-    /// next.
-    table: Vec<u32>,
-    /// The table has `1 << bits` slots.
-    bits: u32,
+    width: usize,
+    /// What the configuration is folded to.
+    keys: Keys,
+    /// Where the halves of configurations of more than one word are kept.
+    halves: Option<Box<[Store; 2]>>,
 }
 
 impl Store {
-    pub(crate) fn new(width: usize) -> Self {
-        Self { words: Segments::new(width), table: vec![EMPTY; 1 << FIRST_BITS], bits: FIRST_BITS }
+    /// For configurations of as many words as `bits` has entries, each of so many bits.
+    pub(crate) fn new(bits: &[u32]) -> Self {
+        let width = bits.len();
+        if width <= 1 {
+            return Self { width, keys: Keys::new(bits.first().copied().unwrap_or(0)), halves: None };
+        }
+        let (left, right) = bits.split_at(width.div_ceil(2));
+        let halves = Some(Box::new([Self::new(left), Self::new(right)]));
+        Self { width, keys: Keys::new(u64::BITS), halves }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.words.len()
+        self.keys.len()
     }
 
-    pub(crate) fn get(&self, number: u32) -> &[u64] {
-        self.words.row(number as usize)
+    /// The words of configuration `number`.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Words {
+        let mut words = zeros(self.width);
+        self.unfold(self.folded(number), &mut words);
+        words
+    }
+
+    /// What configuration `number` is folded to.
+    #[inline]
+    pub(crate) fn folded(&self, number: u32) -> u64 {
+        self.keys.get(number)
+    }
+
+    /// The words of what is folded to `key`.
+    #[inline]
+    pub(crate) fn unfold(&self, key: u64, words: &mut [u64]) {
+        match &self.halves {
+            None => words[0] = key,
+            Some(halves) => {
+                let (left, right) = words.split_at_mut(halves[0].width);
+                halves[0].unfold(halves[0].folded(key as u32), left);
+                halves[1].unfold(halves[1].folded((key >> u32::BITS) as u32), right);
+            }
+        }
+    }
+
+    /// What `words` are folded to.
+    pub(crate) fn fold(&mut self, words: &[u64]) -> u64 {
+        match &mut self.halves {
+            None => words[0],
+            Some(halves) => {
+                let (left, right) = words.split_at(halves[0].width);
+                join(halves[0].intern(left), halves[1].intern(right))
+            }
+        }
+    }
+
+    /// What `words` are folded to, most of which are equal to `source`, which is folded to `key`.
+    #[inline]
+    pub(crate) fn fold_near(&mut self, words: &[u64], source: &[u64], key: u64) -> u64 {
+        match &mut self.halves {
+            None => words[0],
+            Some(halves) => {
+                let [first, second] = &mut **halves;
+                let (left, right) = words.split_at(first.width);
+                let (old_left, old_right) = source.split_at(first.width);
+                let (left_key, right_key) = (key as u32, (key >> u32::BITS) as u32);
+                join(
+                    if left == old_left { left_key } else { first.intern_near(left, old_left, left_key) },
+                    if right == old_right { right_key } else { second.intern_near(right, old_right, right_key) },
+                )
+            }
+        }
+    }
+
+    /// The number of `words`.
+    pub(crate) fn intern(&mut self, words: &[u64]) -> u32 {
+        let key = self.fold(words);
+        self.keys.intern(key)
+    }
+
+    /// The number of `words`, most of which are equal to `source`, whose number is `number`.
+    fn intern_near(&mut self, words: &[u64], source: &[u64], number: u32) -> u32 {
+        let key = self.fold_near(words, source, self.folded(number));
+        self.keys.intern(key)
+    }
+
+    /// Adds the number of what is folded to each of `keys` to `numbers`.
+    pub(crate) fn intern_all(&mut self, keys: &[u64], numbers: &mut Vec<u32>) {
+        self.keys.intern_all(keys, numbers);
     }
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.words.memory() + self.table.len() * 4
+        let halves = self.halves.as_ref().map_or(0, |halves| halves.iter().map(Self::memory).sum());
+        self.keys.memory() + halves
     }
 
-    /// Bytes held while `more` keys are interned, at the most: a table that grows is there twice.
-    pub(crate) fn memory_with(&self, more: usize) -> usize {
-        let grows = (self.words.len() + more) * 3 > self.table.len() * 2;
-        self.memory() + if grows { self.table.len() * 8 } else { 0 }
+    /// Bytes by which tables grow if `more` configurations are interned.
+    pub(crate) fn growth(&self, more: usize) -> usize {
+        let halves = self.halves.as_ref().map_or(0, |halves| halves.iter().map(|half| half.growth(more)).sum());
+        self.keys.growth(more) + halves
     }
 
-    /// Frees the table: nothing can be interned or found afterwards.
+    /// Frees the tables: nothing can be interned or found afterwards.
     pub(crate) fn seal(&mut self) {
-        self.table = Vec::new();
+        self.keys.seal();
+        self.halves.iter_mut().flat_map(|halves| halves.iter_mut()).for_each(Self::seal);
     }
+}
 
-    /// Adds the configurations of `other` after its own, unseen; both are sealed.
-    pub(crate) fn append(&mut self, other: Self) {
-        self.words.append(other.words, |word| word);
-    }
-
-    /// The hash [`intern_hashed`](Self::intern_hashed) wants.
-    pub(crate) fn hash(key: &[u64]) -> u64 {
-        const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut hash = 0_u64;
-        for &word in key {
-            hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
-        }
-        // High bits choose the slot, so they must depend on every bit of the last word too.
-        (hash ^ (hash >> 29)).wrapping_mul(MULTIPLIER)
-    }
-
-    /// Reads what interning keys with these hashes will read. The reads do not depend on each other, so their
-    /// latencies overlap; afterwards they are in the cache.
-    pub(crate) fn warm(&self, hashes: &[u64]) {
-        if hashes.len() < 2 {
-            return;
-        }
-        let mut met = 0_u64;
-        for &hash in hashes {
-            met ^= u64::from(self.table[self.slot(hash)]);
-        }
-        for &hash in hashes {
-            let entry = self.table[self.slot(hash)];
-            if entry != EMPTY {
-                met ^= self.get(self.number(entry))[0];
-            }
-        }
-        std::hint::black_box(met);
-    }
-
-    /// The number of `key`, and whether it is new.
-    pub(crate) fn intern(&mut self, key: &[u64]) -> (u32, bool) {
-        self.intern_hashed(key, Self::hash(key))
-    }
-
-    /// The number of `key`, whose hash is `hash`, and whether it is new.
-    pub(crate) fn intern_hashed(&mut self, key: &[u64], hash: u64) -> (u32, bool) {
-        let slot = match self.search(key, hash) {
-            Ok(number) => return (number, false),
-            Err(slot) => slot,
-        };
-        let number = self.words.len() as u32;
-        self.words.push_row(key);
-        self.table[slot] = self.tag(hash) | (number + 1);
-        // At most two thirds full.
-        if self.words.len() * 3 > self.table.len() * 2 {
-            self.grow();
-        }
-        (number, true)
-    }
-
-    /// The number of `key`, or the slot it would take.
-    #[inline]
-    fn search(&self, key: &[u64], hash: u64) -> Result<u32, usize> {
-        let tag = self.tag(hash);
-        let mut slot = self.slot(hash);
-        let mut tries = 0;
-        loop {
-            let entry = self.table[slot];
-            if entry == EMPTY {
-                return Err(slot);
-            }
-            if entry & !self.number_mask() == tag {
-                let number = self.number(entry);
-                if self.get(number) == key {
-                    return Ok(number);
-                }
-            }
-            slot = self.after(slot, &mut tries);
-        }
-    }
-
-    /// Where the search for a hash begins.
-    #[inline]
-    fn slot(&self, hash: u64) -> usize {
-        (hash >> (u64::BITS - self.bits)) as usize
-    }
-
-    /// The slot to look at next: round the bucket, then on to the next bucket.
-    #[inline]
-    fn after(&self, slot: usize, tries: &mut u32) -> usize {
-        const INSIDE: usize = (1 << BUCKET) - 1;
-        *tries += 1;
-        let inside = (slot & !INSIDE) | ((slot + 1) & INSIDE);
-        if *tries & INSIDE as u32 != 0 { inside } else { (inside + INSIDE + 1) & (self.table.len() - 1) }
-    }
-
-    #[inline]
-    fn number_mask(&self) -> u32 {
-        (self.table.len() - 1) as u32
-    }
-
-    #[inline]
-    fn number(&self, entry: u32) -> u32 {
-        // INVARIANT: no entry is asked for its number when it is empty.
-        (entry & self.number_mask()) - 1
-    }
-
-    /// The bits of `hash` that share a slot with the number.
-    #[inline]
-    fn tag(&self, hash: u64) -> u32 {
-        (((hash << (self.bits - BUCKET)) >> u32::BITS) as u32) & !self.number_mask()
-    }
-
-    /// Doubles the table. What a bucket holds goes to one of two that take its place, so reads and writes run from
-    /// front to back; only what may have come from the bucket before has to be hashed again.
-    fn grow(&mut self) {
-        let (bits, mask) = (self.bits, self.number_mask());
-        let old = std::mem::take(&mut self.table);
-        self.bits += 1;
-        self.table = vec![EMPTY; 1 << self.bits];
-        let mut spilled = old.iter().rev().take(1 << BUCKET).all(|&entry| entry != EMPTY);
-        for (bucket, entries) in old.chunks(1 << BUCKET).enumerate() {
-            let mut full = true;
-            for &entry in entries {
-                if entry == EMPTY {
-                    full = false;
-                    continue;
-                }
-                let number = (entry & mask) - 1;
-                let hash = if spilled || self.bits > KNOWN {
-                    Self::hash(self.get(number))
-                } else {
-                    let known = ((bucket as u64) << (u32::BITS - bits)) | u64::from(entry >> bits);
-                    known << (u64::BITS - KNOWN)
-                };
-                let mut slot = self.slot(hash);
-                let mut tries = 0;
-                while self.table[slot] != EMPTY {
-                    slot = self.after(slot, &mut tries);
-                }
-                self.table[slot] = self.tag(hash) | (number + 1);
-            }
-            spilled = full;
-        }
-    }
+fn join(left: u32, right: u32) -> u64 {
+    u64::from(left) | (u64::from(right) << u32::BITS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Growth moves entries by what they remember of their hashes: each must be found where its hash says.
+    /// Configurations of every width up to nine words come back as they went in, folded afresh or from a neighbour.
     #[test]
-    fn what_was_interned_is_found_after_every_growth() {
-        let mut store = Store::new(2);
-        let mut check_at = 1;
-        for number in 0..400_000_u32 {
-            assert_eq!(store.intern(&[u64::from(number), 7]), (number, true));
-            if number == check_at {
-                (0..=number).for_each(|known| {
-                    assert_eq!(store.intern(&[u64::from(known), 7]), (known, false));
-                });
-                check_at += check_at / 3 + 1;
+    fn what_is_folded_unfolds() {
+        for width in 1..=9_usize {
+            let bits = vec![20; width];
+            let mut store = Store::new(&bits);
+            let mut known: Vec<Words> = vec![zeros(width)];
+            assert_eq!(store.intern(&known[0]), 0);
+            for step in 1..2_000_usize {
+                let source = step * 7 % known.len();
+                let mut words = known[source].clone();
+                words[step % width] = (step * step % 1_000) as u64;
+                let near = store.fold_near(&words, &known[source], store.folded(source as u32));
+                assert_eq!(near, store.fold(&words), "width {width}");
+                let mut numbers = Vec::new();
+                store.intern_all(&[near], &mut numbers);
+                let number = numbers[0] as usize;
+                if number == known.len() {
+                    known.push(words);
+                } else {
+                    assert_eq!(known[number], words);
+                }
             }
+            assert_eq!(store.len(), known.len());
+            store.seal();
+            assert!((0..).zip(&known).all(|(number, words)| store.get(number) == *words));
         }
     }
 }

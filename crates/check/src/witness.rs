@@ -257,7 +257,7 @@ pub(crate) fn steps_of(model: &Model, labels: &[u32]) -> Vec<Step> {
 
 /// `state` as people read it.
 pub(crate) fn situation(graph: &Graph<'_>, state: u32) -> Situation {
-    let (model, words) = (graph.model, graph.words(state));
+    let (model, words) = (graph.model, &graph.words(state));
     let standings = (0..model.role_count())
         .map(|role| {
             let local = graph.layout.local(words, role);

@@ -1,7 +1,7 @@
 //! No reduction: the k-bounded transition system TS_k (CAV'19, Definition 13), breadth first.
 
 use super::{Selection, SoFar, View};
-use crate::graph::Edges;
+use crate::edges::Edges;
 
 /// Expands everything, in order of discovery.
 #[derive(Debug, Default)]

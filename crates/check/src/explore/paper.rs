@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::{Selection, SoFar, View};
-use crate::graph::Edges;
+use crate::edges::Edges;
 
 /// `partition(s)`: one set of moves per subject, sorted.
 type Partition = Rc<[Vec<u32>]>;

@@ -10,10 +10,12 @@ use rayon::prelude::*;
 
 use super::proviso::{Again, Part, Proviso};
 use super::{Explored, Limits, Observer, Progress, View, best_role, exceeded};
-use crate::graph::{Edges, Graph};
+use crate::edges::Edges;
+use crate::graph::Graph;
+use crate::keys::hash;
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::store::Store;
+use crate::store::{Store, Words, zeros};
 
 /// How many configurations a thread expands in one round.
 const ROUND: usize = 1 << 13;
@@ -27,15 +29,13 @@ const APART: usize = 32;
 /// Successors on their way to their owner, and their numbers on the way back.
 #[derive(Debug, Default)]
 struct Parcel {
-    keys: Vec<u64>,
-    hashes: Vec<u64>,
+    words: Vec<u64>,
     numbers: Vec<u32>,
 }
 
 impl Parcel {
     fn clear(&mut self) {
-        self.keys.clear();
-        self.hashes.clear();
+        self.words.clear();
         self.numbers.clear();
     }
 }
@@ -60,14 +60,17 @@ struct Shard {
     /// The moves of the configuration that is being expanded.
     chosen: Vec<u32>,
     /// Where a successor is made.
-    key: Vec<u64>,
+    target: Words,
+    /// What the successors that came are folded to.
+    keys: Vec<u64>,
+    transitions: usize,
 }
 
 impl Shard {
-    fn new(model: &Model, width: usize, threads: usize) -> Self {
+    fn new(model: &Model, layout: &Layout, threads: usize) -> Self {
         Self {
-            store: Store::new(width),
-            edges: Edges::new(model.moves.len()),
+            store: Store::new(layout.bits()),
+            edges: Edges::new(model),
             next: 0,
             again: Vec::new(),
             out: (0..threads).map(|_| Parcel::default()).collect(),
@@ -75,7 +78,9 @@ impl Shard {
             fired: Vec::new(),
             rows: Vec::new(),
             chosen: Vec::with_capacity(2 * APART),
-            key: Vec::with_capacity(width.max(APART)),
+            target: zeros(layout.width()),
+            keys: Vec::new(),
+            transitions: 0,
         }
     }
 
@@ -88,13 +93,12 @@ impl Shard {
     fn memory(&self) -> usize {
         let parcels = self.out.iter().chain(&self.inbox);
         let on_the_way: usize = parcels
-            .map(|parcel| {
-                parcel.keys.capacity() * 8 + parcel.hashes.capacity() * 8 + parcel.numbers.capacity() * 4
-            })
+            .map(|parcel| parcel.words.capacity() * 8 + parcel.numbers.capacity() * 4)
             .sum();
         let more = self.store.len() / 8;
         let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16;
-        self.store.memory_with(more)
+        self.store.memory()
+            + self.store.growth(more)
             + self.edges.memory()
             + self.edges.sorting(self.store.len())
             + on_the_way
@@ -118,7 +122,7 @@ impl Shard {
             let state = self.next;
             self.next += 1;
             let roles = if reduced {
-                let view = View { model, layout, words: self.store.get(state) };
+                let view = View { model, layout, words: &self.store.get(state) };
                 best_role(&view, &[]).map_or(0..0, |role| role..role + 1)
             } else {
                 0..model.role_count()
@@ -130,17 +134,14 @@ impl Shard {
     fn expand(&mut self, state: u32, roles: std::ops::Range<usize>, model: &Model, layout: &Layout) {
         let owners = self.out.len();
         let source = self.store.get(state);
-        let view = View { model, layout, words: source };
+        let view = View { model, layout, words: &source };
         self.chosen.clear();
         roles.for_each(|role| view.choose(role, &mut self.chosen));
         for &number in &self.chosen {
-            self.key.clear();
-            self.key.extend_from_slice(source);
-            layout.fire(&mut self.key, &model.moves[number as usize]);
-            let hash = Store::hash(&self.key);
-            let owner = owner(hash, owners);
-            self.out[owner].keys.extend_from_slice(&self.key);
-            self.out[owner].hashes.push(hash);
+            self.target.copy_from_slice(&source);
+            layout.fire(&mut self.target, &model.moves[number as usize]);
+            let owner = owner(&self.target, owners);
+            self.out[owner].words.extend_from_slice(&self.target);
             self.fired.push((number, owner as u32));
         }
         self.rows.push((state, self.fired.len()));
@@ -148,18 +149,25 @@ impl Shard {
 
     /// Numbers what was sent here.
     fn receive(&mut self, width: usize) {
-        for Parcel { keys, hashes, numbers } in &mut self.inbox {
-            let keys = keys.chunks(width * super::WARM);
-            for (hashes, keys) in hashes.chunks(super::WARM).zip(keys) {
-                self.store.warm(hashes);
-                let interned = hashes.iter().zip(keys.chunks(width));
-                numbers.extend(interned.map(|(&hash, key)| self.store.intern_hashed(key, hash).0));
+        for Parcel { words, numbers } in &mut self.inbox {
+            if width == 1 {
+                self.store.intern_all(words, numbers);
+                continue;
             }
+            self.keys.clear();
+            self.keys.extend(words.chunks(width).map(|words| self.store.fold(words)));
+            self.store.intern_all(&self.keys, numbers);
         }
     }
 
     /// Writes the rows of the round before; a target is its number times the number of owners plus its owner.
-    fn write_rows(&mut self) {
+    fn write_rows(&mut self, keep: bool) {
+        self.transitions += self.fired.len();
+        if !keep {
+            self.fired.clear();
+            self.rows.clear();
+            return;
+        }
         let owners = self.out.len() as u32;
         let mut numbers: Vec<_> = self.out.iter().map(|parcel| parcel.numbers.iter()).collect();
         let mut fired = self.fired.iter();
@@ -180,8 +188,9 @@ impl Shard {
 
 /// Which thread owns a configuration: by the half of the hash that its store does not use.
 #[inline]
-fn owner(hash: u64, owners: usize) -> usize {
-    (((hash & u64::from(u32::MAX)) * owners as u64) >> u32::BITS) as usize
+fn owner(words: &[u64], owners: usize) -> usize {
+    let all = words.iter().fold(0_u64, |before, &word| hash(before.rotate_left(23) ^ word));
+    (((all & u64::from(u32::MAX)) * owners as u64) >> u32::BITS) as usize
 }
 
 /// Explores TS_k, or its sound reduction, with as many threads as `limits` says.
@@ -193,16 +202,16 @@ pub(crate) fn explore_parallel<'m>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     let layout = Layout::new(model, bound);
-    let (width, threads) = (layout.width(), limits.threads.max(1));
-    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(model, width, threads)).collect();
-    let initial = vec![0; width];
-    let first = owner(Store::hash(&initial), threads);
+    let (width, threads, keep) = (layout.width(), limits.threads.max(1), limits.keep_edges);
+    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(model, &layout, threads)).collect();
+    let initial = zeros(width);
+    let first = owner(&initial, threads);
     shards[first].store.intern(&initial);
     let mut proviso = Proviso::new(model.role_count(), threads);
     let mut stopped = None;
     while stopped.is_none() {
         if shards.iter().all(Shard::idle) {
-            shards.iter_mut().for_each(Shard::write_rows);
+            shards.iter_mut().for_each(|shard| shard.write_rows(keep));
             let parts: Vec<Part<'_>> =
                 shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
             let again = if reduced { proviso.settle(model, &layout, &parts) } else { Vec::new() };
@@ -212,7 +221,7 @@ pub(crate) fn explore_parallel<'m>(
             again.into_iter().for_each(|again| shards[again.part].again.push(again));
         }
         each(&mut shards, |shard| {
-            shard.write_rows();
+            shard.write_rows(keep);
             shard.generate(model, &layout, reduced);
         });
         deliver(&mut shards, |shard| &mut shard.out, |shard| &mut shard.inbox);
@@ -221,16 +230,18 @@ pub(crate) fn explore_parallel<'m>(
         let progress = Progress {
             bound,
             states: shards.iter().map(|shard| shard.store.len()).sum(),
-            transitions: shards.iter().map(|shard| shard.edges.len()).sum(),
+            transitions: shards.iter().map(|shard| shard.transitions).sum(),
             memory: shards.iter().map(Shard::memory).sum(),
         };
         stopped = exceeded(&progress, &limits);
         observer.progress(progress);
     }
-    shards.iter_mut().for_each(Shard::write_rows);
+    shards.iter_mut().for_each(|shard| shard.write_rows(keep));
     shards.rotate_left(first);
+    let transitions = shards.iter().map(|shard| shard.transitions).sum();
     let parts = shards.into_iter().map(|shard| (shard.store, shard.edges)).collect();
-    Explored { graph: Graph::joined(model, layout, parts, first), stopped }
+    let graph = Graph::joined(model, layout, parts, first);
+    Explored { graph: if keep { graph } else { graph.without_edges(transitions) }, stopped }
 }
 
 /// Moves the parcel `from` has for each other to the place `to` has for it there.

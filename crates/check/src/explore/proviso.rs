@@ -11,10 +11,10 @@
 //! expanded.
 
 use super::{View, best_role};
-use crate::graph::Edges;
+use crate::edges::Edges;
 use crate::layout::Layout;
 use crate::model::{Model, narrow};
-use crate::store::Store;
+use crate::store::{Store, Words};
 
 /// The configurations and edges of one owner. The configuration `number` of part `p` of `n` is called
 /// `number * n + p`, as the targets of edges are.
@@ -314,7 +314,7 @@ impl<'a> Look<'a> {
         best
     }
 
-    fn key(&self, open: u32) -> &[u64] {
+    fn key(&self, open: u32) -> Words {
         let (open, _) = &self.open[open as usize];
         self.parts[open.part].store.get(open.state)
     }
@@ -344,7 +344,8 @@ impl<'a> Look<'a> {
             }
         }
         let (part, state) = least?;
-        let view = View { model: self.model, layout: self.layout, words: self.parts[part].store.get(state) };
+        let words = self.parts[part].store.get(state);
+        let view = View { model: self.model, layout: self.layout, words: &words };
         let role = best_role(&view, &fired)?;
         Some((Open { part, state, fired, row: 0, name: 0 }, role))
     }

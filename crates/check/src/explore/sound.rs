@@ -10,7 +10,7 @@
 
 use super::proviso::{Again, Part, Proviso};
 use super::{Selection, SoFar, View, best_role};
-use crate::graph::Edges;
+use crate::edges::Edges;
 
 /// Persistent sets, breadth first, with the proviso.
 #[derive(Debug)]

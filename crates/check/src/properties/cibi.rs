@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// `role` depends from `state` on as well: what is in its channels was sent before.
     fn tainted(&mut self, mut taint: Taint, role: u32, state: u32) -> u32 {
-        let words = self.graph.words(state);
+        let words = &self.graph.words(state);
         for (channel, queue) in self.graph.model.channels.iter().enumerate() {
             if queue.from.is_some_and(|from| u32::from(from.0) == role) {
                 taint.fresh.push((channel as u32, self.graph.layout.length(words, channel)));

@@ -6,7 +6,8 @@
 //! configuration gains each channel once.
 
 use crate::graph::Graph;
-use crate::model::Local;
+use crate::model::{Local, narrow};
+use crate::packed::Packed;
 use crate::reach::{Reverse, StateSet};
 
 /// How many sweeps over what is undecided are worth it before edges are turned round.
@@ -26,29 +27,33 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>, room: usize) -> Option<StateSet> {
     for first in (0..graph.model.channels.len()).step_by(64) {
         let channels = first..graph.model.channels.len().min(first + 64);
         let sent = sends(graph, channels.clone());
-        let senders = senders(graph, channels);
-        let mut good: Vec<u64> = (0..graph.states())
-            .map(|state| graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]))
-            .collect();
+        let senders = senders(graph, channels.clone());
         let wanted = wanted(graph, &sent);
         // At most sixty-four roles send on so many channels.
         let offsets = &graph.model.offsets;
         let own = |role: usize| offsets[role] as usize..offsets[role + 1] as usize;
         let sends = |role: &usize| wanted[own(*role)].iter().any(|mask| *mask != 0);
         let roles: Vec<usize> = (0..graph.model.role_count()).filter(sends).collect();
-        let decided = |good: &[u64], state: u32| {
-            let words = graph.words(state);
+        let lacks = |known: u64, state: u32| {
+            let words = &graph.words(state);
             let wanted = roles.iter().fold(0, |mask, &role| {
                 mask | wanted[(graph.model.offsets[role] + graph.layout.local(words, role)) as usize]
             });
-            wanted & !good[state as usize] == 0
+            wanted & !known != 0
         };
+        let mut good = Packed::new(narrow(channels.len()));
         let mut open = StateSet::new(graph.states());
-        (0..graph.states()).filter(|&state| !decided(&good, state)).for_each(|state| _ = open.insert(state));
+        for state in 0..graph.states() {
+            let known = graph.row(state).fold(0, |mask, edge| mask | sent[graph.label(edge) as usize]);
+            good.push(known);
+            if lacks(known, state) {
+                open.insert(state);
+            }
+        }
         let mut changed = true;
         for _ in 0..SWEEPS {
             changed = sweep(graph, &senders, &open, &mut good);
-            open.retain(|state| !decided(&good, state));
+            open.retain(|state| lacks(good.get(state as usize), state));
             if !changed || open.is_empty() {
                 break;
             }
@@ -58,7 +63,7 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>, room: usize) -> Option<StateSet> {
                 return None;
             }
             propagate(graph, &Reverse::new(graph), &senders, &mut good);
-            open.retain(|state| !decided(&good, state));
+            open.retain(|state| lacks(good.get(state as usize), state));
         }
         bad.extend(&open);
     }
@@ -68,15 +73,15 @@ pub(crate) fn exhaustivity(graph: &Graph<'_>, room: usize) -> Option<StateSet> {
 /// One step backwards for each configuration of `open`, later ones first. A configuration with a channel
 /// that is good has a role that wants it, and has had it since that role last moved: so only configurations
 /// that lack something can gain anything.
-fn sweep(graph: &Graph<'_>, senders: &[u64], open: &StateSet, good: &mut [u64]) -> bool {
+fn sweep(graph: &Graph<'_>, senders: &[u64], open: &StateSet, good: &mut Packed) -> bool {
     let mut changed = false;
     for state in open.descending() {
-        let known = good[state as usize];
+        let known = good.get(state as usize);
         let gained = graph
             .edges(state)
-            .fold(0, |mask, (label, target)| mask | (good[target as usize] & !senders[label as usize]));
+            .fold(0, |mask, (label, target)| mask | (good.get(target as usize) & !senders[label as usize]));
         changed |= gained & !known != 0;
-        good[state as usize] = known | gained;
+        good.set(state as usize, known | gained);
     }
     changed
 }
@@ -112,17 +117,18 @@ fn senders(graph: &Graph<'_>, channels: std::ops::Range<usize>) -> Vec<u64> {
 }
 
 /// `good[s]` gains what `good[t]` has for every edge s → t, except the channels of the role that moves.
-fn propagate(graph: &Graph<'_>, reverse: &Reverse, senders: &[u64], good: &mut [u64]) {
-    let mut agenda: Vec<u32> = (0..graph.states()).filter(|&state| good[state as usize] != 0).collect();
+fn propagate(graph: &Graph<'_>, reverse: &Reverse, senders: &[u64], good: &mut Packed) {
+    let mut agenda: Vec<u32> = (0..graph.states()).filter(|&state| good.get(state as usize) != 0).collect();
     let mut waiting = StateSet::new(graph.states());
     for &state in &agenda {
         waiting.insert(state);
     }
     while let Some(state) = agenda.pop() {
         waiting.remove(state);
-        let offered = good[state as usize];
+        let offered = good.get(state as usize);
         for &source in reverse.sources(state) {
-            if offered & !good[source as usize] == 0 {
+            let known = good.get(source as usize);
+            if offered & !known == 0 {
                 continue;
             }
             // Which move leads here is found in the source's own row, which is short.
@@ -132,8 +138,8 @@ fn propagate(graph: &Graph<'_>, reverse: &Reverse, senders: &[u64], good: &mut [
                     gained |= offered & !senders[label as usize];
                 }
             }
-            if gained & !good[source as usize] != 0 {
-                good[source as usize] |= gained;
+            if gained & !known != 0 {
+                good.set(source as usize, known | gained);
                 if waiting.insert(source) {
                     agenda.push(source);
                 }

@@ -12,7 +12,8 @@ pub(crate) fn output_independence(graph: &Graph<'_>) -> StateSet {
         return bad;
     }
     for state in 0..graph.states() {
-        if (0..graph.model.role_count()).any(|role| splits_sends(graph, graph.words(state), role)) {
+        let words = &graph.words(state);
+        if (0..graph.model.role_count()).any(|role| splits_sends(graph, words, role)) {
             bad.insert(state);
         }
     }
@@ -153,7 +154,7 @@ pub(crate) fn has_race(graph: &Graph<'_>) -> bool {
         groups.filter(|group| !group.sends).filter(enabled).count()
     };
     (0..graph.states()).any(|state| {
-        let words = graph.words(state);
+        let words = &graph.words(state);
         (0..graph.model.role_count()).any(|role| receives(words, role) > 1)
     })
 }

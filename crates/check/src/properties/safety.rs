@@ -20,12 +20,15 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, S
         let numbers = first..all.min(first + 64);
         let masks = components.eventually_fired(graph, &receptions(graph, &numbers));
         let all_bits = u64::MAX >> (64 - numbers.len());
+        if masks.iter().all(|mask| mask & all_bits == all_bits) {
+            continue;
+        }
         for state in 0..graph.states() {
             let mut missing = !masks[components.of(state)] & all_bits;
             while missing != 0 {
                 let number = first + missing.trailing_zeros() as usize;
                 missing &= missing - 1;
-                let words = graph.words(state);
+                let words = &graph.words(state);
                 if number < channels {
                     if graph.layout.length(words, number) > 0 {
                         reception.insert(state);
@@ -71,7 +74,7 @@ fn excused(graph: &Graph<'_>, components: &Components, progress: &StateSet) -> S
     };
     let mut bad = StateSet::new(graph.states());
     for state in (0..graph.states()).filter(|&state| progress.contains(state)) {
-        let words = graph.words(state);
+        let words = &graph.words(state);
         let local = |role: usize| model.local(role, graph.layout.local(words, role));
         let stuck = |role: usize| local(role).kind == StateKind::Receiving && !has(&receives, state, role);
         let empty = |role: usize| {
@@ -119,7 +122,7 @@ pub(crate) fn on_cycle(
 
 /// Where the channels can never all be emptied.
 pub(crate) fn stability(graph: &Graph<'_>, components: &Components) -> StateSet {
-    let masks = components.eventually(graph, |state| u64::from(graph.layout.is_stable(graph.words(state))));
+    let masks = components.eventually(graph, |state| u64::from(graph.layout.is_stable(&graph.words(state))));
     let mut bad = StateSet::new(graph.states());
     for state in 0..graph.states() {
         if masks[components.of(state)] == 0 {
