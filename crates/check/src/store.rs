@@ -96,7 +96,11 @@ impl Store {
                 let (left_key, right_key) = (key as u32, (key >> u32::BITS) as u32);
                 join(
                     if left == old_left { left_key } else { first.intern_near(left, old_left, left_key) },
-                    if right == old_right { right_key } else { second.intern_near(right, old_right, right_key) },
+                    if right == old_right {
+                        right_key
+                    } else {
+                        second.intern_near(right, old_right, right_key)
+                    },
                 )
             }
         }
@@ -127,7 +131,8 @@ impl Store {
 
     /// Bytes by which tables grow if `more` configurations are interned.
     pub(crate) fn growth(&self, more: usize) -> usize {
-        let halves = self.halves.as_ref().map_or(0, |halves| halves.iter().map(|half| half.growth(more)).sum());
+        let halves =
+            self.halves.as_ref().map_or(0, |halves| halves.iter().map(|half| half.growth(more)).sum());
         self.keys.growth(more) + halves
     }
 

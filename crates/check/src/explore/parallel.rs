@@ -92,9 +92,8 @@ impl Shard {
     /// Bytes held, and those that a table which is about to grow will need.
     fn memory(&self) -> usize {
         let parcels = self.out.iter().chain(&self.inbox);
-        let on_the_way: usize = parcels
-            .map(|parcel| parcel.words.capacity() * 8 + parcel.numbers.capacity() * 4)
-            .sum();
+        let on_the_way: usize =
+            parcels.map(|parcel| parcel.words.capacity() * 8 + parcel.numbers.capacity() * 4).sum();
         let more = self.store.len() / 8;
         let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16;
         self.store.memory()
