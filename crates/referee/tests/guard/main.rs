@@ -13,3 +13,4 @@
 mod hostile;
 mod operating;
 mod support;
+mod tutorial;
