@@ -42,7 +42,9 @@ def queue_of(folder_of_mails, suffix=""):
         for place, _, names in os.walk(folder_of_mails):
             for name in names:
                 count += name.endswith(suffix)
-                os.unlink(os.path.join(place, name))
+                # The server may be faster.
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(place, name))
         return count
 
     return acted
