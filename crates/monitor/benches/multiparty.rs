@@ -26,7 +26,7 @@ fn authorisation() -> GlobalType {
     let mut message = |label: &str, ty: Option<Type>| {
         let label = vocabulary.add_label(label);
         let fields: Vec<Field> = ty.into_iter().map(|ty| Field { name: None, ty }).collect();
-        vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion: None })
+        vocabulary.add_message(MessageSpec::new(label, fields.into(), None))
     };
     let [login, quit] = ["login", "quit"].map(|label| message(label, None));
     let (pwd, succ) = (message("pwd", Some(Type::String)), message("succ", Some(Type::Bool)));

@@ -32,7 +32,7 @@ pub(crate) fn calculator(ty: &Type, asserts: Asserts) -> Monitor {
     let mut message = |label: &str, field: Option<(&str, &Type)>, assertion: Option<Arc<Expr>>| {
         let label = vocabulary.add_label(label);
         let fields = field.map(|(name, ty)| Field { name: Some(name.into()), ty: ty.clone() });
-        vocabulary.add_message(MessageSpec { label, fields: fields.into_iter().collect(), assertion })
+        vocabulary.add_message(MessageSpec::new(label, fields.into_iter().collect(), assertion))
     };
     let add = message("Add", Some(("n", ty)), own.filter(|_| asserts == Asserts::Own));
     let subtract = message("Subtract", Some(("n", ty)), None);

@@ -35,6 +35,7 @@ pub struct Monitor {
     pub(crate) names: Box<[Option<Arc<str>>]>,
     pub(crate) composites: Box<[Type]>,
     pub(crate) binds: Box<[Bind]>,
+    pub(crate) computed: Box<[Computed]>,
     pub(crate) releases: Box<[Slot]>,
     pub(crate) codes: Box<[Code]>,
     pub(crate) predicates: Box<[Arc<dyn Predicate>]>,
@@ -42,6 +43,8 @@ pub struct Monitor {
     pub(crate) layout: Layout,
     pub(crate) outlook: Outlook,
     pub(crate) fingerprint: u64,
+    /// A session before its first event.
+    pub(crate) start: Session,
 }
 
 /// The place of the monitor's own role.
@@ -70,6 +73,7 @@ pub(crate) struct Edge {
     /// Whether the target is final.
     pub(crate) ends: bool,
     pub(crate) binds: (u32, u16),
+    pub(crate) computed: (u32, u16),
     pub(crate) releases: (u32, u16),
     /// Into `codes`, or [`NO_CODE`].
     pub(crate) assertion: u32,
@@ -93,6 +97,16 @@ pub(crate) struct Bind {
     pub(crate) ty: Type,
 }
 
+/// Recursion data that is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct Computed {
+    /// Where it is kept; `None` if nothing reads it later.
+    pub(crate) slot: Option<Slot>,
+    pub(crate) ty: Type,
+    /// Into `codes`.
+    pub(crate) code: u32,
+}
+
 impl Monitor {
     /// The monitor of `machine`'s role (ECOOP'21, Definition 9 and Section 5.1). The predicates that
     /// assertions call are taken from `registry`.
@@ -108,10 +122,10 @@ impl Monitor {
         synthesis::synthesise(machine, vocabulary, registry)
     }
 
-    /// A new session, before its first event. Allocates nothing.
+    /// A new session, before its first event. Allocates nothing, unless recursion data begin with more than a scalar.
     #[must_use]
     pub fn session(&self) -> Session {
-        Session::new()
+        self.start.clone()
     }
 
     /// The machine it was made from.

@@ -257,6 +257,25 @@ impl Session {
         }
     }
 
+    /// Keeps a computed `value`, which has type `ty`, in `slot`.
+    pub(crate) fn store_value(&mut self, slot: Slot, ty: &Type, value: Value, layout: &Layout) {
+        match &value {
+            Value::Bool(value) => self.store(slot, ty, &FieldValue::Bool(*value), layout),
+            Value::Int(value) => self.store(slot, ty, &FieldValue::Int(*value), layout),
+            Value::Float(value) => self.store(slot, ty, &FieldValue::Float(*value), layout),
+            Value::String(text) | Value::Opaque(text) => self.store(slot, ty, &FieldValue::Str(text), layout),
+            Value::Bytes(bytes) => self.store(slot, ty, &FieldValue::Bytes(bytes), layout),
+            _ => {
+                let rest = self.rest.get_or_insert_with(|| Rest::new(layout));
+                if let Slot::Tree(index) = slot
+                    && let Some(tree) = rest.trees.get_mut(index as usize)
+                {
+                    *tree = value;
+                }
+            }
+        }
+    }
+
     /// Forgets what is in `slot`; short buffers are kept for the next text.
     #[cold]
     pub(crate) fn release(&mut self, slot: Slot) {

@@ -10,17 +10,21 @@ mod slots;
 use std::sync::Arc;
 
 use referee_theory::expr::{self, Expr, Scope};
-use referee_theory::{Action, Field, Machine, Message, Role, State, Transition, Type, Vocabulary};
+use referee_theory::{
+    Action, Field, Machine, Message, Origin, Role, State, Transition, Type, Update, Vocabulary,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use error::{SynthesisError, SynthesisProblem};
 
-use crate::code::{Binding, Code, Load, compile};
+use crate::code::{Binding, Code, Frame, Load, compile};
+use crate::event::Payload;
 use crate::labels::Labels;
 use crate::layout::{Layout, Slot};
-use crate::monitor::{Bind, Check, Edge, Ends, Monitor, NO_CODE, PROCESS};
+use crate::monitor::{Bind, Check, Computed, Edge, Ends, Monitor, NO_CODE, PROCESS};
 use crate::outlook::Outlook;
 use crate::registry::{Predicate, Registry};
+use crate::session::Session;
 use crate::table::{SEVERAL, Table};
 
 pub(crate) fn synthesise(
@@ -34,7 +38,8 @@ pub(crate) fn synthesise(
         let places = (first.origin, second.origin);
         problems.push(SynthesisProblem::Nondeterministic { state, label, places });
     }
-    let kept = scope::analyse(machine, vocabulary, &mut problems);
+    let initial = vocabulary.initial_values(machine.role());
+    let kept = scope::analyse(machine, vocabulary, initial, &mut problems);
     let layout = slots::assign(machine, &kept);
     let Alphabet { peers, texts, label_numbers } = Alphabet::of(machine, vocabulary);
     let mut compiler = Compiler::new(machine, vocabulary, registry, &layout, &kept, problems);
@@ -44,6 +49,7 @@ pub(crate) fn synthesise(
             edges.push(compiler.edge(state, transition));
         }
     }
+    let start = compiler.start(initial);
     if !compiler.problems.is_empty() {
         return Err(SynthesisError::new(compiler.problems));
     }
@@ -79,6 +85,7 @@ pub(crate) fn synthesise(
         names: compiler.names.into(),
         composites: compiler.composites.into(),
         binds: compiler.binds.into(),
+        computed: compiler.computed.into(),
         releases: compiler.releases.into(),
         codes: compiler.codes.into(),
         predicates: compiler.predicates.into(),
@@ -88,6 +95,7 @@ pub(crate) fn synthesise(
         layout,
         outlook,
         fingerprint,
+        start,
     })
 }
 
@@ -158,6 +166,8 @@ fn fingerprint(machine: &Machine, vocabulary: &Vocabulary) -> u64 {
         hash = (hash ^ 0xff).wrapping_mul(0x0100_0000_01b3);
     };
     feed(vocabulary.role_name(machine.role()).as_bytes());
+    let initial = vocabulary.initial_values(machine.role());
+    initial.iter().for_each(|value| feed(value.to_string().as_bytes()));
     let mut messages: FxHashSet<Message> = FxHashSet::default();
     for state in machine.states() {
         feed(&state.0.to_le_bytes());
@@ -168,9 +178,11 @@ fn fingerprint(machine: &Machine, vocabulary: &Vocabulary) -> u64 {
             feed(&transition.message.0.to_le_bytes());
             if messages.insert(transition.message) {
                 feed(vocabulary.display(transition.message).to_string().as_bytes());
-                if let Some(assertion) = &vocabulary.spec(transition.message).assertion {
+                let spec = vocabulary.spec(transition.message);
+                if let Some(assertion) = &spec.assertion {
                     feed(assertion.to_string().as_bytes());
                 }
+                spec.updates.iter().for_each(|update| feed(update.to_string().as_bytes()));
             }
         }
     }
@@ -191,6 +203,7 @@ struct Compiler<'a> {
     names: Vec<Option<Arc<str>>>,
     composites: Vec<Type>,
     binds: Vec<Bind>,
+    computed: Vec<Computed>,
     releases: Vec<Slot>,
     codes: Vec<Code>,
     predicates: Vec<Arc<dyn Predicate>>,
@@ -223,6 +236,7 @@ impl<'a> Compiler<'a> {
             names: Vec::new(),
             composites: Vec::new(),
             binds: Vec::new(),
+            computed: Vec::new(),
             releases: Vec::new(),
             codes: Vec::new(),
             predicates: Vec::new(),
@@ -243,8 +257,12 @@ impl<'a> Compiler<'a> {
         };
         let (first_bind, first_release) = (self.binds.len(), self.releases.len());
         let kept_after: Vec<u32> = self.kept.after(transition.target).collect();
+        let computed = self.updates(source, transition, &spec.updates, &kept_after);
         for &variable in &kept_after {
             let variable = &self.layout.variables[variable as usize];
+            if spec.updates.iter().any(|update| update.variable == variable.name) {
+                continue;
+            }
             let named = |field: &Field| field.name.as_ref() == Some(&variable.name);
             if let Some(field) = spec.fields.iter().position(named) {
                 let (slot, ty) = (variable.slot, variable.ty.clone());
@@ -260,19 +278,19 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        let range = |from: usize, to: usize| (narrow(from), u16::try_from(to - from).unwrap_or(u16::MAX));
         let (binds, releases) =
             (range(first_bind, self.binds.len()), range(first_release, self.releases.len()));
         let ends = self.machine.is_final(transition.target);
         let checks = self.checks[first_check as usize..].iter().take(spec.fields.len().min(4));
         Edge {
             target: transition.target.0,
-            simple: assertion == NO_CODE && binds.1 == 0 && releases.1 == 0 && !ends,
+            simple: assertion == NO_CODE && binds.1 == 0 && computed.1 == 0 && releases.1 == 0 && !ends,
             masks: checks.rev().fold(0, |masks, check| masks << 16 | u64::from(check.mask)),
             first_check,
             fields: u16::try_from(spec.fields.len()).unwrap_or(u16::MAX),
             ends,
             binds,
+            computed,
             releases,
             assertion,
         }
@@ -318,13 +336,74 @@ impl<'a> Compiler<'a> {
             return code;
         }
         let mut names = Names { compiler: self, own, outer: &key.1 };
-        let code = if names.well_typed(expr, transition) { compile(expr, &mut names) } else { None };
+        let code = if names.well_typed(expr, &Type::Bool, transition.origin) {
+            compile(expr, &mut names)
+        } else {
+            None
+        };
         // Without code there is a problem, and there will be no monitor.
         self.codes.push(code.unwrap_or(Code::Bool(false)));
         let index = narrow(self.codes.len() - 1);
         self.code_of.insert(key, index);
         index
     }
+
+    /// What `transition` computes: its place among the computed.
+    fn updates(
+        &mut self,
+        source: State,
+        transition: &Transition,
+        updates: &[Update],
+        kept_after: &[u32],
+    ) -> (u32, u16) {
+        let first = self.computed.len();
+        let outer: Vec<u32> = self.kept.after(source).collect();
+        let own = &self.vocabulary.spec(transition.message).fields;
+        for update in updates {
+            let kept = kept_after.iter().map(|&variable| &self.layout.variables[variable as usize]);
+            let slot = kept.into_iter().find(|kept| kept.name == update.variable).map(|kept| kept.slot);
+            let code = self.value_code(update, own, &outer, transition.origin);
+            self.computed.push(Computed { slot, ty: update.ty.clone(), code });
+        }
+        range(first, self.computed.len())
+    }
+
+    fn value_code(&mut self, update: &Update, own: &[Field], outer: &[u32], origin: Origin) -> u32 {
+        let mut names = Names { compiler: self, own, outer };
+        let well_typed = names.well_typed(&update.value, &update.ty, origin);
+        let code = if well_typed { compile(&update.value, &mut names) } else { None };
+        // Without code there is a problem, and there will be no monitor.
+        self.codes.push(code.unwrap_or(Code::Bool(false)));
+        narrow(self.codes.len() - 1)
+    }
+
+    /// A session before its first event.
+    fn start(&mut self, initial: &[Update]) -> Session {
+        let mut session = Session::new();
+        let kept: Vec<u32> = self.kept.after(self.machine.initial()).collect();
+        for update in initial {
+            let code = self.value_code(update, &[], &[], Origin::NONE);
+            let empty = Session::new();
+            let payload = Payload::Positional(&[]);
+            let frame = Frame { payload, names: &[], session: &empty, predicates: &self.predicates };
+            let value = self.codes.get(code as usize).and_then(|code| frame.value(code).ok());
+            let kept = kept.iter().map(|&variable| &self.layout.variables[variable as usize]);
+            let slot = kept.into_iter().find(|kept| kept.name == update.variable).map(|kept| kept.slot);
+            match (value, slot) {
+                (Some(value), Some(slot)) => session.store_value(slot, &update.ty, value, self.layout),
+                (Some(_), None) => {}
+                (None, _) => {
+                    let (variable, value) = (Arc::clone(&update.variable), Arc::clone(&update.value));
+                    self.problems.push(SynthesisProblem::NoInitialValue { variable, value });
+                }
+            }
+        }
+        session
+    }
+}
+
+fn range(from: usize, to: usize) -> (u32, u16) {
+    (narrow(from), u16::try_from(to - from).unwrap_or(u16::MAX))
 }
 
 /// What the names of one assertion stand for.
@@ -335,8 +414,8 @@ struct Names<'a, 'b> {
 }
 
 impl Names<'_, '_> {
-    /// Whether `expr` is a boolean over what is bound and registered; if not, the problem is reported.
-    fn well_typed(&mut self, expr: &Arc<Expr>, transition: &Transition) -> bool {
+    /// Whether `expr` is of type `ty` over what is bound and registered; if not, the problem is reported.
+    fn well_typed(&mut self, expr: &Arc<Expr>, ty: &Type, origin: Origin) -> bool {
         let mut scope = Scope::new().inferring();
         for &variable in self.outer {
             let variable = &self.compiler.layout.variables[variable as usize];
@@ -364,7 +443,10 @@ impl Names<'_, '_> {
                 (None, None) => {}
             }
         }
-        let checked = expr::check_assertion(expr, &scope);
+        let checked = match ty {
+            Type::Bool => expr::check_assertion(expr, &scope),
+            _ => expr::check(expr, &scope).map(|checked| checked.inferred),
+        };
         for name in expr.externals() {
             if self.compiler.registry.get(name).is_some() {
                 continue;
@@ -380,7 +462,7 @@ impl Names<'_, '_> {
         match checked {
             // The type of a missing predicate may be the only thing wrong.
             Err(errors) if !missing => {
-                let (expr, origin) = (Arc::clone(expr), transition.origin);
+                let expr = Arc::clone(expr);
                 self.compiler.problems.push(SynthesisProblem::IllTyped { expr, origin, errors });
                 false
             }

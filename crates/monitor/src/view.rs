@@ -55,6 +55,8 @@ pub struct BranchView {
     pub fields: Vec<(String, Type)>,
     /// Its assertion, in the native language.
     pub assertion: Option<String>,
+    /// The recursion data that are computed once it has passed: `tries := tries - 1`.
+    pub updates: Vec<String>,
     /// The verdict if a payload is of the wrong type.
     pub rejection: Rejection,
     /// The verdict if the assertion does not hold.
@@ -94,6 +96,7 @@ impl Monitor {
                 label: self.vocabulary.label_name(spec.label).to_owned(),
                 fields: spec.fields.iter().enumerate().map(name).collect(),
                 assertion: spec.assertion.as_ref().map(ToString::to_string),
+                updates: spec.updates.iter().map(ToString::to_string).collect(),
                 rejection: Rejection::new(sender, false),
                 assertion_rejection: Rejection::new(sender, true),
                 target: transition.target.index(),
@@ -158,7 +161,10 @@ impl MonitorView {
                     format!("{}({})", branch.label, fields.join(", ")),
                     branch.assertion.clone().unwrap_or_default(),
                     verdicts,
-                    next.to_owned(),
+                    std::iter::once(next)
+                        .chain(branch.updates.iter().map(String::as_str))
+                        .collect::<Vec<_>>()
+                        .join(", "),
                 ]);
             }
             if state.branches.is_empty() {
@@ -213,12 +219,11 @@ impl BranchView {
             let _ = write!(line, "if {assertion} then ");
         }
         let peer = if self.sender == Side::Process { peer } else { "" };
-        let _ = write!(
-            line,
-            "{}{peer}{}{message}.{target}",
-            self.output(),
-            if peer.is_empty() { "" } else { " " }
-        );
+        let _ = write!(line, "{}{peer}{}{message}.", self.output(), if peer.is_empty() { "" } else { " " });
+        for update in &self.updates {
+            let _ = write!(line, "{update}.");
+        }
+        line.push_str(target);
         if self.assertion.is_some() {
             let _ = write!(line, " else {}", self.assertion_rejection);
         }

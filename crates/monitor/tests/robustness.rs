@@ -282,7 +282,7 @@ fn deeply_nested_values_are_values_of_no_type() {
     let (a, b) = (vocabulary.add_role("a"), vocabulary.add_role("b"));
     let label = vocabulary.add_label("M");
     let fields = Arc::new([referee_theory::Field { name: Some("x".into()), ty: Type::opaque("T") }]);
-    let message = vocabulary.add_message(referee_theory::MessageSpec { label, fields, assertion: None });
+    let message = vocabulary.add_message(referee_theory::MessageSpec::new(label, fields, None));
     let mut machine = referee_theory::MachineBuilder::new(a);
     let (start, end) = (machine.add_state(), machine.add_state());
     let (action, origin) = (referee_theory::Action::Send, referee_theory::Origin::NONE);

@@ -239,7 +239,7 @@ impl Translation {
                     let origin = self.next_origin();
                     let label = self.vocabulary.add_label(&branch.label);
                     let fields = payload_fields(&branch.payload);
-                    let message = self.vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+                    let message = self.vocabulary.add_message(MessageSpec::new(label, fields, None));
                     let next = self.node(&branch.next);
                     translated.push(TheoryBranch { receiver, message, next, origin });
                 }

@@ -7,10 +7,11 @@
 //! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
 //! machines, explored naively; [`stmonitor`] the calculi of processes and monitors, [`relamon`] networks of
-//! monitored components; [`shml`] has formulas and the actors that monitor them, [`property`] and
+//! monitored components; [`data`] protocols whose recursions carry data; [`shml`] has formulas and the actors that monitor them, [`property`] and
 //! [`guard`] what the product's properties and their guards mean.
 
 pub mod automaton;
+pub mod data;
 pub mod global;
 pub mod guard;
 pub mod kmc;

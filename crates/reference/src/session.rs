@@ -154,7 +154,7 @@ impl Tree {
                     vocabulary.add_role(&step.peer);
                     let label = vocabulary.add_label(&step.label);
                     let fields = payload_fields(&step.payload);
-                    vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+                    vocabulary.add_message(MessageSpec::new(label, fields, None));
                     next.extend_vocabulary(vocabulary);
                 }
             }
@@ -189,7 +189,7 @@ impl Tree {
                     let peer = names.add_role(&step.peer);
                     let label = names.add_label(&step.label);
                     let fields = payload_fields(&step.payload);
-                    let message = names.add_message(MessageSpec { label, fields, assertion: None });
+                    let message = names.add_message(MessageSpec::new(label, fields, None));
                     let action = if step.sends { Action::Send } else { Action::Receive };
                     let next = next.add_to(builder, names, scope);
                     added.push(SessionBranch { action, peer, message, next, origin });

@@ -11,9 +11,9 @@ use referee_theory::session::SessionError;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
 use crate::diagnostics::assertions::{
-    ambiguous_variable, bad_pattern, cannot_compute, external_predicate, maybe_unbound, nobody_can_check,
-    not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable, wrong_number_of_arguments,
-    wrong_number_of_values, wrong_type_of_value,
+    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, external_predicate, maybe_unbound,
+    nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable,
+    wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
 };
 use crate::diagnostics::names::unknown_recursion_variable;
 use crate::diagnostics::projection::{
@@ -133,6 +133,13 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
         AssertionError::CannotCompute { expr, role, unknown } => {
             cannot_compute(span(expr.place()), vocabulary.role_name(*role), &names(unknown))
         }
+        AssertionError::CannotFollow { role, variable, declared, after, too_large } => cannot_follow(
+            origins.span(*declared),
+            (*after != Origin::NONE).then(|| origins.span(*after)),
+            vocabulary.role_name(*role),
+            variable,
+            *too_large,
+        ),
         AssertionError::WrongNumberOfValues { call, definition, expected, found } => {
             wrong_number_of_values(origins.span(*call), origins.span(*definition), *expected, *found)
         }

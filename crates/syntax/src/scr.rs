@@ -12,12 +12,14 @@ use rustc_hash::FxHashSet;
 
 pub mod ast;
 mod cursor;
+mod ending;
 mod flatten;
 mod format;
 mod graph;
 mod lower;
 mod names;
 mod parser;
+mod refine;
 mod token;
 mod written;
 
@@ -61,8 +63,11 @@ fn lower_protocol(
     complete: bool,
 ) -> (GlobalProtocol, Vec<Diagnostic>) {
     let declaration = names.protocol(id);
-    let (nodes, root, vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
-    let vocabulary = Arc::new(vocabulary);
+    let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
+    if let Some(root) = root {
+        diagnostics.extend(refine::refine(&mut nodes, root, &mut vocabulary));
+    }
+    let mut vocabulary = Arc::new(vocabulary);
     let mut global = None;
     if complete
         && let Some(root) = root
@@ -82,6 +87,12 @@ fn lower_protocol(
         diagnostics.extend(wrong);
         enforcement = EnforcedAssertion::all(global, &assertions);
         global.enforce(&assertions);
+        if assertions.errors.is_empty()
+            && let Err(errors) = global.carry_data()
+        {
+            diagnostics.extend(errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins)));
+        }
+        vocabulary = Arc::clone(global.vocabulary());
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));
     }

@@ -88,6 +88,19 @@ pub enum AssertionError {
         /// What it does not know.
         unknown: Vec<Arc<str>>,
     },
+    /// A role cannot know a value of recursion data: what it sees does not tell which one it is.
+    CannotFollow {
+        /// The role.
+        role: Role,
+        /// The variable.
+        variable: Arc<str>,
+        /// Where it is declared.
+        declared: Origin,
+        /// The last message that the role sees; none at the beginning.
+        after: Origin,
+        /// Whether there were too many cases to find out.
+        too_large: bool,
+    },
     /// A recursion is continued with the wrong number of values.
     WrongNumberOfValues {
         /// The call.

@@ -215,6 +215,45 @@ impl Expr {
         })
     }
 
+    /// Of how many parts it is made.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        let mut parts = 0;
+        let mut pending: SmallVec<[&Self; 8]> = smallvec![self];
+        while let Some(expr) = pending.pop() {
+            parts += 1;
+            pending.extend(expr.node.children());
+        }
+        parts
+    }
+
+    /// The same with an expression in place of each variable for which `replacement` has one.
+    ///
+    /// # Errors
+    /// [`TooDeep`] if the tree would be deeper than [`MAX_DEPTH`].
+    pub fn substitute(&self, replacement: &dyn Fn(&Arc<str>) -> Option<Self>) -> Result<Self, TooDeep> {
+        let one = |expr: &Self| expr.substitute(replacement);
+        let all = |parts: &[Self]| parts.iter().map(one).collect::<Result<Box<[Self]>, TooDeep>>();
+        let pair = |parts: &[Self; 2]| Ok::<_, TooDeep>(Box::new([one(&parts[0])?, one(&parts[1])?]));
+        let node = match &self.node {
+            Node::Literal(_) => return Ok(self.clone()),
+            Node::Variable(name) => return Ok(replacement(name).unwrap_or_else(|| self.clone())),
+            Node::List(parts) => Node::List(all(parts)?),
+            Node::Unary(operator, operand) => Node::Unary(*operator, Box::new(one(operand)?)),
+            Node::Binary(operator, parts) => Node::Binary(*operator, pair(parts)?),
+            Node::And(parts) => Node::And(all(parts)?),
+            Node::Or(parts) => Node::Or(all(parts)?),
+            Node::Conditional(parts) => {
+                Node::Conditional(Box::new([one(&parts[0])?, one(&parts[1])?, one(&parts[2])?]))
+            }
+            Node::Member(record, field) => Node::Member(Box::new(one(record)?), Arc::clone(field)),
+            Node::Index(parts) => Node::Index(pair(parts)?),
+            Node::Call(function, parts) => Node::Call(*function, all(parts)?),
+            Node::External { name, args } => Node::External { name: Arc::clone(name), args: all(args)? },
+        };
+        Self::new(node, self.place)
+    }
+
     fn names<'a>(&'a self, pick: impl Fn(&'a Node) -> Option<&'a Arc<str>>) -> Names<'a> {
         let mut names = Names::new();
         let mut pending: SmallVec<[&Self; 8]> = smallvec![self];

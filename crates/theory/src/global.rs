@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::assertion::{Assertions, BranchId, Enforcement};
+use crate::data::Data;
 use crate::expr::Expr;
 use crate::payload::Type;
 use crate::vocabulary::{Message, Origin, Role, Vocabulary};
@@ -121,6 +122,14 @@ pub struct Parameter {
     pub origin: Origin,
 }
 
+impl Parameter {
+    /// Whether `role` knows its value.
+    #[must_use]
+    pub fn is_known_to(&self, role: Role) -> bool {
+        self.roles.is_empty() || self.roles.contains(&role)
+    }
+}
+
 /// A recursive call.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -141,6 +150,8 @@ pub struct GlobalType {
     root: NodeId,
     /// Assertions that not both roles of their message can check: see [`GlobalType::enforce`].
     partial: FxHashMap<BranchId, Enforcement>,
+    /// What roles compute: see [`GlobalType::carry_data`].
+    data: Data,
 }
 
 impl GlobalType {
@@ -151,15 +162,50 @@ impl GlobalType {
         self.partial = partial.map(|found| (found.branch, *found)).collect();
     }
 
-    /// The message of a branch as its sender (or else its receiver) can check it.
+    /// The message of a branch as its sender (or else its receiver) can check it, with what that role computes after
+    /// it.
     #[must_use]
     pub fn message_as_checked(&self, branch: BranchId, message: Message, by_sender: bool) -> Message {
+        let enforced = self.as_enforced(branch, message, by_sender);
+        match self.node(branch.0) {
+            Global::Exchange(exchange) if !self.data.is_empty() => {
+                let role = if by_sender { exchange.sender } else { exchange.branches[branch.1].receiver };
+                self.with_updates(role, [branch], enforced)
+            }
+            _ => enforced,
+        }
+    }
+
+    /// The message of a branch as its sender (or else its receiver) can check it.
+    pub(crate) fn as_enforced(&self, branch: BranchId, message: Message, by_sender: bool) -> Message {
         match self.partial.get(&branch) {
             Some(found) if !(if by_sender { found.sender } else { found.receiver }) => {
                 self.vocabulary.without_assertion(message)
             }
             _ => message,
         }
+    }
+
+    /// `message` with what `role` computes after any of `branches`, which look the same to it.
+    pub(crate) fn with_updates(
+        &self,
+        role: Role,
+        branches: impl IntoIterator<Item = BranchId>,
+        message: Message,
+    ) -> Message {
+        if self.data.is_empty() {
+            return message;
+        }
+        let updates = self.data.updates(role, branches.into_iter().collect());
+        updates.and_then(|updates| self.vocabulary.with_updates(message, updates)).unwrap_or(message)
+    }
+
+    pub(crate) fn vocabulary_mut(&mut self) -> &mut Vocabulary {
+        Arc::make_mut(&mut self.vocabulary)
+    }
+
+    pub(crate) fn data_mut(&mut self) -> &mut Data {
+        &mut self.data
     }
 
     /// The names behind the numbers.

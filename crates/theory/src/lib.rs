@@ -9,6 +9,7 @@
 //! [`property`].
 
 pub mod assertion;
+pub mod data;
 pub mod equivalence;
 pub mod expr;
 pub mod global;
@@ -26,4 +27,4 @@ pub use global::{Branch, Branches, Exchange, Global, GlobalError, GlobalType, Gl
 pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
 pub use payload::Type;
 pub use value::{Term, Value};
-pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Vocabulary};
+pub use vocabulary::{Field, Label, Message, MessageSpec, Origin, Role, Update, Vocabulary};

@@ -240,7 +240,7 @@ impl<'a> Projection<'a> {
             let merged = self
                 .merge(items.as_slice())
                 .map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
-            for Merged { action, peer, message, origin, nexts } in merged {
+            for Merged { action, peer, message, origin, nexts, .. } in merged {
                 let target_items = self.closure_of_all(&nexts);
                 let target = match numbers.get(&target_items) {
                     Some(known) => known,

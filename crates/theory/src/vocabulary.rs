@@ -77,6 +77,34 @@ pub struct MessageSpec {
     pub fields: Arc<[Field]>,
     /// What must hold when the message is sent, over this payload and what was bound before it.
     pub assertion: Option<Arc<Expr>>,
+    /// What a role computes once the message has passed, all at once: recursion data. Messages of a global type
+    /// have none; [`crate::data`] gives them to the messages of machines.
+    pub updates: Arc<[Update]>,
+}
+
+impl MessageSpec {
+    /// A message without updates.
+    #[must_use]
+    pub fn new(label: Label, fields: Arc<[Field]>, assertion: Option<Arc<Expr>>) -> Self {
+        Self { label, fields, assertion, updates: Arc::default() }
+    }
+}
+
+/// A recursion variable gets a value, over the payload just passed and what was bound before it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Update {
+    /// The variable.
+    pub variable: Arc<str>,
+    /// Its type.
+    pub ty: Type,
+    /// Its new value.
+    pub value: Arc<Expr>,
+}
+
+impl fmt::Display for Update {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} := {}", self.variable, self.value)
+    }
 }
 
 type Set<T> = IndexSet<T, FxBuildHasher>;
@@ -87,10 +115,14 @@ pub struct Vocabulary {
     roles: Set<Arc<str>>,
     labels: Set<Arc<str>>,
     messages: Vec<MessageSpec>,
-    /// For each message, the first message with the same label, types and assertion (field names apart).
+    /// For each message, the first message with the same label, types, assertion and updates (field names apart).
     signatures: Vec<Message>,
     /// For each message, the same without its assertion.
     bare: Vec<Message>,
+    /// For each message, the same without assertion and updates: what travels.
+    plain: Vec<Message>,
+    /// What each role's recursion data are before the first message.
+    initial: FxHashMap<Role, Arc<[Update]>>,
     /// For each label that a message has, which one.
     by_label: Vec<Option<OfLabel>>,
     /// The messages with a label that is not theirs alone, by the hash of their label, types and assertion.
@@ -138,21 +170,17 @@ impl Vocabulary {
         Label(narrow(self.labels.insert_full(Arc::clone(name)).0))
     }
 
-    /// The message `spec`, added if it is new, and the same without its assertion.
+    /// The message `spec`, added if it is new, and the same without its assertion, and without its updates.
     pub fn add_message(&mut self, spec: MessageSpec) -> Message {
         let bare = spec.assertion.is_some().then(|| MessageSpec { assertion: None, ..spec.clone() });
+        let plain = MessageSpec::new(spec.label, Arc::clone(&spec.fields), None);
+        let plain = (!spec.updates.is_empty()).then_some(plain);
         let (message, new) = self.insert(spec);
         if new {
-            let bare = bare.map_or(message, |bare| self.insert_bare(bare));
+            // At most two levels deep: each has less than the one before.
+            let bare = bare.map_or(message, |bare| self.add_message(bare));
             self.bare[message.index()] = bare;
-        }
-        message
-    }
-
-    fn insert_bare(&mut self, spec: MessageSpec) -> Message {
-        let (message, new) = self.insert(spec);
-        if new {
-            self.bare[message.index()] = message;
+            self.plain[message.index()] = plain.map_or(bare, |plain| self.add_message(plain));
         }
         message
     }
@@ -179,8 +207,7 @@ impl Vocabulary {
             self.by_label[label] = Some(OfLabel { alone: false, ..known });
             self.index(known.first);
         }
-        let alike = self.by_spec.get(&hash_of(&spec)).into_iter().flatten();
-        if let Some(known) = alike.copied().find(|known| self.messages[known.index()] == spec) {
+        if let Some(known) = self.find_among_several(&spec) {
             return (known, false);
         }
         let alike = self.by_signature.get(&signature_hash(&spec)).into_iter().flatten();
@@ -191,9 +218,17 @@ impl Vocabulary {
     }
 
     fn push(&mut self, spec: MessageSpec, signature: Message) {
-        self.bare.push(Message(narrow(self.messages.len())));
+        let message = Message(narrow(self.messages.len()));
+        self.bare.push(message);
+        self.plain.push(message);
         self.messages.push(spec);
         self.signatures.push(signature);
+    }
+
+    /// The message `spec`, whose label is not its alone.
+    fn find_among_several(&self, spec: &MessageSpec) -> Option<Message> {
+        let alike = self.by_spec.get(&hash_of(spec)).into_iter().flatten();
+        alike.copied().find(|known| self.messages[known.index()] == *spec)
     }
 
     /// Enters `message` into the tables for labels with several messages.
@@ -208,7 +243,7 @@ impl Vocabulary {
     /// A message with this label and no payload, added if it is new.
     pub fn add_plain_message(&mut self, label: &str) -> Message {
         let label = self.add_label(label);
-        self.add_message(MessageSpec { label, fields: Arc::default(), assertion: None })
+        self.add_message(MessageSpec::new(label, Arc::default(), None))
     }
 
     /// The role called `name`, if there is one.
@@ -263,13 +298,13 @@ impl Vocabulary {
         self.label_name(self.label(message))
     }
 
-    /// Whether two messages agree in label, payload types and assertion: field names do not count.
+    /// Whether two messages agree in label, payload types, assertion and updates: field names do not count.
     #[must_use]
     pub fn same_signature(&self, left: Message, right: Message) -> bool {
         self.signature(left) == self.signature(right)
     }
 
-    /// The representative of all messages with `message`'s label, payload types and assertion.
+    /// The representative of all messages with `message`'s label, payload types, assertion and updates.
     #[must_use]
     pub fn signature(&self, message: Message) -> Message {
         self.signatures[message.index()]
@@ -279,7 +314,25 @@ impl Vocabulary {
     /// whatever either side's monitor checks about it.
     #[must_use]
     pub fn wire_signature(&self, message: Message) -> Message {
-        self.signature(self.without_assertion(message))
+        self.signature(self.plain[message.index()])
+    }
+
+    /// `message` with `updates`, if that was added before.
+    pub(crate) fn with_updates(&self, message: Message, updates: &Arc<[Update]>) -> Option<Message> {
+        if updates.is_empty() {
+            return Some(message);
+        }
+        self.find_among_several(&MessageSpec { updates: Arc::clone(updates), ..self.spec(message).clone() })
+    }
+
+    /// What the recursion data that `role` knows are before the first message.
+    #[must_use]
+    pub fn initial_values(&self, role: Role) -> &[Update] {
+        self.initial.get(&role).map_or(&[], |values| values)
+    }
+
+    pub(crate) fn set_initial_values(&mut self, role: Role, values: Arc<[Update]>) {
+        self.initial.insert(role, values);
     }
 
     /// `message` without its assertion.
@@ -304,6 +357,7 @@ impl Vocabulary {
 fn same_signature(left: &MessageSpec, right: &MessageSpec) -> bool {
     left.label == right.label
         && left.assertion == right.assertion
+        && left.updates == right.updates
         && left.fields.len() == right.fields.len()
         && left.fields.iter().zip(&*right.fields).all(|(a, b)| a.ty == b.ty)
 }
@@ -320,6 +374,7 @@ fn signature_hash(spec: &MessageSpec) -> u64 {
     spec.label.hash(&mut hasher);
     spec.fields.iter().for_each(|field| field.ty.hash(&mut hasher));
     spec.assertion.hash(&mut hasher);
+    spec.updates.hash(&mut hasher);
     hasher.finish()
 }
 

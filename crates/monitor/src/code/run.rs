@@ -45,6 +45,11 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The value of `code`.
+    pub(crate) fn value(&self, code: &'a Code) -> Result<Value, Failure> {
+        self.run(code).map(|operand| operand.to_value())
+    }
+
     fn truth_of(&self, code: &'a Code) -> Result<bool, Failure> {
         match code {
             Code::All(operands) => self.settle(operands, false),

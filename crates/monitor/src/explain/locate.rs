@@ -21,9 +21,17 @@ impl Monitor {
         payload: &Payload<'_>,
     ) -> Option<AssertionFailure> {
         let spec = self.vocabulary.spec(transition.message);
-        let assertion = spec.assertion.as_ref()?;
         let known = Known { monitor: self, session, state, own: &spec.fields, payload };
-        let failing = locate(assertion, &known)?;
+        let asserted =
+            spec.assertion.as_ref().and_then(|assertion| Some((assertion, locate(assertion, &known)?)));
+        // Otherwise recursion data have no value.
+        let (assertion, failing) = asserted.or_else(|| {
+            let mut values = spec.updates.iter().map(|update| &update.value);
+            values.find_map(|value| {
+                let error = eval(value, &known, &known).err()?;
+                Some((value, source(value, &known, &error)))
+            })
+        })?;
         let error = eval(failing, &known, &known).err().map(|error| error.to_string());
         let values = failing.free_variables().into_iter();
         Some(AssertionFailure {

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use super::{Check, Edge, Monitor, NO_CODE};
+use referee_theory::Value;
+use smallvec::SmallVec;
+
+use super::{Check, Computed, Edge, Monitor, NO_CODE};
 use crate::code::{Failure, Frame};
 use crate::event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 use crate::labels::LabelId;
@@ -108,9 +111,18 @@ impl Monitor {
                 Ok(false) | Err(_) => return violation(session, Kind::Assertion, side, index),
             }
         }
+        let computed = match self.compute(session, edge, payload, names) {
+            Ok(computed) => computed,
+            Err(Failure::External) => {
+                let kind = FaultKind::Predicate;
+                return Verdict::Fault(Fault { kind, state: session.state, edge: index });
+            }
+            Err(_) => return violation(session, Kind::Assertion, side, index),
+        };
         if edge.binds.1 > 0 || edge.releases.1 > 0 {
             self.keep(session, edge, payload, names);
         }
+        self.keep_computed(session, edge, computed);
         if edge.ends {
             session.forget();
         }
@@ -145,6 +157,38 @@ impl Monitor {
             return Verdict::Forward;
         }
         violation(session, Kind::PrematureEnd, side, NO_EDGE)
+    }
+
+    /// The recursion data that `edge` computes, from what is bound before it and its payload.
+    #[inline]
+    fn compute(
+        &self,
+        session: &Session,
+        edge: &Edge,
+        payload: &Payload<'_>,
+        names: &[Option<Arc<str>>],
+    ) -> Result<SmallVec<[Value; 2]>, Failure> {
+        if edge.computed.1 == 0 {
+            return Ok(SmallVec::new());
+        }
+        let frame = Frame { payload: *payload, names, session, predicates: &self.predicates };
+        let codes =
+            self.computed_by(edge).iter().filter_map(|computed| self.codes.get(computed.code as usize));
+        codes.map(|code| frame.value(code)).collect()
+    }
+
+    fn computed_by(&self, edge: &Edge) -> &[Computed] {
+        let range = edge.computed.0 as usize..edge.computed.0 as usize + usize::from(edge.computed.1);
+        self.computed.get(range).unwrap_or_default()
+    }
+
+    #[inline]
+    fn keep_computed(&self, session: &mut Session, edge: &Edge, values: SmallVec<[Value; 2]>) {
+        for (computed, value) in self.computed_by(edge).iter().zip(values) {
+            if let Some(slot) = computed.slot {
+                session.store_value(slot, &computed.ty, value, &self.layout);
+            }
+        }
     }
 
     #[inline]
@@ -202,8 +246,11 @@ impl Monitor {
             !matches!(payload, Payload::Malformed(_))
                 && payload.field(index, name).is_some_and(|value| value.has_type(&bind.ty))
         });
+        let computed = if known { self.compute(session, edge, payload, names).ok() } else { None };
         // What is not of its type is not kept: a text may be as long as its sender likes.
         self.keep(session, edge, if known { payload } else { &Payload::Positional(&[]) }, names);
+        let known = known && (computed.is_some() || edge.computed.1 == 0);
+        self.keep_computed(session, edge, computed.unwrap_or_default());
         if edge.ends {
             session.forget();
         }

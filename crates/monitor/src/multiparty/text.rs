@@ -68,6 +68,9 @@ impl Writer<'_> {
                     if let Some(assertion) = &spec.assertion {
                         let _ = write!(self.out, "[{assertion}]");
                     }
+                    for update in &*spec.updates {
+                        let _ = write!(self.out, ".{update}");
+                    }
                     self.out.push('.');
                 }
                 Step::Node(node) => self.node(node),

@@ -82,6 +82,13 @@ pub enum SynthesisProblem {
         /// The types.
         types: (Type, Type),
     },
+    /// Recursion data whose initial value cannot be computed.
+    NoInitialValue {
+        /// The variable.
+        variable: Arc<str>,
+        /// Its initial value.
+        value: Arc<Expr>,
+    },
     /// A state has two transitions for one message.
     Nondeterministic {
         /// The state.
@@ -119,6 +126,9 @@ impl fmt::Display for SynthesisProblem {
             }
             Self::Ambiguous { variable, state, types: (left, right) } => {
                 write!(f, "variable `{variable}` reaches state `{state}` as `{left}` and as `{right}`")
+            }
+            Self::NoInitialValue { variable, value } => {
+                write!(f, "`{value}`, the initial value of `{variable}`, cannot be computed")
             }
             Self::Nondeterministic { state, label, .. } => {
                 write!(f, "state `{state}` has two transitions for `{label}`")

@@ -1,11 +1,11 @@
 //! Which variables each state must keep because a later assertion reads them, and of which types they are.
 //!
-//! A variable is the field of its name that was passed last. It is kept in a state if some way on reads it
+//! A variable is the field, or the recursion data, of its name that was passed last. It is kept in a state if some way on reads it
 //! before binding it anew. Going forward from the initial state gives each kept variable its type.
 
 use std::sync::Arc;
 
-use referee_theory::{Field, Machine, State, Transition, Type, Vocabulary};
+use referee_theory::{Field, Machine, State, Transition, Type, Update, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::error::SynthesisProblem;
@@ -33,6 +33,7 @@ impl Kept {
 pub(super) fn analyse(
     machine: &Machine,
     vocabulary: &Vocabulary,
+    initial: &[Update],
     problems: &mut Vec<SynthesisProblem>,
 ) -> Kept {
     let names = read_later(machine, vocabulary);
@@ -42,6 +43,7 @@ pub(super) fn analyse(
         machine,
         vocabulary,
         names: &names,
+        initial,
         live: &live,
         variables: Vec::new(),
         index: FxHashMap::default(),
@@ -59,7 +61,7 @@ pub(super) fn analyse(
     Kept { variables: typing.variables, offsets, kept }
 }
 
-/// The names that some assertion reads and its own message does not bind.
+/// The names that some assertion or update reads and its own message does not bind.
 fn read_later(machine: &Machine, vocabulary: &Vocabulary) -> Vec<Arc<str>> {
     let mut names = std::collections::BTreeSet::new();
     let mut messages = rustc_hash::FxHashSet::default();
@@ -68,7 +70,8 @@ fn read_later(machine: &Machine, vocabulary: &Vocabulary) -> Vec<Arc<str>> {
             continue;
         }
         let spec = vocabulary.spec(transition.message);
-        let free = spec.assertion.iter().flat_map(|expr| expr.free_variables());
+        let values = spec.updates.iter().map(|update| &update.value);
+        let free = spec.assertion.iter().chain(values).flat_map(|expr| expr.free_variables());
         names.extend(free.filter(|name| !binds(&spec.fields, name)));
     }
     names.into_iter().cloned().collect()
@@ -85,8 +88,12 @@ fn live(machine: &Machine, vocabulary: &Vocabulary, number: &FxHashMap<&Arc<str>
     for transition in machine.all_transitions() {
         effects.entry(transition.message).or_insert_with(|| {
             let spec = vocabulary.spec(transition.message);
-            let bound = spec.fields.iter().filter_map(|f| number.get(f.name.as_ref()?).copied());
-            let free = spec.assertion.iter().flat_map(|expr| expr.free_variables());
+            let fields = spec.fields.iter().filter_map(|f| number.get(f.name.as_ref()?).copied());
+            let updated = spec.updates.iter().filter_map(|update| number.get(&update.variable).copied());
+            let bound = fields.chain(updated);
+            // What an update reads is read whether or not anything needs its result: it must have a value.
+            let values = spec.updates.iter().map(|update| &update.value);
+            let free = spec.assertion.iter().chain(values).flat_map(|expr| expr.free_variables());
             let read =
                 free.filter(|name| !binds(&spec.fields, name)).filter_map(|name| number.get(name).copied());
             (set(width, bound), set(width, read))
@@ -104,6 +111,7 @@ struct Typing<'a> {
     machine: &'a Machine,
     vocabulary: &'a Vocabulary,
     names: &'a [Arc<str>],
+    initial: &'a [Update],
     live: &'a Sets,
     variables: Vec<Variable>,
     index: FxHashMap<Variable, u32>,
@@ -116,6 +124,11 @@ impl Typing<'_> {
     fn run(&mut self) {
         let initial = self.machine.initial();
         for name in self.live.members(initial.index()) {
+            if let Some(update) = self.initial.iter().find(|update| update.variable == self.names[name]) {
+                let variable = self.intern(&update.variable, &update.ty);
+                self.at[initial.index()].insert(name, variable);
+                continue;
+            }
             let (variable, state) = (Arc::clone(&self.names[name]), self.machine.state_name(initial));
             self.problems.push(SynthesisProblem::Unbound { variable, state });
         }
@@ -141,8 +154,10 @@ impl Typing<'_> {
         let live = self.live;
         for name in live.members(transition.target.index()) {
             let text = &self.names[name];
-            let variable = match spec.fields.iter().find(|field| field.name.as_ref() == Some(text)) {
-                Some(field) => self.intern(text, &field.ty),
+            let updated = spec.updates.iter().find(|update| update.variable == *text).map(|u| &u.ty);
+            let field = spec.fields.iter().find(|field| field.name.as_ref() == Some(text)).map(|f| &f.ty);
+            let variable = match updated.or(field) {
+                Some(ty) => self.intern(text, ty),
                 // Absent only where a problem was reported.
                 None => match self.at[source.index()].get(&name) {
                     Some(&variable) => variable,

@@ -5,6 +5,7 @@
 mod auth;
 mod bytes;
 mod corpus;
+mod data;
 mod multiparty;
 mod peers;
 mod policies;

@@ -72,7 +72,7 @@ impl Lowering {
             let label = self.vocabulary.add_label(branch.label);
             let fields = Arc::new([Field { name: Some(branch.variable.into()), ty }]);
             let assertion = Some(Arc::new(expression(&branch.assertion)));
-            let message = self.vocabulary.add_message(MessageSpec { label, fields, assertion });
+            let message = self.vocabulary.add_message(MessageSpec::new(label, fields, assertion));
             let next = self.term(&branch.next, peer);
             lowered.push(SessionBranch { action, peer, message, next, origin: Origin::NONE });
         }

@@ -22,7 +22,7 @@ fn monitor(expr: &Expr, fields: &Arc<[Field]>, kept: bool) -> Monitor {
     let (first, second) = if kept { (fields, &none) } else { (&none, fields) };
     let mut message = |label: &str, fields: &Arc<[Field]>, assertion| {
         let label = vocabulary.add_label(label);
-        vocabulary.add_message(MessageSpec { label, fields: Arc::clone(fields), assertion })
+        vocabulary.add_message(MessageSpec::new(label, Arc::clone(fields), assertion))
     };
     let bind = message("Bind", first, None);
     let check = message("Check", second, Some(Arc::new(expr.clone())));

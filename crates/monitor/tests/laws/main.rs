@@ -18,6 +18,7 @@ mod multiparty_transparency;
 mod properties;
 mod property_meaning;
 mod property_theorems;
+mod recursion_data;
 mod soundness;
 
 #[path = "support/expressions.rs"]

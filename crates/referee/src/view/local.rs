@@ -88,5 +88,8 @@ fn action(session: &SessionType, branch: &SessionBranch) -> String {
     if let Some(assertion) = &vocabulary.spec(branch.message).assertion {
         let _ = write!(text, " where {assertion}");
     }
+    for update in &*vocabulary.spec(branch.message).updates {
+        let _ = write!(text, " {update}");
+    }
     text
 }

@@ -45,6 +45,9 @@ pub fn table(machine: &Machine, vocabulary: &Vocabulary) -> String {
     let states = count(machine.state_count(), "state");
     let transitions = count(machine.all_transitions().len(), "transition");
     let mut text = format!("{role}: {states}, {transitions}\n");
+    for value in vocabulary.initial_values(machine.role()) {
+        let _ = writeln!(text, "  {value}");
+    }
     let name = |state: State| machine.state_name(state);
     let width = machine.states().map(|state| name(state).chars().count()).max().unwrap_or(0);
     let actions = machine.all_transitions().iter().map(|t| action(t, vocabulary).chars().count());
@@ -60,6 +63,9 @@ pub fn table(machine: &Machine, vocabulary: &Vocabulary) -> String {
             let _ = write!(text, "{mark} {:width$}  {action:action_width$}  {target}", name(state));
             if let Some(assertion) = &vocabulary.spec(transition.message).assertion {
                 let _ = write!(text, "  where {assertion}");
+            }
+            for update in &*vocabulary.spec(transition.message).updates {
+                let _ = write!(text, "  {update}");
             }
             text.push('\n');
         }
@@ -82,6 +88,7 @@ pub fn to_json(machine: &Machine, vocabulary: &Vocabulary) -> Value {
                 "label": vocabulary.label_name(spec.label),
                 "payload": payload_json(vocabulary, transition.message),
                 "assertion": spec.assertion.as_ref().map(ToString::to_string),
+                "updates": spec.updates.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "target": machine.state_name(transition.target),
             })
         })
@@ -91,6 +98,7 @@ pub fn to_json(machine: &Machine, vocabulary: &Vocabulary) -> Value {
         "role": vocabulary.role_name(machine.role()),
         "states": machine.states().map(|state| machine.state_name(state)).collect::<Vec<_>>(),
         "initial": machine.state_name(machine.initial()),
+        "initial_values": vocabulary.initial_values(machine.role()).iter().map(ToString::to_string).collect::<Vec<_>>(),
         "final": finals.collect::<Vec<_>>(),
         "transitions": transitions,
     })

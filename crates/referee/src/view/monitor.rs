@@ -64,6 +64,7 @@ pub fn to_json(monitor: &MonitorView) -> Value {
                         "label": branch.label,
                         "payload": fields,
                         "assertion": branch.assertion,
+                        "updates": branch.updates,
                         "verdict": branch.rejection.to_string(),
                         "assertion_verdict": branch.assertion.as_ref().map(|_| branch.assertion_rejection.to_string()),
                         "target": name(branch.target),

@@ -56,9 +56,11 @@ pub fn to_json(monitor: &RoleMonitor) -> Value {
                 let branches: Vec<Value> = branches
                     .iter()
                     .map(|(message, next)| {
-                        let assertion = vocabulary.spec(*message).assertion.as_ref().map(ToString::to_string);
+                        let spec = vocabulary.spec(*message);
+                        let assertion = spec.assertion.as_ref().map(ToString::to_string);
+                        let updates: Vec<String> = spec.updates.iter().map(ToString::to_string).collect();
                         json!({"label": vocabulary.label_of(*message), "payload": payload_json(vocabulary, *message),
-                               "assertion": assertion, "next": number_of(*next)})
+                               "assertion": assertion, "updates": updates, "next": number_of(*next)})
                     })
                     .collect();
                 json!({"kind": if sends { "output" } else { "input" }, "peer": name(*peer), "branches": branches})

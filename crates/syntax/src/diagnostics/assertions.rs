@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, RF0301, RF0302, RF0303, RF0304, RF0305, RF0306, RF0307, RF0308, RF0309, RF0310, RF0311,
-    RF0312, RF0313, RF0314, RF0315,
+    RF0312, RF0313, RF0314, RF0315, RF0316, RF0317, RF0318,
 };
 use crate::expr::SyntaxError;
 use crate::source::Span;
@@ -130,6 +130,75 @@ pub fn wrong_type_of_value(span: Span, definition: Span, expected: &str, found: 
         .at(span, format!("this value is `{found}`, but the recursion carries `{expected}`"))
         .related(definition, "declared here")
         .help("give a value of the declared type")
+}
+
+/// The initial values of recursion data do not satisfy `refinement`, or it has no value then, for the reason given.
+#[must_use]
+pub fn wrong_initial_value(span: Span, refinement: &str, why: Option<&str>) -> Diagnostic {
+    let message = match why {
+        None => format!("`{refinement}` does not hold when the recursion is entered"),
+        Some(why) => format!("`{refinement}` has no value when the recursion is entered: {why}"),
+    };
+    RF0312.at(span, message).help("change the initial value, or what must hold of it")
+}
+
+/// `name` is recursion data, declared at `declared`, and would be hidden here.
+#[must_use]
+pub fn hidden_data(span: Span, declared: Span, name: &str) -> Diagnostic {
+    RF0316
+        .at(span, format!("`{name}` is recursion data already"))
+        .label("this would hide it")
+        .related(declared, "declared here")
+        .help("give one of the two another name")
+}
+
+/// A refinement of recursion data mentions `name`, which would be a field of the message at `span`.
+#[must_use]
+pub fn captured(span: Span, refinement: Span, name: &str) -> Diagnostic {
+    RF0316
+        .at(span, format!("`{name}` has two meanings when this message is checked"))
+        .label(format!("this binds `{name}`"))
+        .related(refinement, format!("this means the `{name}` from before"))
+        .help("give the field another name")
+}
+
+/// `role` carries `variable`, but cannot know its value once it has passed the message at `after`.
+#[must_use]
+pub fn cannot_follow(
+    span: Span,
+    after: Option<Span>,
+    role: &str,
+    variable: &str,
+    too_large: bool,
+) -> Diagnostic {
+    if too_large {
+        return RF0317
+            .at(span, format!("whether `{role}` can follow `{variable}` takes too long to find out"))
+            .help(format!(
+                "leave `{role}` out of the angle brackets, or tell it the outcome of choices earlier"
+            ));
+    }
+    let diagnostic = RF0317.at(span, format!("`{role}` cannot know the value of `{variable}`")).help(format!(
+        "leave `{role}` out of the angle brackets, or let it take part in every round that changes `{variable}`"
+    ));
+    match after {
+        Some(after) => diagnostic.related(
+            after,
+            format!("after this message `{variable}` changes in a way that `{role}` does not see"),
+        ),
+        None => diagnostic,
+    }
+}
+
+/// A branch begins with the jump at `span`, which changes recursion data.
+#[must_use]
+pub fn data_before_choice(span: Span) -> Diagnostic {
+    RF0318
+        .at(span, "a branch cannot begin with a `continue` that changes recursion data")
+        .label(
+            "not supported, because the value would depend on which branch is taken before anything is sent",
+        )
+        .help("begin the branch with a message")
 }
 
 /// `name` is used at `first` already.

@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110, RF0115,
-    RF0116, RF0117, RF0118,
+    RF0116, RF0117, RF0118, RF0119,
 };
 use crate::source::Span;
 
@@ -27,6 +27,17 @@ pub fn wrong_kind(span: Span, name: &str, declared: Span, is_nested: bool) -> Di
         .at(span, format!("`{name}` is a {kind} protocol"))
         .related(declared, "declared here")
         .help(format!("use `{verb}` for a {kind} protocol"))
+}
+
+/// The argument at `span` is not of the kind of the parameter `wanted`, declared at `declared`.
+#[must_use]
+pub fn wrong_argument(span: Span, declared: Span, wanted: &str, wants_signature: bool) -> Diagnostic {
+    let (found, kind, example) =
+        if wants_signature { ("type", "message", "Msg(int)") } else { ("message", "type", "int") };
+    RF0119
+        .at(span, format!("this is a {found}, but `{wanted}` stands for a {kind}"))
+        .related(declared, format!("`{wanted}` is declared here"))
+        .help(format!("give a {kind}, for example `{example}`"))
 }
 
 /// `name` is declared at `first` already.

@@ -63,6 +63,14 @@ pub fn unreachable(span: Span, jump: Span) -> Diagnostic {
         .help("move it before the jump, or remove it")
 }
 
+/// The statement at `span` follows the loop at `endless`, which is never left.
+#[must_use]
+pub fn unreachable_behind_loop(span: Span, endless: Span) -> Diagnostic {
+    RF0205.at(span, "this can never be reached").related(endless, "this never comes to an end").help(
+        "let a branch of the loop end without `continue`; what runs beside the loop is a protocol of its own",
+    )
+}
+
 /// A branch of the choice at `choice` begins with a message of `found`, not of `chooser`.
 #[must_use]
 pub fn wrong_chooser(span: Span, choice: Span, found: &str, chooser: &str) -> Diagnostic {

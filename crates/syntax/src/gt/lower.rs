@@ -218,7 +218,7 @@ impl<'j> Lowering<'_, 'j> {
         self.steps.push(Step::Enter(continuation?, next));
         let label = self.vocabulary.add_label(&member.key);
         let fields = fields(text?);
-        let message = self.vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+        let message = self.vocabulary.add_message(MessageSpec::new(label, fields, None));
         Some(Branch { receiver, message, next, origin: self.origins.add(member.key_span) })
     }
 

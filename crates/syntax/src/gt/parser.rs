@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
         next: NodeId,
     ) -> Branch {
         let label = self.vocabulary.add_label(label);
-        let message = self.vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+        let message = self.vocabulary.add_message(MessageSpec::new(label, fields, None));
         Branch { receiver, message, next, origin: self.origins.add(span) }
     }
 

@@ -54,6 +54,9 @@ impl std::error::Error for NotInduced {}
 /// # Errors
 /// What of it a property cannot say.
 pub fn induced(session: &SessionType, name: &str) -> Result<Property, NotInduced> {
+    if let Some(value) = session.vocabulary().initial_values(session.role()).first() {
+        return Err(NotInduced::CarriedRound(Arc::clone(&value.variable)));
+    }
     let role: Arc<str> = session.vocabulary().role_name(session.role()).into();
     let mut translation = Translation {
         session,
@@ -138,6 +141,9 @@ impl Translation<'_> {
     ) -> Result<(), NotInduced> {
         let mut parts = Vec::new();
         for branch in branches {
+            if let Some(update) = self.session.vocabulary().spec(branch.message).updates.first() {
+                return Err(NotInduced::CarriedRound(Arc::clone(&update.variable)));
+            }
             let message = Message::of(self, branch, names, within)?;
             let next = self.builder.reserve(Origin::NONE);
             parts.push(self.necessity(message.allowed, next));

@@ -30,7 +30,7 @@ pub(crate) fn message(cursor: &mut Cursor<'_, KmcToken>, vocabulary: &mut Vocabu
             }
         }
     }
-    Some(vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion: None }))
+    Some(vocabulary.add_message(MessageSpec::new(label, fields.into(), None)))
 }
 
 /// `int`, `list<list<int>>`, or a name nobody knows.

@@ -185,6 +185,9 @@ impl Notation for Paper<'_> {
         if let Some(assertion) = &self.vocabulary.spec(branch.message).assertion {
             let _ = write!(out, "[{assertion}]");
         }
+        for update in &*self.vocabulary.spec(branch.message).updates {
+            let _ = write!(out, ".{update}");
+        }
         out.push('.');
         Ok(())
     }

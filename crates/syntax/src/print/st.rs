@@ -73,6 +73,12 @@ impl Notation for St<'_> {
 
     fn action(&self, out: &mut String, branch: &SessionBranch) -> Result<(), Inexpressible> {
         let spec = self.vocabulary.spec(branch.message);
+        if let Some(update) = spec.updates.first() {
+            return Err(Inexpressible::new(format!(
+                "it has no recursion data such as `{}`",
+                update.variable
+            )));
+        }
         let label = checked(self.vocabulary.label_name(spec.label), "label")?;
         let _ = write!(out, "{}{label}(", branch.action.symbol());
         for (i, field) in spec.fields.iter().enumerate() {

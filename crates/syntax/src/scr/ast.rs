@@ -348,7 +348,7 @@ pub struct RecParameter {
     pub alias: Option<Name>,
     /// Its type.
     pub ty: TypeSyntax,
-    /// Its refinement, which is not checked.
+    /// What must hold of it whenever it gets a value.
     pub refinement: Option<Written>,
     /// Its value on entry.
     pub initial: Written,

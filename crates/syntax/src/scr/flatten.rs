@@ -7,14 +7,18 @@
 
 use std::sync::Arc;
 
-use referee_theory::expr::Expr;
-use referee_theory::{Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Role, Vocabulary, global};
+use referee_theory::expr::{Expr, Node};
+use referee_theory::global::Parameter;
+use referee_theory::{
+    Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Origin, Role, Vocabulary, global,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
+use crate::diagnostics::assertions::{data_before_choice, hidden_data};
 use crate::diagnostics::names::unknown_chooser;
 use crate::diagnostics::structure::{empty_branch, too_large, unguarded_recursion, wrong_chooser};
 use crate::ill_formed;
@@ -38,6 +42,8 @@ pub(super) struct Flattening<'a> {
     /// How many nodes were looked at to unfold recursions.
     looked_at: usize,
     diagnostics: Vec<Diagnostic>,
+    /// Where recursion data of each name are declared.
+    declared: FxHashMap<Arc<str>, Vec<Origin>>,
 }
 
 impl<'a> Flattening<'a> {
@@ -49,8 +55,17 @@ impl<'a> Flattening<'a> {
         origins: &'a mut Origins,
         header: Span,
     ) -> (Option<GlobalType>, Vec<Diagnostic>) {
+        let mut declared: FxHashMap<Arc<str>, Vec<Origin>> = FxHashMap::default();
+        for node in &nodes {
+            if let Raw::Rec { parameters, .. } = node {
+                for parameter in parameters {
+                    declared.entry(Arc::clone(&parameter.name)).or_default().push(parameter.origin);
+                }
+            }
+        }
         let mut flattening = Self {
             nodes,
+            declared,
             vocabulary,
             origins,
             builder: GlobalTypeBuilder::new(),
@@ -120,7 +135,7 @@ impl<'a> Flattening<'a> {
                 let (at, span) = (at.clone(), *span);
                 self.choice(raw, node, &at, span);
             }
-            Raw::Rec { name, parameters, body, span } => {
+            Raw::Rec { name, parameters, body, span, .. } => {
                 let (name, parameters, body, span) = (Arc::clone(name), parameters.clone(), *body, *span);
                 let (body, origin) = (self.node(body), self.origins.add(span));
                 self.builder.set(node, Global::Rec(global::Rec { name, level: 0, parameters, body, origin }));
@@ -153,7 +168,56 @@ impl<'a> Flattening<'a> {
         self.check_chooser(&heads, sender, span);
         let branches = heads.into_iter().map(|head| self.branch(head)).collect();
         let origin = self.origins.add(span);
-        self.builder.set(node, Global::Exchange(global::Exchange { sender, branches, origin }));
+        let exchange = Global::Exchange(global::Exchange { sender, branches, origin });
+        // A recursion that begins a branch is entered before its first message: its data get their values there.
+        let mut outermost = node;
+        for rec in self.entered_with_data(raw) {
+            let Raw::Rec { name, parameters, span, .. } = &self.nodes[rec.index()] else { continue };
+            let (name, parameters, span) = (Arc::clone(name), parameters.clone(), *span);
+            let (body, origin) = (self.builder.reserve(), self.origins.add(span));
+            self.builder
+                .set(outermost, Global::Rec(global::Rec { name, level: 0, parameters, body, origin }));
+            outermost = body;
+        }
+        self.builder.set(outermost, exchange);
+    }
+
+    /// The recursions with data that a branch of the choice `start` begins with, outer ones first.
+    fn entered_with_data(&mut self, start: RawId) -> Vec<RawId> {
+        let mut entered: Vec<RawId> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut pending = vec![start];
+        while let Some(raw) = pending.pop() {
+            if !seen.insert(raw) {
+                continue;
+            }
+            match &self.nodes[raw.index()] {
+                Raw::End | Raw::Message(_) => continue,
+                Raw::Call { target, arguments, span } => {
+                    let same = |(parameter, argument): (&Parameter, &Arc<Expr>)| matches!(argument.node(), Node::Variable(name) if *name == parameter.name);
+                    if let Raw::Rec { parameters, .. } = &self.nodes[target.index()]
+                        && !parameters.iter().zip(arguments).all(same)
+                    {
+                        self.diagnostics.push(data_before_choice(*span));
+                    }
+                    continue;
+                }
+                Raw::Rec { parameters, .. } if !parameters.is_empty() => entered.push(raw),
+                Raw::Rec { .. } | Raw::Choice { .. } => {}
+            }
+            pending.extend(self.nodes[raw.index()].children().iter().rev());
+        }
+        for &rec in &entered {
+            let Raw::Rec { parameters, .. } = &self.nodes[rec.index()] else { continue };
+            for parameter in parameters {
+                let same_name = self.declared.get(&parameter.name).into_iter().flatten();
+                if let Some(other) = same_name.copied().find(|origin| *origin != parameter.origin) {
+                    let (span, other) = (self.origins.span(parameter.origin), self.origins.span(other));
+                    self.diagnostics.push(hidden_data(span, other, &parameter.name));
+                }
+            }
+        }
+        entered
     }
 
     fn check_chooser(&mut self, heads: &[RawMessage], sender: Role, choice: Span) {
@@ -290,7 +354,6 @@ impl<'a> Flattening<'a> {
         for &raw in &order {
             let new = match &self.nodes[raw.index()] {
                 Raw::Call { target, arguments, .. } if *target == rec => match retarget {
-                    None if arguments.is_empty() => rec,
                     None => self.with_values(rec, arguments.clone()),
                     Some(other) => self.jump_copy(raw, other),
                 },
@@ -327,9 +390,17 @@ impl<'a> Flattening<'a> {
         self.push(copy)
     }
 
-    /// The recursion `rec` entered with other data: a copy, for its definition states the data on entry.
-    fn with_values(&mut self, rec: RawId, values: Vec<Arc<Expr>>) -> RawId {
+    /// The recursion `rec` entered with other data: a copy, for its definition states the data on entry. Without
+    /// `values` the data stay as they are.
+    fn with_values(&mut self, rec: RawId, mut values: Vec<Arc<Expr>>) -> RawId {
         let mut copy = self.nodes[rec.index()].clone();
+        match &copy {
+            Raw::Rec { parameters, .. } if parameters.is_empty() => return rec,
+            Raw::Rec { parameters, .. } if values.is_empty() => {
+                values = parameters.iter().map(|p| Arc::new(Expr::variable(&p.name))).collect();
+            }
+            _ => {}
+        }
         let new = self.push(Raw::End);
         if let Raw::Rec { parameters, body, .. } = &mut copy {
             for (parameter, value) in parameters.iter_mut().zip(values) {

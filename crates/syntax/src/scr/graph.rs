@@ -30,6 +30,8 @@ pub(super) enum Raw {
     Rec {
         name: Arc<str>,
         parameters: Vec<Parameter>,
+        /// What must hold of the parameters whenever they get values.
+        refinements: Vec<Arc<Expr>>,
         body: RawId,
         span: Span,
     },

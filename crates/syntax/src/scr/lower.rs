@@ -19,7 +19,7 @@ use crate::diagnostics::Diagnostic;
 use crate::diagnostics::names::{role_plays_twice, unknown_recursion_variable, unknown_role, wrong_number};
 use crate::diagnostics::structure::{
     connections_not_monitored, not_tail_recursive, statement_after_block, together_too_large, too_large,
-    too_many_roles, unreachable,
+    too_many_roles, unreachable, unreachable_behind_loop,
 };
 use crate::source::{Origins, Span};
 
@@ -46,9 +46,12 @@ pub(super) struct Instance {
 enum Frame<'a> {
     Block { statements: &'a [StatementId], left: usize, next: RawId },
     Choice { statement: &'a Statement, branches: &'a [Block], at: Chooser, done: Vec<RawId>, next: RawId },
-    Rec { node: RawId, name: &'a Name, parameters: Vec<Parameter>, span: Span },
+    Rec { node: RawId, name: &'a Name, data: Data, span: Span },
     Do { key: Key, outer: Rc<Instance>, outer_scope: Definitions, span: Span },
 }
+
+/// The data of a recursion, and what must hold of them.
+type Data = (Vec<Parameter>, Vec<Arc<Expr>>);
 
 /// The recursions in force, by name: of those with one name, the innermost is last.
 type Definitions = FxHashMap<Arc<str>, Vec<RawId>>;
@@ -70,6 +73,8 @@ pub(super) struct Lowering<'a, 'n> {
     pub(super) origins: &'n mut Origins,
     instance: Rc<Instance>,
     scope: Definitions,
+    /// The recursion data in force, by name, each with its place.
+    data_in_force: FxHashMap<Arc<str>, Span>,
     active: FxHashMap<Key, Active>,
 }
 
@@ -98,6 +103,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             origins,
             instance: Rc::new(instance),
             scope: Definitions::default(),
+            data_in_force: FxHashMap::default(),
             active: FxHashMap::default(),
         };
         let roles = declaration.roles.len() + declaration.new_roles.len();
@@ -157,7 +163,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let follower = statements.get(left).copied();
                 stack.push(Frame::Block { statements, left: left - 1, next });
                 let here = &self.names.module.statements[id.index()];
-                self.check_follower(here, follower);
+                self.check_follower(id, here, follower);
                 self.statement(here, next, stack)
             }
             Frame::Choice { statement, branches, at, mut done, next } => {
@@ -172,9 +178,13 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     None => Some(self.add(Raw::Choice { at, branches: done, span: statement.span })),
                 }
             }
-            Frame::Rec { node, name, parameters, span } => {
+            Frame::Rec { node, name, data: (parameters, refinements), span } => {
                 let body = value.unwrap_or(RawId(0));
-                self.nodes[node.index()] = Raw::Rec { name: Arc::clone(&name.text), parameters, body, span };
+                for parameter in &parameters {
+                    self.data_in_force.remove(&parameter.name);
+                }
+                let name_text = Arc::clone(&name.text);
+                self.nodes[node.index()] = Raw::Rec { name: name_text, parameters, refinements, body, span };
                 if let Some(same_name) = self.scope.get_mut(&name.text) {
                     same_name.pop();
                 }
@@ -189,20 +199,24 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 if !active.called {
                     return Some(body);
                 }
-                self.nodes[active.node.index()] = Raw::Rec { name, parameters: Vec::new(), body, span };
+                let (parameters, refinements) = Data::default();
+                self.nodes[active.node.index()] = Raw::Rec { name, parameters, refinements, body, span };
                 Some(active.node)
             }
         }
     }
 
-    /// Nothing can follow a jump; with nested protocols, nothing may follow a block.
-    fn check_follower(&mut self, here: &Statement, follower: Option<StatementId>) {
+    /// Nothing can follow what never ends; with nested protocols, nothing may follow a block.
+    fn check_follower(&mut self, id: StatementId, here: &Statement, follower: Option<StatementId>) {
         let Some(follower) = follower else { return };
         let follower = self.names.module.statements[follower.index()].span;
         match here.kind {
             StatementKind::Continue { .. } => self.diagnostics.push(unreachable(follower, here.span)),
             StatementKind::Choice { .. } | StatementKind::Rec { .. } if self.names.nested_mode => {
                 self.diagnostics.push(statement_after_block(follower, here.span));
+            }
+            _ if !self.names.ends[id.index()] => {
+                self.diagnostics.push(unreachable_behind_loop(follower, here.span));
             }
             _ => {}
         }
@@ -233,9 +247,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             }
             StatementKind::Rec { name, parameters, body } => {
                 let node = self.add(Raw::End);
-                let parameters = self.parameters(parameters);
+                let data = self.parameters(parameters);
                 self.scope.entry(Arc::clone(&name.text)).or_default().push(node);
-                stack.push(Frame::Rec { node, name, parameters, span: here.span });
+                stack.push(Frame::Rec { node, name, data, span: here.span });
                 let statements = &body.statements[..];
                 stack.push(Frame::Block { statements, left: statements.len(), next });
                 None

@@ -7,6 +7,7 @@ use referee_theory::expr::Signature;
 use rustc_hash::FxHashMap;
 
 use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
+use super::ending::ending;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
@@ -20,7 +21,7 @@ use crate::payload;
 use crate::source::Span;
 
 /// The pragmas nuScr knows.
-const PRAGMAS: [&str; 8] = [
+const PRAGMAS: [&str; 10] = [
     "NestedProtocols",
     "RefinementTypes",
     "ShowPragmas",
@@ -29,6 +30,8 @@ const PRAGMAS: [&str; 8] = [
     "SenderValidateRefinements",
     "ReceiverValidateRefinements",
     "ValidateRefinementSatisfiability",
+    "ValidateRefinementProgress",
+    "GuardedUniqueness",
 ];
 
 /// All protocols of a module together may have so many steps, written out.
@@ -53,6 +56,8 @@ pub(super) struct Names<'a> {
     types: FxHashMap<Arc<str>, Option<Type>>,
     pub(super) externals: Vec<External>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// Which statements can come to an end.
+    pub(super) ends: Vec<bool>,
     /// nuScr's nested mode: `do` is an invitation too.
     pub(super) nested_mode: bool,
     /// The protocols of each name, in the order of the text.
@@ -67,13 +72,15 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn new(module: &'a Module) -> Self {
+        let nested_mode = module.pragmas.iter().any(|pragma| &*pragma.key.text == "NestedProtocols");
         let mut names = Self {
             module,
+            ends: ending(module, nested_mode),
             protocols: Vec::new(),
             types: FxHashMap::default(),
             externals: Vec::new(),
             diagnostics: Vec::new(),
-            nested_mode: module.pragmas.iter().any(|pragma| &*pragma.key.text == "NestedProtocols"),
+            nested_mode,
             by_name: FxHashMap::default(),
             external_spans: FxHashMap::default(),
             steps_left: MAX_STEPS,
@@ -229,6 +236,16 @@ impl<'a> Names<'a> {
     fn find(&self, name: &Name, wanted: impl Fn(ProtocolId, &Declared<'_>) -> bool) -> Option<ProtocolId> {
         let all = self.by_name.get(&*name.text)?;
         all.iter().copied().find(|id| wanted(*id, &self.protocols[id.0]))
+    }
+
+    /// Whether `name` is declared as a message signature.
+    pub(super) fn has_signature(&self, name: &str) -> bool {
+        self.module.signatures.iter().any(|signature| *signature.name.text == *name)
+    }
+
+    /// Whether `name` is a type, declared or built in.
+    pub(super) fn has_type(&self, name: &str) -> bool {
+        self.types.contains_key(name) || payload::builtin(name).is_some()
     }
 
     /// Whether a predicate called `name` is declared.

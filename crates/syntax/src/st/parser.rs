@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         let label = self.vocabulary.add_label(name);
         let fields = self.fields(name);
         let assertion = self.assertion();
-        let message: Message = self.vocabulary.add_message(MessageSpec { label, fields, assertion });
+        let message: Message = self.vocabulary.add_message(MessageSpec::new(label, fields, assertion));
         let origin = self.origins.add(start.to(self.cursor.previous()));
         let next = self.builder.reserve();
         let branch = SessionBranch { action, peer: self.environment, message, next, origin };

@@ -73,7 +73,7 @@ pub(crate) fn global(choices: &mut Choices<'_>) -> GlobalType {
                     let fields: Arc<[Field]> =
                         (0..choices.pick(3)).map(|_| Field { name: None, ty: nested(choices) }).collect();
                     let label = vocabulary.add_label(name);
-                    let message = vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+                    let message = vocabulary.add_message(MessageSpec::new(label, fields, None));
                     let next = builder.reserve();
                     open.push((next, callable.clone(), Vec::new()));
                     branches.push(Branch { receiver: roles[receiver], message, next, origin: Origin::NONE });
@@ -152,7 +152,7 @@ pub(crate) fn binary(choices: &mut Choices<'_>) -> BinaryProtocol {
             let assertion = (choices.pick(2) == 1)
                 .then(|| parse(ASSERTIONS[choices.pick(ASSERTIONS.len())], 0, Dialect::Scala))
                 .map(|parsed| Arc::new(parsed.expect("Scala")));
-            let message = vocabulary.add_message(MessageSpec { label, fields, assertion });
+            let message = vocabulary.add_message(MessageSpec::new(label, fields, assertion));
             let next = builder.reserve();
             branches.push(SessionBranch { action, peer: environment, message, next, origin: Origin::NONE });
         }
@@ -178,7 +178,7 @@ pub(crate) fn sessions(choices: &mut Choices<'_>) -> Vec<SessionType> {
                 let label = vocabulary.add_label(["a", "end", "rec", "Msg_2"][choices.pick(4)]);
                 let fields: Arc<[Field]> =
                     (0..choices.pick(3)).map(|_| Field { name: None, ty: nested(choices) }).collect();
-                let message = vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+                let message = vocabulary.add_message(MessageSpec::new(label, fields, None));
                 let next = builder.reserve();
                 branches.push(SessionBranch { action, peer, message, next, origin: Origin::NONE });
             }
@@ -213,7 +213,7 @@ pub(crate) fn system(choices: &mut Choices<'_>) -> System {
             let label = vocabulary.add_label(["graph", "end", "marking", "1"][choices.pick(4)]);
             let fields: Arc<[Field]> =
                 (0..choices.pick(3)).map(|_| Field { name: None, ty: nested(choices) }).collect();
-            let message = vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+            let message = vocabulary.add_message(MessageSpec::new(label, fields, None));
             let target = states[choices.pick(states.len())];
             builder
                 .add_transition(source, Transition { action, peer, message, target, origin: Origin::NONE });

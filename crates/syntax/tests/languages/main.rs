@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "tests fail by panicking, in helpers too")]
 
 mod corpus;
+mod documentation;
 mod examples;
 mod generate;
 mod probes;

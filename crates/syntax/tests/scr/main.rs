@@ -11,6 +11,7 @@
 mod corpus;
 mod format;
 mod generate;
+mod meaning;
 mod print;
 mod robust;
 mod same;

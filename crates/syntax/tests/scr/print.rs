@@ -145,7 +145,7 @@ fn names_that_are_none_are_refused() {
         let [a, b] = [role, "b"].map(|name| vocabulary.add_role(name));
         let label = vocabulary.add_label(label);
         let fields = Arc::new([Field { name: Some(field.into()), ty }]);
-        let message = vocabulary.add_message(MessageSpec { label, fields, assertion: None });
+        let message = vocabulary.add_message(MessageSpec::new(label, fields, None));
         let next = builder.end();
         let root = builder.exchange(
             a,
@@ -189,6 +189,11 @@ struct Generator {
     built: Vec<(NodeId, Vec<NodeId>)>,
 }
 
+/// The data of the recursion at `node`: recursions inside one another have different ones.
+fn data_of(node: NodeId) -> String {
+    format!("n{}", node.0)
+}
+
 impl Generator {
     fn draw(&mut self, below: u8) -> u8 {
         self.numbers.next().map_or(0, |number| number % below)
@@ -205,7 +210,7 @@ impl Generator {
                     Vec::new()
                 } else {
                     let one = Expr::literal(Literal::Int(1));
-                    let sum = Node::Binary(Operator::Add, Box::new([Expr::variable("n"), one]));
+                    let sum = Node::Binary(Operator::Add, Box::new([Expr::variable(&data_of(target)), one]));
                     vec![Arc::new(Expr::new(sum, Place::NONE).expect("shallow"))]
                 };
                 self.builder.add(Global::Call(Call { target, arguments, origin: Origin::NONE }))
@@ -228,7 +233,7 @@ impl Generator {
         };
         self.scope.pop();
         let initial = Arc::new(Expr::literal(Literal::Int(0)));
-        let (name, roles) = ("n".into(), vec![self.roles[0], self.roles[2]]);
+        let (name, roles) = (data_of(node).into(), vec![self.roles[0], self.roles[2]]);
         // Every recursion carries data, so that every call may.
         let parameter = Parameter { name, roles, ty: Type::Int, initial, origin: Origin::NONE };
         let name = ["X", "Y", "from", "é-"][usize::from(self.draw(4))].into();
@@ -276,7 +281,7 @@ impl Generator {
         let positive = Expr::new(positive, Place::NONE).expect("shallow");
         let assertion = (!fields.is_empty() && self.draw(2) == 0).then(|| Arc::new(positive));
         let label = self.vocabulary.add_label(["2l", "choice", "rec'"][usize::from(index)]);
-        self.vocabulary.add_message(MessageSpec { label, fields: fields.into(), assertion })
+        self.vocabulary.add_message(MessageSpec::new(label, fields.into(), assertion))
     }
 }
 

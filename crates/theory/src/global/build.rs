@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Branch, Call, Exchange, Global, GlobalType, NodeId, Rec, id, order};
+use crate::data::Data;
 use crate::vocabulary::{Label, Origin, Role, Vocabulary};
 
 /// How many recursive definitions may depend on one another, each on all around it.
@@ -143,7 +144,7 @@ impl GlobalTypeBuilder {
             assign_levels(&mut nodes, root, &mut errors);
         }
         if errors.is_empty() {
-            Ok(GlobalType { vocabulary, nodes, root, partial: FxHashMap::default() })
+            Ok(GlobalType { vocabulary, nodes, root, partial: FxHashMap::default(), data: Data::default() })
         } else {
             Err(errors)
         }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::{Conflict, Disagreement, Item, Projection};
+use crate::assertion::BranchId;
 use crate::global::{Branch, NodeId};
 use crate::machine::Action;
 use crate::vocabulary::{Label, Message, Origin, Role};
@@ -15,11 +16,19 @@ pub(super) struct Merged {
     pub(super) message: Message,
     pub(super) origin: Origin,
     pub(super) nexts: SmallVec<[NodeId; 1]>,
+    /// The branches that it stands for.
+    branches: SmallVec<[BranchId; 1]>,
 }
 
 impl Merged {
-    fn new(action: Action, peer: Role, message: Message, branch: &Branch) -> Self {
-        Self { action, peer, message, origin: branch.origin, nexts: smallvec![branch.next] }
+    fn new(action: Action, peer: Role, message: Message, branch: &Branch, id: BranchId) -> Self {
+        let (nexts, branches) = (smallvec![branch.next], smallvec![id]);
+        Self { action, peer, message, origin: branch.origin, nexts, branches }
+    }
+
+    fn join(&mut self, branch: &Branch, id: BranchId) {
+        self.nexts.push(branch.next);
+        self.branches.push(id);
     }
 }
 
@@ -77,14 +86,15 @@ impl Projection<'_> {
                     }
                     for (index, branch) in exchange.branches.iter().enumerate() {
                         let key = (branch.receiver, vocabulary.label(branch.message));
-                        let message = self.global.message_as_checked((node, index), branch.message, true);
+                        let id = (node, index);
+                        let message = self.global.as_enforced(id, branch.message, true);
                         if item == first {
-                            merged.push(key, Merged::new(Action::Send, branch.receiver, message, branch));
+                            merged.push(key, Merged::new(Action::Send, branch.receiver, message, branch, id));
                             continue;
                         }
                         match merged.find(key) {
                             Some(known) if vocabulary.same_signature(known.message, message) => {
-                                known.nexts.push(branch.next);
+                                known.join(branch, id);
                             }
                             _ => return Err(Disagreement(Conflict::DifferentSends, first, item)),
                         }
@@ -97,11 +107,12 @@ impl Projection<'_> {
                         return Err(Disagreement(Conflict::DifferentSenders, first, item));
                     }
                     let key = (exchange.sender, vocabulary.label(branch.message));
-                    let message =
-                        self.global.message_as_checked((node, index as usize), branch.message, false);
+                    let id = (node, index as usize);
+                    let message = self.global.as_enforced(id, branch.message, false);
                     match merged.find(key) {
                         None => {
-                            merged.push(key, Merged::new(Action::Receive, exchange.sender, message, branch));
+                            let received = Merged::new(Action::Receive, exchange.sender, message, branch, id);
+                            merged.push(key, received);
                         }
                         Some(known) => {
                             if !vocabulary.same_signature(known.message, message) {
@@ -117,7 +128,7 @@ impl Projection<'_> {
                                 // The receiver cannot tell which assertion applies; the sender can.
                                 known.message = bare;
                             }
-                            known.nexts.push(branch.next);
+                            known.join(branch, id);
                         }
                     }
                 }
@@ -125,6 +136,10 @@ impl Projection<'_> {
                     return Err(Disagreement(Conflict::SendOrReceive, first, item));
                 }
             }
+        }
+        for transition in &mut merged.all {
+            let branches = transition.branches.iter().copied();
+            transition.message = self.global.with_updates(self.role, branches, transition.message);
         }
         Ok(merged.all)
     }

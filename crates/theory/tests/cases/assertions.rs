@@ -51,7 +51,7 @@ impl Protocol {
         let label = self.names.add_label(label);
         let field = |(name, ty): &(&str, Type)| Field { name: Some((*name).into()), ty: ty.clone() };
         let fields = fields.iter().map(field).collect();
-        self.names.add_message(MessageSpec { label, fields, assertion: assertion.map(Arc::new) })
+        self.names.add_message(MessageSpec::new(label, fields, assertion.map(Arc::new)))
     }
 
     /// `label(fields) from … to … where assertion`, its origin `origin`.

@@ -78,10 +78,10 @@ pub enum Status {
 }
 
 impl<T> Run<T> {
-    /// A session at its start; the component's side can take `room` messages before it says more.
-    pub(super) fn new(room: u32) -> Self {
+    /// `session` at its start; the component's side can take `room` messages before it says more.
+    pub(super) fn new(session: Session, room: u32) -> Self {
         Self {
-            session: Session::new(),
+            session,
             waiting: VecDeque::new(),
             room,
             status: Status::Running,

@@ -21,7 +21,7 @@ impl Engine {
     /// says that it can take more.
     #[must_use]
     pub fn run<T>(&self, room: u32) -> Run<T> {
-        Run::new(room)
+        Run::new(self.monitor.session(), room)
     }
 
     /// Whether `run` has room for one more message of `from`.

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Lowering;
-use crate::diagnostics::assertions::duplicate_field;
+use crate::diagnostics::assertions::{duplicate_field, hidden_data};
 use crate::diagnostics::lexical::nested_too_deep;
-use crate::diagnostics::names::wrong_number;
+use crate::diagnostics::names::{wrong_argument, wrong_number};
 use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecParameter};
 use crate::scr::names::ProtocolId;
 use crate::source::Span;
@@ -44,10 +44,15 @@ impl Lowering<'_, '_> {
         let assertion = self.all_of(&conditions);
         let label = self.vocabulary.add_shared_label(&syntax.label.text);
         let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
-        self.vocabulary.add_message(MessageSpec { label, fields, assertion })
+        self.vocabulary.add_message(MessageSpec::new(label, fields, assertion))
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {
+        for name in payload.iter().filter_map(|field| field.name.as_ref()) {
+            if let Some(&declared) = self.data_in_force.get(&name.text) {
+                self.diagnostics.push(hidden_data(name.span, declared, &name.text));
+            }
+        }
         if payload.len() < 2 {
             return;
         }
@@ -76,20 +81,45 @@ impl Lowering<'_, '_> {
         }
     }
 
-    pub(super) fn parameters(&mut self, parameters: &[RecParameter]) -> Vec<Parameter> {
+    /// The data of a recursion, which are in force from here on.
+    pub(super) fn parameters(&mut self, parameters: &[RecParameter]) -> super::Data {
         let types = self.instance.types.clone();
-        let mut lowered = Vec::with_capacity(parameters.len());
+        let (mut lowered, mut refinements) = super::Data::default();
         for parameter in parameters {
-            let roles = parameter.roles.iter().filter_map(|role| self.role(role)).collect();
+            let name = &parameter.name;
+            if let Some(declared) = self.data_in_force.insert(Arc::clone(&name.text), name.span) {
+                self.diagnostics.push(hidden_data(name.span, declared, &name.text));
+            }
+            let roles = match &parameter.roles[..] {
+                [] => self.instance.roles.clone(),
+                listed => listed.iter().filter_map(|role| self.role(role)).collect(),
+            };
+            refinements.extend(parameter.refinement.as_ref().and_then(|refinement| {
+                let alias = parameter.alias.as_ref().map_or(&name.text, |alias| &alias.text);
+                let renamed = |used: &Arc<str>| (used == alias).then(|| Expr::variable(&name.text));
+                refinement.expr.substitute(&renamed).ok().map(Arc::new)
+            }));
             lowered.push(Parameter {
-                name: Arc::clone(&parameter.name.text),
+                name: Arc::clone(&name.text),
                 roles,
                 ty: self.names.ty(&parameter.ty, &types),
                 initial: Arc::clone(&parameter.initial.expr),
-                origin: self.origins.add(parameter.name.span),
+                origin: self.origins.add(name.span),
             });
         }
-        lowered
+        (lowered, refinements)
+    }
+
+    /// Whether `argument` is a type where a message signature is wanted, or the reverse. A bare name that nobody
+    /// declared may be either.
+    fn is_wrong_kind(&self, wants_signature: bool, argument: &MessageSyntax) -> bool {
+        let name = &argument.label.text;
+        let is_signature = argument.payload.is_some()
+            || self.instance.signatures.contains_key(name)
+            || self.names.has_signature(name);
+        let is_type = argument.payload.is_none()
+            && (self.instance.types.contains_key(name) || self.names.has_type(name));
+        if wants_signature { is_type && !is_signature } else { is_signature }
     }
 
     /// What the parameters of `protocol` stand for, given `arguments`.
@@ -120,6 +150,16 @@ impl Lowering<'_, '_> {
         let mut key = String::new();
         for (parameter, argument) in declared.parameters.iter().zip(arguments) {
             let name = Arc::clone(&parameter.name.text);
+            if self.is_wrong_kind(parameter.is_signature, argument) {
+                let (wanted, span) = (&parameter.name, argument.label.span);
+                self.diagnostics.push(wrong_argument(
+                    span,
+                    wanted.span,
+                    &wanted.text,
+                    parameter.is_signature,
+                ));
+                return None;
+            }
             if parameter.is_signature {
                 // A parameter of the caller may be passed on.
                 let passed_on = self.instance.signatures.get(&argument.label.text);
