@@ -1,4 +1,5 @@
-//! Documents name what exists: every crate in ARCHITECTURE.md, every path in backticks, every link.
+//! Documents name what exists: every crate in ARCHITECTURE.md, and what holds each invariant there; every path in
+//! backticks, every link.
 
 use super::Finding;
 use super::tree::Tree;
@@ -11,6 +12,7 @@ const PATHS: &[&str] = &["crates/", "docs/", "examples/", "xtask/", "fuzz/", "te
 
 pub(super) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     let mut findings = check_crates(tree, packages);
+    findings.extend(check_invariants(tree.text(ARCHITECTURE).unwrap_or_default()));
     for (path, text) in tree.with_end(".md").filter(|(path, _)| is_checked(path)) {
         for (line, text) in prose(text) {
             findings.extend(check_paths(tree, path, line, text));
@@ -36,6 +38,20 @@ fn check_crates(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
         .filter(|package| !named.contains(&package.directory.as_str()))
         .map(|package| Finding::error(ARCHITECTURE, 0, format!("does not name `{}`", package.directory)))
         .collect()
+}
+
+/// An invariant that no test, lint or type holds is a wish.
+fn check_invariants(architecture: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut line = 1;
+    for paragraph in architecture.split("\n\n") {
+        if paragraph.trim_start().starts_with("**Invariant:**") && !paragraph.contains("Held by:") {
+            let message = "an invariant without `Held by:`: name the test, lint or type";
+            findings.push(Finding::error(ARCHITECTURE, line, message));
+        }
+        line += paragraph.matches('\n').count() + 2;
+    }
+    findings
 }
 
 fn check_paths(tree: &Tree, path: &str, line: usize, text: &str) -> Vec<Finding> {
@@ -116,6 +132,12 @@ mod tests {
         let tree = Tree::from([("ARCHITECTURE.md", "`crates/a`: a, `crates/bee`\n"), ("crates/a/x", "")]);
         let findings = check_crates(&tree, &[package("a"), package("b")]);
         assert_eq!(findings, [Finding::error("ARCHITECTURE.md", 0, "does not name `crates/b`")]);
+    }
+
+    #[test]
+    fn an_invariant_must_say_what_holds_it() {
+        let text = "# A\n\n**Invariant:** held.\nHeld by: `x`.\n\n**Invariant:** wished\nfor.\n\ntext";
+        assert_eq!(check_invariants(text).iter().map(|finding| finding.line).collect::<Vec<_>>(), [6]);
     }
 
     #[test]
