@@ -240,6 +240,7 @@ codes! {
     Warning RF0509 "no blank after `rec`"
     Note RF0510 "machine without transitions"
     Warning RF0511 "unreachable state"
+    Error RF0512 "unknown accepting state"
     Error RF0601 "branch in the wrong direction"
     Error RF0602 "branch without a message"
     Error RF0603 "unclosed assertion"

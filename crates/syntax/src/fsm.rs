@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! file    ::= MACHINE+
-//! MACHINE ::= ".outputs" ".state graph" (STATE PEER ("!"|"?") LABEL ["<" TYPE ">"] STATE)*
-//!             ".marking" STATE ".end"
+//! MACHINE ::= [".name" ROLE] ".outputs" ".state graph" (STATE PEER ("!"|"?") LABEL ["<" TYPE ">"] STATE)*
+//!             ".marking" STATE [".accepting" STATE+] ".end"
 //! ```
 //!
-//! The i-th machine is the role called `i`, from 0. Ends of lines mean nothing to the grammar, only to
-//! recovery: after an error reading goes on at the next line.
+//! The i-th machine is the role called `i`, from 0, unless it has a name; a peer is the name or the number of a machine.
+//! KMC knows neither names nor accepting states: behind `--`, which begins a comment there, both are read all the same. Ends
+//! of lines mean nothing to the grammar, only to recovery: after an error reading goes on at the next line.
 
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ type Tokens<'a> = Cursor<'a, KmcToken>;
 /// Reads a `.fsm` text.
 #[must_use]
 pub fn parse(text: &str) -> Document {
+    // Of the same length, so that places stay.
+    let text = &text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ");
     let mut parser = Parser { cursor: Tokens::new(text), vocabulary: Vocabulary::new() };
     let automata = parser.file();
     parser.finish(&automata)
@@ -40,8 +43,10 @@ struct Parser<'a> {
 
 /// A machine as written: peers are not known before the last machine was read.
 struct Automaton<'a> {
+    name: Option<(&'a str, Span)>,
     edges: Vec<Edge<'a>>,
     initial: Option<(&'a str, Span)>,
+    accepting: Vec<(&'a str, Span)>,
     header: Span,
     /// Whether some transition could not be read, so that its states are not known.
     incomplete: bool,
@@ -62,9 +67,12 @@ impl<'a> Parser<'a> {
             self.cursor.unexpected(&["`.outputs`"]);
         }
         while !self.cursor.is_at_end() {
-            if !at_directive(&self.cursor, "outputs") && !at_directive(&self.cursor, "state") {
+            let begins = |cursor: &Tokens<'_>| {
+                ["name", "outputs", "state"].iter().any(|name| at_directive(cursor, name))
+            };
+            if !begins(&self.cursor) {
                 self.cursor.unexpected(&["`.outputs`"]);
-                self.cursor.recover(|c, _| at_directive(c, "outputs") || at_directive(c, "state"));
+                self.cursor.recover(|c, _| begins(c));
                 continue;
             }
             if automata.len() == usize::from(u16::MAX) {
@@ -80,6 +88,8 @@ impl<'a> Parser<'a> {
 
     fn automaton(&mut self) -> Automaton<'a> {
         let header = self.cursor.span();
+        let named = at_directive(&self.cursor, "name").then(|| self.directive("name", "`.name`"));
+        let name = named.and_then(|_| self.name("the name of the machine"));
         self.directive("outputs", "`.outputs`");
         self.directive("state", "`.state graph`");
         if self.cursor.is_at(KmcToken::Name) && self.cursor.text() == "graph" {
@@ -105,8 +115,16 @@ impl<'a> Parser<'a> {
             }
         }
         let initial = self.marking(&edges);
+        let mut accepting = Vec::new();
+        if at_directive(&self.cursor, "accepting") {
+            self.directive("accepting", "`.accepting`");
+            accepting.extend(self.name("a state"));
+            while self.cursor.is_at(KmcToken::Name) {
+                accepting.extend(self.name("a state"));
+            }
+        }
         self.directive("end", "`.end`");
-        Automaton { edges, initial, header, incomplete }
+        Automaton { name, edges, initial, accepting, header, incomplete }
     }
 
     /// Takes a directive; if it is missing, skips to it unless another one comes first.
@@ -175,8 +193,18 @@ impl<'a> Parser<'a> {
 
     fn finish(mut self, automata: &[Automaton<'a>]) -> Document {
         let mut origins = Origins::default();
-        for index in 0..automata.len() {
-            self.vocabulary.add_role(&index.to_string());
+        for (index, automaton) in automata.iter().enumerate() {
+            let number = index.to_string();
+            let name = automaton.name.map_or(&*number, |(name, _)| name);
+            let before = self.vocabulary.roles().len();
+            let role = self.vocabulary.add_role(name);
+            if self.vocabulary.roles().len() == before {
+                let spans =
+                    |index: usize| automata[index].name.map_or(automata[index].header, |(_, span)| span);
+                self.cursor.report(systems::role_declared_twice(spans(index), spans(role.index()), name));
+                // A role all the same, so that what follows keeps its numbers.
+                self.vocabulary.add_role(&format!("{name}.{number}"));
+            }
         }
         let mut machines = Vec::new();
         for (role, automaton) in self.vocabulary.roles().zip(automata) {
@@ -199,6 +227,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The machine that `name` numbers or names.
+    fn peer(&self, name: &str, count: usize) -> Option<Role> {
+        let numbered = || {
+            let number: u16 = name.parse().ok()?;
+            (usize::from(number) < count && number.to_string() == name).then_some(Role(number))
+        };
+        numbered().or_else(|| self.vocabulary.find_role(name))
+    }
+
     fn machine(
         &mut self,
         role: Role,
@@ -218,14 +255,15 @@ impl<'a> Parser<'a> {
             };
             let (source, target) = (state(edge.source), state(edge.target));
             let (name, span) = edge.peer;
-            let peer = match self.vocabulary.find_role(name) {
+            let known = self.peer(name, count);
+            let peer = match known {
                 Some(peer) => peer,
                 None => {
                     self.cursor.report(systems::unknown_machine(span, name, count));
                     role
                 }
             };
-            if self.vocabulary.find_role(name) == Some(role) {
+            if known == Some(role) {
                 self.cursor.report(structure::self_peer(span, name, edge.action));
             }
             let origin = origins.add(edge.source.1.to(edge.target.1));
@@ -245,6 +283,15 @@ impl<'a> Parser<'a> {
             self.cursor.report(systems::unknown_initial_state(span, name, known));
             return builder.finish();
         };
+        for (name, span) in &automaton.accepting {
+            match states.get(name) {
+                Some(&state) => builder.accept(state),
+                None => {
+                    let known = mentions.iter().take(MOST_SUGGESTIONS).map(|(name, _)| *name);
+                    self.cursor.report(systems::unknown_accepting_state(*span, name, known));
+                }
+            }
+        }
         let machine = builder.finish_from(initial);
         if machine.state_count() < mentions.len() {
             let reached: rustc_hash::FxHashSet<String> =
@@ -262,5 +309,5 @@ fn at_directive(cursor: &Tokens<'_>, name: &str) -> bool {
 }
 
 fn at_any_directive(cursor: &Tokens<'_>) -> bool {
-    ["outputs", "state", "marking", "end"].iter().any(|name| at_directive(cursor, name))
+    ["name", "outputs", "state", "marking", "accepting", "end"].iter().any(|name| at_directive(cursor, name))
 }

@@ -96,6 +96,16 @@ impl Machine {
         self
     }
 
+    /// The same machine with one more state, called `name`, that no transition enters or leaves.
+    #[must_use]
+    pub fn with_final_state(mut self, name: &str) -> Self {
+        let mut names: Vec<Arc<str>> = self.states().map(|state| self.state_name(state).into()).collect();
+        names.push(name.into());
+        self.names = Some(names);
+        self.offsets.extend(self.offsets.last().copied());
+        self
+    }
+
     /// Whether the role may wait for ever in `state`: a server that outlives its clients.
     #[must_use]
     pub fn is_accepting(&self, state: State) -> bool {

@@ -2,6 +2,7 @@
 
 use super::{
     Diagnostic, RF0501, RF0502, RF0503, RF0504, RF0505, RF0506, RF0507, RF0508, RF0509, RF0510, RF0511,
+    RF0512,
 };
 use crate::source::Span;
 
@@ -58,6 +59,20 @@ pub fn unknown_initial_state<'a>(
     RF0504
         .at(span, format!("no transition of this machine mentions the state `{name}`"))
         .label("the initial state")
+        .help("name a state that occurs in the transitions")
+        .suggest(name, states)
+}
+
+/// No transition mentions the state `name` that is said to be accepting; those there are begin with `states`.
+#[must_use]
+pub fn unknown_accepting_state<'a>(
+    span: Span,
+    name: &str,
+    states: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    RF0512
+        .at(span, format!("no transition of this machine mentions the state `{name}`"))
+        .label("an accepting state")
         .help("name a state that occurs in the transitions")
         .suggest(name, states)
 }

@@ -1,4 +1,4 @@
-//! `.fsm` texts: one automaton per role, in the order of the roles, whose names become comments.
+//! `.fsm` texts: one automaton per role, in the order of the roles. Names and accepting states are comments to KMC.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,11 @@ pub fn fsm(system: &System) -> Result<String, Inexpressible> {
             out.push('\n');
         }
         if name != index.to_string() {
-            let _ = writeln!(out, "-- {index} is {}", name.escape_default());
+            // A number would be read as another machine's.
+            let _ = match checked(name, "role").is_ok() && name.parse::<u64>().is_err() {
+                true => writeln!(out, "--.name {name}"),
+                false => writeln!(out, "-- {index} is {}", name.escape_default()),
+            };
         }
         out.push_str(".outputs\n.state graph\n");
         for state in machine.states() {
@@ -31,7 +35,13 @@ pub fn fsm(system: &System) -> Result<String, Inexpressible> {
                 let _ = writeln!(out, "{source} {} {} {message} {target}", t.peer.index(), t.action.symbol());
             }
         }
-        let _ = writeln!(out, ".marking {}\n.end", machine.state_name(machine.initial()));
+        let _ = writeln!(out, ".marking {}", machine.state_name(machine.initial()));
+        if !machine.accepting_states().is_empty() {
+            let names: Vec<String> =
+                machine.accepting_states().iter().map(|state| machine.state_name(*state)).collect();
+            let _ = writeln!(out, "--.accepting {}", names.join(" "));
+        }
+        out.push_str(".end\n");
     }
     Ok(out)
 }
