@@ -8,6 +8,7 @@ use referee_theory::System;
 use crate::csa::Shape;
 use crate::examine::{Answers, Examined, Questions, Reduction, examine};
 use crate::explore::{Limits, Observer, Stop};
+use crate::faults::Faults;
 use crate::find::Finder;
 use crate::model::{Model, Semantics};
 use crate::properties::{Property, has_race};
@@ -90,8 +91,21 @@ pub fn check(
     cancel: Option<&AtomicBool>,
     observer: &mut dyn Observer,
 ) -> Report {
+    check_under(system, None, options, cancel, observer)
+}
+
+/// As [`check`](check()), with `faults` if there may be some. The verdict then is for executions with at most so many, and
+/// unless everything was explored for the last bound only. States of witnesses are those of [`Faults::applied`].
+#[must_use]
+pub fn check_under(
+    system: &System,
+    faults: Option<&Faults>,
+    options: &Options,
+    cancel: Option<&AtomicBool>,
+    observer: &mut dyn Observer,
+) -> Report {
     let shape = Shape::of(system);
-    let model = Model::new(system, options.semantics);
+    let model = Model::faulty(system, options.semantics, faults);
     let limits = options.limits(cancel);
     let mut checker = Checker {
         shape: &shape,
@@ -158,7 +172,7 @@ impl<'a> Checker<'a> {
 
     /// Whether the paper is about such systems: communicating session automata with one channel per pair.
     pub(crate) fn is_plain(&self) -> bool {
-        self.options.semantics == Semantics::PeerToPeer && self.shape.is_csa()
+        self.options.semantics == Semantics::PeerToPeer && self.shape.is_csa() && self.model.faults.is_none()
     }
 
     /// Keeps what a graph says about the whole system, and why it says nothing.
@@ -180,7 +194,9 @@ impl<'a> Checker<'a> {
             Reduction::Sound | Reduction::None if !self.is_plain() => {
                 (Reduction::None, Questions::SafetyOnly)
             }
-            Reduction::Paper if self.options.semantics == Semantics::Mailbox => {
+            Reduction::Paper
+                if self.options.semantics == Semantics::Mailbox || self.model.faults.is_some() =>
+            {
                 (Reduction::None, Questions::SafetyOnly)
             }
             other => (other, Questions::Premises),
@@ -283,6 +299,9 @@ impl<'a> Checker<'a> {
         let Some(answers) = &examined.answers else {
             return stopped(k, examined);
         };
+        if self.model.faults.is_some() && answers.is_safe() {
+            return Verdict::Safe { k, ground: SafeGround::Bounded };
+        }
         let premises = self.premises(examined, answers);
         let again = self.full(k, examined, self.options.witness_states);
         let from = again.as_ref().unwrap_or(examined);

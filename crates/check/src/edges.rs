@@ -26,6 +26,8 @@ impl Rows {
             model.locals[own].iter().map(|local| u64::from(local.end - local.first)).max().unwrap_or(0)
         };
         let longest: u64 = (0..model.role_count()).map(most).sum();
+        // With faults a send may also be lost, a reception be of one that comes again or has overtaken; and each role may crash.
+        let longest = if model.faults.is_some() { 3 * longest + model.role_count() as u64 } else { longest };
         let bits = u64::BITS - (longest << BLOCK).leading_zeros();
         let mut rows = Self { offsets: Segments::new(), starts: Packed::new(bits) };
         rows.begin(0);

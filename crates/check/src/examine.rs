@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::explore::faulty::Faulty;
 use crate::explore::full::Full;
 use crate::explore::paper::Paper;
 use crate::explore::parallel::explore_parallel;
@@ -196,7 +197,7 @@ pub(crate) fn examine<'m>(
 /// The most messages in one queue, or `None` if some send is blocked by the bound (`docs/checking.md`, "Complete
 /// exploration").
 fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
-    if (0..graph.states()).any(|state| has_blocked_send(graph, state)) {
+    if !is_complete(graph) {
         return None;
     }
     let channels = graph.model.channels.len();
@@ -205,6 +206,11 @@ fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
         (0..channels).map(|channel| graph.layout.length(words, channel)).max().unwrap_or(0)
     };
     Some((0..graph.states()).map(longest).max().unwrap_or(0))
+}
+
+/// Whether `graph`, all of TS_k, is all there is under any bound.
+pub(crate) fn is_complete(graph: &Graph<'_>) -> bool {
+    !(0..graph.states()).any(|state| has_blocked_send(graph, state))
 }
 
 /// Whether a role stands before a full channel it wants to send on.
@@ -235,6 +241,9 @@ pub(crate) fn search<'m>(
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
+    if model.faults.is_some() {
+        return explore(model, bound, start, Faulty::default(), limits, observer);
+    }
     let alone = |limits: Limits<'_>, observer: &mut dyn Observer| match reduction {
         Reduction::None => explore(model, bound, start, Full::default(), limits, observer),
         Reduction::Paper => explore(model, bound, start, Paper::default(), limits, observer),

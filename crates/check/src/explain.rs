@@ -105,15 +105,18 @@ impl Words<'_> {
     fn never_sent(&self, facts: &[Fact], witness: &Witness) -> String {
         let Some((first, rest)) = facts.split_first() else { return String::new() };
         let waits = self.waits(first).unwrap_or_default();
-        if let ([Fact::Ended { .. }, Fact::NeverMoves { .. }], Fact::Waits { offers, .. }) = (rest, first)
+        if let ([gone, Fact::NeverMoves { .. }], Fact::Waits { offers, .. }) = (rest, first)
+            && let Fact::Ended { .. } | Fact::Crashed { .. } = gone
             && offers.iter().all(|step| step.peer == offers[0].peer)
         {
-            return format!("{waits}, which has ended");
+            let how = if matches!(gone, Fact::Ended { .. }) { "ended" } else { "crashed" };
+            return format!("{waits}, which has {how}");
         }
         let mut why: Vec<String> = Vec::new();
         for fact in rest {
             let clause = match fact {
                 Fact::Ended { role } => format!("{} has ended", self.role(*role)),
+                Fact::Crashed { role } => format!("{} has crashed", self.role(*role)),
                 Fact::NeverSends { from, .. } => format!("{} never sends that", self.role(*from)),
                 Fact::AboutToSend { send } => format!(
                     "{} is about to send `{}` to {}, for which there is no room",

@@ -2,6 +2,7 @@
 //! [`full`] is TS_k, [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction;
 //! [`parallel`] is the first and the last by several threads.
 
+pub(crate) mod faulty;
 pub(crate) mod full;
 pub(crate) mod paper;
 pub(crate) mod parallel;

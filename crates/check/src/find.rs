@@ -50,7 +50,7 @@ impl Finder<'_> {
                 premises
             } else if self.full && !blocked.contains(state) {
                 Some(Ground::NothingBlocked)
-            } else if tested < CANDIDATES {
+            } else if tested < CANDIDATES && self.graph.model.faults.is_none() {
                 tested += 1;
                 self.is_hopeless(state).then_some(Ground::NothingHelps)
             } else {
@@ -170,7 +170,7 @@ impl Finder<'_> {
             if self.violates_safety(state) {
                 return count;
             }
-            match self.graph.edges(state).find(|(other, _)| other == label) {
+            match self.graph.all_edges(state).find(|(other, _)| other == label) {
                 Some((_, target)) => state = target,
                 None => break,
             }

@@ -1,6 +1,7 @@
 //! A bounded transition system once it has been explored: configurations by number, and their edges.
 
 use crate::edges::Edges;
+use crate::faults::Fault;
 use crate::layout::Layout;
 use crate::model::Model;
 use crate::store::{Store, Words};
@@ -15,15 +16,21 @@ pub(crate) struct Graph<'m> {
     states: u32,
     edges: Edges,
     transitions: usize,
+    /// The edges that are faults: configuration, label, target, in this order. They are not among `edges`: what can still happen
+    /// is asked without further faults.
+    faults: Vec<(u32, u32, u32)>,
 }
 
 impl<'m> Graph<'m> {
     pub(crate) fn new(model: &'m Model, layout: Layout, mut store: Store, edges: Edges) -> Self {
         store.seal();
         let states = store.len();
-        let edges = edges.sorted(model, states);
-        let transitions = edges.len();
-        Self { model, layout, stores: vec![(0, store)], states: states as u32, edges, transitions }
+        let (edges, faults) = match model.faults {
+            Some(_) => apart(model, &edges.sorted(model, states), states),
+            None => (edges.sorted(model, states), Vec::new()),
+        };
+        let transitions = edges.len() + faults.len();
+        Self { model, layout, stores: vec![(0, store)], states: states as u32, edges, transitions, faults }
     }
 
     /// A graph whose `transitions` edges were not kept: nothing can be asked about them.
@@ -50,7 +57,7 @@ impl<'m> Graph<'m> {
             stores.push((bases[(first + at) % owners], store));
         }
         let transitions = all.len();
-        Self { model, layout, stores, states, edges: all, transitions }
+        Self { model, layout, stores, states, edges: all, transitions, faults: Vec::new() }
     }
 
     pub(crate) fn states(&self) -> u32 {
@@ -59,6 +66,13 @@ impl<'m> Graph<'m> {
 
     pub(crate) fn transitions(&self) -> usize {
         self.transitions
+    }
+
+    /// (label, target) of each edge of `state`, faults included.
+    pub(crate) fn all_edges(&self, state: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let first = self.faults.partition_point(|(source, ..)| *source < state);
+        let faults = self.faults[first..].iter().take_while(move |(source, ..)| *source == state);
+        self.edges(state).chain(faults.map(|&(_, label, target)| (label, target)))
     }
 
     #[inline]
@@ -99,23 +113,24 @@ impl<'m> Graph<'m> {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.stores.iter().map(|(_, store)| store.memory()).sum::<usize>() + self.edges.memory()
+        let stores: usize = self.stores.iter().map(|(_, store)| store.memory()).sum();
+        stores + self.edges.memory() + self.faults.capacity() * size_of::<(u32, u32, u32)>()
     }
 
     /// A shortest path, as labels, from the initial configuration to the first configuration in
     /// breadth-first order that satisfies `wanted`; the configuration comes with it.
     pub(crate) fn shortest(&self, wanted: impl FnMut(u32) -> bool) -> Option<(Vec<u32>, u32)> {
-        self.path_from(0, wanted)
+        self.path(0, true, wanted)
     }
 
-    /// As [`shortest`](Self::shortest), from `start`.
-    pub(crate) fn path_from(
-        &self,
-        start: u32,
-        mut wanted: impl FnMut(u32) -> bool,
-    ) -> Option<(Vec<u32>, u32)> {
+    /// As [`shortest`](Self::shortest), from `start` and without further faults.
+    pub(crate) fn path_from(&self, start: u32, wanted: impl FnMut(u32) -> bool) -> Option<(Vec<u32>, u32)> {
+        self.path(start, false, wanted)
+    }
+
+    fn path(&self, start: u32, faults: bool, mut wanted: impl FnMut(u32) -> bool) -> Option<(Vec<u32>, u32)> {
         let mut found = None;
-        let parent = self.search_from(start, |state| {
+        let parent = self.search_from(start, faults, |state| {
             if wanted(state) {
                 found = Some(state);
             }
@@ -126,14 +141,14 @@ impl<'m> Graph<'m> {
 
     /// Visits everything breadth first; what leads to each configuration, for [`path_to`](Self::path_to).
     pub(crate) fn tree(&self, mut visit: impl FnMut(u32)) -> Vec<u32> {
-        self.search_from(0, |state| {
+        self.search_from(0, true, |state| {
             visit(state);
             true
         })
     }
 
-    /// Visits what is reachable from `start` breadth first as long as `go_on` says so.
-    fn search_from(&self, start: u32, mut go_on: impl FnMut(u32) -> bool) -> Vec<u32> {
+    /// Visits what is reachable from `start` breadth first, with `faults` or without, as long as `go_on` says so.
+    fn search_from(&self, start: u32, faults: bool, mut go_on: impl FnMut(u32) -> bool) -> Vec<u32> {
         let mut parent = vec![UNSEEN; self.states() as usize];
         let mut order = std::collections::VecDeque::from([start]);
         parent[start as usize] = ROOT;
@@ -141,12 +156,15 @@ impl<'m> Graph<'m> {
             if !go_on(state) {
                 break;
             }
-            for edge in self.row(state) {
-                let target = self.target(edge);
+            let mut visit = |target: u32| {
                 if parent[target as usize] == UNSEEN {
                     parent[target as usize] = state;
                     order.push_back(target);
                 }
+            };
+            match faults && !self.faults.is_empty() {
+                true => self.all_edges(state).for_each(|(_, target)| visit(target)),
+                false => self.row(state).for_each(|edge| visit(self.target(edge))),
             }
         }
         parent
@@ -158,13 +176,30 @@ impl<'m> Graph<'m> {
         let mut at = state;
         while parent[at as usize] != ROOT {
             let from = parent[at as usize];
-            let Some((label, _)) = self.edges(from).find(|&(_, target)| target == at) else { break };
+            let Some((label, _)) = self.all_edges(from).find(|&(_, target)| target == at) else { break };
             labels.push(label);
             at = from;
         }
         labels.reverse();
         labels
     }
+}
+
+/// The `edges` of `states` configurations that are no faults, and those that are.
+fn apart(model: &Model, edges: &Edges, states: usize) -> (Edges, Vec<(u32, u32, u32)>) {
+    let mut plain = Edges::new(model);
+    let mut faults = Vec::new();
+    for state in 0..states {
+        for edge in edges.row(state) {
+            let (label, target) = (edges.label(edge), edges.target(edge));
+            match model.moves[label as usize].fault {
+                None | Some(Fault::Undeliverable) => plain.push(label, target),
+                Some(_) => faults.push((state as u32, label, target)),
+            }
+        }
+        plain.close_row(state as u32);
+    }
+    (plain.sorted(model, states), faults)
 }
 
 /// Marks of a search: not found yet; found first.

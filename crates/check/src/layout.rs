@@ -5,6 +5,7 @@
 //! symbol is only its length. No field crosses a word: a queue that needs more than 64 bits gets words of
 //! its own.
 
+use crate::faults::Fault;
 use crate::model::{Group, Model, Move, bits_for, narrow};
 
 /// A few bits of one word.
@@ -49,6 +50,10 @@ pub(crate) struct Layout {
     bound: u32,
     roles: Vec<Field>,
     queues: Vec<Queue>,
+    /// How many faults there were.
+    faults: Option<Field>,
+    /// By role: the channels to it, where there are faults.
+    incoming: Vec<Vec<usize>>,
 }
 
 impl Layout {
@@ -65,8 +70,17 @@ impl Layout {
                 words.queue(capacity, bits_for(narrow(channel.symbols.len())))
             })
             .collect();
+        let faults =
+            model.faults.as_ref().map(|faults| words.field(bits_for(faults.at_most.saturating_add(1))));
+        let mut incoming = Vec::new();
+        if model.faults.is_some() {
+            incoming.resize(model.role_count(), Vec::new());
+            for (number, channel) in model.channels.iter().enumerate() {
+                incoming[channel.to.index()].push(number);
+            }
+        }
         words.used.resize(words.used.len().max(1), 0);
-        Self { bits: words.used, bound, roles, queues }
+        Self { bits: words.used, bound, roles, queues, faults, incoming }
     }
 
     /// Words per configuration.
@@ -94,6 +108,11 @@ impl Layout {
     /// The symbol at `position` of `channel`, 0 being the head.
     pub(crate) fn symbol(&self, words: &[u64], channel: usize, position: u32) -> u32 {
         self.queues[channel].get(words, position)
+    }
+
+    /// How many faults there were.
+    pub(crate) fn faults(&self, words: &[u64]) -> u32 {
+        self.faults.map_or(0, |field| field.get(words))
     }
 
     pub(crate) fn is_stable(&self, words: &[u64]) -> bool {
@@ -128,11 +147,34 @@ impl Layout {
     /// Turns `words` into the configuration after `step`, which must be enabled.
     pub(crate) fn fire(&self, words: &mut [u64], step: &Move) {
         self.roles[step.role as usize].set(words, step.target);
+        if let Some(fault) = step.fault {
+            return self.fail(words, step, fault);
+        }
         let queue = &self.queues[step.channel as usize];
         if step.sends {
             queue.push(words, step.symbol);
         } else {
             queue.pop(words);
+        }
+    }
+
+    /// What becomes of the channels when `step` goes wrong.
+    #[cold]
+    fn fail(&self, words: &mut [u64], step: &Move, fault: Fault) {
+        match fault {
+            // What is lost is never in the channel; what is received twice stays in it once.
+            Fault::Loss | Fault::Duplicate | Fault::Undeliverable => {}
+            Fault::Reorder => self.queues[step.channel as usize].pop_second(words),
+            Fault::Crash => {
+                for &channel in &self.incoming[step.role as usize] {
+                    self.clear(words, channel);
+                }
+            }
+        }
+        if let Some(field) = self.faults
+            && fault != Fault::Undeliverable
+        {
+            field.set(words, field.get(words) + 1);
         }
     }
 }
@@ -165,6 +207,14 @@ impl Queue {
             self.put(words, length, symbol);
         }
         self.length.set(words, length + 1);
+    }
+
+    fn pop_second(&self, words: &mut [u64]) {
+        let head = self.get(words, 0);
+        self.pop(words);
+        if self.bits != 0 {
+            self.put(words, 0, head);
+        }
     }
 
     fn pop(&self, words: &mut [u64]) {

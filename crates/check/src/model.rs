@@ -13,6 +13,8 @@ pub(crate) use groups::{Group, Groups};
 use referee_theory::{Action, Machine, Message, Origin, Role, State, System};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::faults::{Fault, FaultTable};
+
 /// How messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Semantics {
@@ -39,7 +41,10 @@ pub enum StateKind {
 /// The symbol of a reception whose message nobody ever sends on that channel.
 pub(crate) const NEVER_SENT: u32 = u32::MAX;
 
-/// One transition of one machine.
+/// The number of no move.
+pub(crate) const NO_MOVE: u32 = u32::MAX;
+
+/// One transition of one machine, or what may go wrong with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub(crate) role: u32,
@@ -52,6 +57,7 @@ pub(crate) struct Move {
     pub(crate) peer: Role,
     pub(crate) message: Message,
     pub(crate) origin: Origin,
+    pub(crate) fault: Option<Fault>,
 }
 
 /// A FIFO queue.
@@ -89,6 +95,8 @@ pub struct Model {
     pub(crate) groups: Groups,
     /// For each channel, its rank in the order of (sender name, receiver name).
     pub(crate) channel_rank: Vec<u32>,
+    /// What may go wrong, if something may; then the moves with a fault come after all others.
+    pub(crate) faults: Option<FaultTable>,
 }
 
 impl Model {
@@ -128,6 +136,7 @@ impl Model {
                         peer: transition.peer,
                         message: transition.message,
                         origin: transition.origin,
+                        fault: None,
                     };
                     let message = system.vocabulary().wire_signature(transition.message);
                     if seen.insert((sends, transition.peer, message, transition.target)) {
@@ -143,7 +152,17 @@ impl Model {
         let channels = builder.channels;
         let channel_rank = rank_channels(&channels, &sorted_by_name(system));
         let groups = Groups::new(&locals, &moves);
-        Self { system: system.clone(), semantics, moves, channels, locals, offsets, groups, channel_rank }
+        Self {
+            system: system.clone(),
+            semantics,
+            moves,
+            channels,
+            locals,
+            offsets,
+            groups,
+            channel_rank,
+            faults: None,
+        }
     }
 
     /// The system this is the model of.

@@ -94,6 +94,10 @@ impl Look<'_> {
         self.model.local(role, self.graph.local(self.state, role)).kind
     }
 
+    fn has_crashed(&self, role: usize) -> bool {
+        self.model.is_crashed(role, self.graph.local(self.state, role))
+    }
+
     fn moves(&self, role: usize) -> &[Move] {
         self.model.moves_of(role, self.graph.local(self.state, role))
     }
@@ -184,6 +188,7 @@ impl Look<'_> {
     fn why_not(&self, peer: usize, role: usize) -> Vec<Fact> {
         let this = Role(peer as u16);
         match self.kind(peer) {
+            StateKind::Final if self.has_crashed(peer) => return vec![Fact::Crashed { role: this }],
             StateKind::Final => return vec![Fact::Ended { role: this }],
             StateKind::Receiving if !self.future.moves[peer] => {
                 return vec![self.waits(peer), Fact::NeverMoves { role: this }];

@@ -21,7 +21,11 @@ impl Checker<'_> {
         premises: Result<Premises, Option<Property>>,
     ) -> Verdict {
         let small = finder.graph.states() as usize <= self.options.witness_states;
-        let growth = if finder.full && small { growth(finder.graph).map(Box::new) } else { None };
+        let growth = if finder.full && small && self.model.faults.is_none() {
+            growth(finder.graph).map(Box::new)
+        } else {
+            None
+        };
         let (reason, explanation, advice) = self.why(k, finder, premises);
         let explanation = match &growth {
             Some(found) => format!("{explanation}. {}", found.explanation),
@@ -42,6 +46,13 @@ impl Checker<'_> {
         finder: &Finder<'_>,
         premises: Result<Premises, Option<Property>>,
     ) -> (Reason, String, String) {
+        if self.model.faults.is_some()
+            && let Some(witness) = finder.any_violation()
+        {
+            let text = explained(&witness);
+            let advice = "this may be due to the bound alone: a larger k may help".to_owned();
+            return (Reason::Bound(Box::new(witness)), text, advice);
+        }
         if self.options.semantics == Semantics::Mailbox {
             return (
                 Reason::Mailbox,
@@ -151,6 +162,5 @@ pub(crate) fn unknown(reason: Reason, explanation: impl Into<String>, advice: im
 }
 
 fn explained(witness: &Witness) -> String {
-    let (bound, property) = (messages(witness.bound), witness.property.name());
-    format!("with {bound} per channel, {property} does not hold: {}", witness.explanation)
+    format!("with {} per channel {}", messages(witness.bound), witness.explanation)
 }

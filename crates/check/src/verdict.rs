@@ -63,6 +63,8 @@ pub enum SafeGround {
     Compatible(Premises),
     /// Everything was explored: within the bound no send is ever blocked, so no bound adds anything.
     Complete,
+    /// Only within the bound, where there may be faults: nothing is said of others.
+    Bounded,
 }
 
 /// All of a system was explored: no reachable configuration has a role before a full channel on which it could

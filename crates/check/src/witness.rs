@@ -2,6 +2,7 @@
 
 use referee_theory::{Action, Message, Origin, Role, State};
 
+use crate::faults::Fault;
 use crate::graph::Graph;
 use crate::model::{Model, Move};
 use crate::properties::Property;
@@ -23,6 +24,8 @@ pub struct Step {
     pub target: State,
     /// Where the protocol's text says so.
     pub origin: Origin,
+    /// What goes wrong, if something does.
+    pub fault: Option<Fault>,
 }
 
 /// Where one role stands.
@@ -32,8 +35,10 @@ pub struct Standing {
     pub role: Role,
     /// Its local state.
     pub state: State,
-    /// What it could do there: what it waits for, or what it wants to send. Empty: it has ended.
+    /// What it could do there: what it waits for, or what it wants to send. Empty: it has ended, or crashed.
     pub offers: Vec<Step>,
+    /// Whether it has crashed.
+    pub crashed: bool,
 }
 
 /// What is left in one channel that is not empty.
@@ -165,6 +170,11 @@ pub enum Fact {
         /// The role.
         role: Role,
     },
+    /// The role has crashed.
+    Crashed {
+        /// The role.
+        role: Role,
+    },
     /// The role is in a state in which it can make this send.
     AboutToSend {
         /// The send.
@@ -247,6 +257,7 @@ pub(crate) fn step_of(step: &Move) -> Step {
         source: State(step.source),
         target: State(step.target),
         origin: step.origin,
+        fault: step.fault,
     }
 }
 
@@ -262,7 +273,8 @@ pub(crate) fn situation(graph: &Graph<'_>, state: u32) -> Situation {
         .map(|role| {
             let local = graph.layout.local(words, role);
             let offers = model.moves_of(role, local).iter().map(step_of).collect();
-            Standing { role: Role(role as u16), state: State(local), offers }
+            let crashed = model.is_crashed(role, local);
+            Standing { role: Role(role as u16), state: State(local), offers, crashed }
         })
         .collect();
     let queues = model

@@ -16,9 +16,10 @@ mod network;
 mod term;
 mod text;
 
-pub use conform::{Bounds, Component, Conformance, conform};
+pub use conform::{Bounds, Conformance, conform};
 pub use engine::{
     Arrival, Breach, Dependencies, Effect, Engine, Finding, Full, Notice, Rule, Run, Settings, Status, Turn,
 };
 pub use network::{Network, Undeployable, draft};
+pub use referee_check::Component;
 pub use term::{Branches, Followed, RoleMonitor, Term, TermId};

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+mod component;
 pub(crate) mod conform;
 pub(crate) mod demo;
 pub(crate) mod explain;

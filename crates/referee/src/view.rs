@@ -1,5 +1,6 @@
 //! Views: protocols, machines and types as text, JSON and pictures. Pure functions.
 
+pub mod execution;
 pub mod global;
 pub mod local;
 pub mod machine;

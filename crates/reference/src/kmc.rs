@@ -1,8 +1,9 @@
 //! CAV'19: configurations, executions, TS_k, Algorithm 1 and 2.
 //!
-//! The properties are in [`properties`], weak bisimilarity in [`bisimulation`], mailboxes in [`mailbox`].
+//! The properties are in [`properties`], weak bisimilarity in [`bisimulation`], mailboxes in [`mailbox`], faults in [`faults`].
 
 pub mod bisimulation;
+pub mod faults;
 pub mod mailbox;
 pub mod properties;
 

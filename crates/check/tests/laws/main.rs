@@ -8,9 +8,13 @@ mod support;
 
 mod agnosticity;
 mod complete;
+mod faults;
 mod independence;
+mod instances;
 mod lifting;
+mod property;
 mod reduction;
+mod repair;
 mod waiting;
 mod witness;
 

@@ -159,6 +159,8 @@ pub(crate) fn assert_fact(
         Fact::NeverReceives { from, to } => never(&|act| {
             act.action == Action::Receive && from.is_some_and(|from| act.channel() == (from, *to))
         }),
+        // Only where there are faults.
+        Fact::Crashed { .. } => false,
         Fact::Loop { first } => {
             *first < witness.steps.len() && ends_of(system, witness, bound, *first).contains(end)
         }

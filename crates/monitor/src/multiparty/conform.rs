@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use referee_theory::{Action, Machine, Message, Role, State, Transition, Vocabulary};
+use referee_check::Component;
+use referee_theory::{Action, Machine, Message, Role, State, Transition};
 use rustc_hash::FxHashMap;
 
 use super::engine::Dependencies;
@@ -29,17 +30,6 @@ impl Default for Bounds {
     fn default() -> Self {
         Self { dependencies: Dependencies::Deliver, capacity: 4, situations: 1_000_000 }
     }
-}
-
-/// A component whose names are its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Component<'a> {
-    /// What it does.
-    pub machine: &'a Machine,
-    /// Its names.
-    pub vocabulary: &'a Vocabulary,
-    /// Which role of the protocol each of its roles is.
-    pub roles: &'a [Option<Role>],
 }
 
 /// The answer.

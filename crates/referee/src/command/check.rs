@@ -9,10 +9,12 @@ use referee::syntax::{GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::{Analysed, Content, Language, Severity, view};
 
+mod ci;
 mod compatibility;
 
 pub(crate) use compatibility::Answers;
 
+use self::ci::FileFindings;
 use crate::Outcome;
 use crate::input;
 use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
@@ -26,14 +28,20 @@ use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Files or folders; `-` is standard input.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "schema", value_name = "FILE")]
     paths: Vec<PathBuf>,
     /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
-    /// Text for people, or one JSON document for programs.
+    /// Text for people, or one document for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Refuse a protocol without a projection for every role, also where its language (`.gt`) means it to be run with monitors.
+    #[arg(long)]
+    require_projection: bool,
+    /// Print the JSON Schema of `--format json` and nothing else.
+    #[arg(long)]
+    schema: bool,
     #[command(flatten)]
     compatibility: compatibility::CompatibilityArguments,
 }
@@ -42,17 +50,30 @@ pub(crate) struct Arguments {
 enum Format {
     Text,
     Json,
+    /// SARIF 2.1.0, for tools that show problems beside the code.
+    Sarif,
+    /// Annotations of GitHub's workflows, one line per problem.
+    Github,
 }
 
+/// What `--format json` prints.
+const SCHEMA: &str = include_str!("check/schema.json");
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.schema {
+        output::print(SCHEMA)?;
+        return Ok(Outcome::Holds);
+    }
     let files = input::files(&arguments.paths)?;
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
+    let Some(properties) = arguments.compatibility.properties()? else { return Ok(Outcome::WrongInput) };
     compatibility::handle_ctrl_c();
     arguments.compatibility.start_clock();
     let mut diagrams = arguments.compatibility.diagrams();
     let mut summary = Summary::new();
     let mut documents = Vec::new();
+    let mut findings = Vec::new();
     let mut out = output::stdout();
     for file in &files {
         let checked = match input::read(file).and_then(|source| input::parse(source, arguments.language)) {
@@ -67,28 +88,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             }
         };
         let answers = match &checked {
-            Ok(well_formed) => compatibility::of_file(well_formed, &arguments.compatibility, &mut diagrams)?,
+            Ok(well_formed) => {
+                compatibility::of_file(well_formed, &properties, &arguments.compatibility, &mut diagrams)?
+            }
             Err(_) => Answers::default(),
         };
         let read = match &checked {
             Ok(well_formed) => well_formed.analysed(),
             Err(ill_formed) => ill_formed.analysed(),
         };
-        summary.count(read, &answers);
+        summary.count(read, &answers, arguments.require_projection);
         match arguments.format {
             Format::Json => documents.push(output::json::checked(read, &answers)),
-            Format::Text => out.write_all(report(read, &answers, &renderer).as_bytes())?,
+            Format::Sarif | Format::Github => findings.push(FileFindings::of(read, &answers)),
+            Format::Text => {
+                out.write_all(report(read, &answers, &renderer).as_bytes())?;
+                if arguments.require_projection && lacks_projection(read) {
+                    let what = "not every role has a projection (--require-projection)";
+                    writeln!(out, "  {}: {what}", styled(BAD, "refused"))?;
+                }
+            }
         }
     }
     match arguments.format {
         Format::Json if one => output::print_json(&documents.pop().unwrap_or_default())?,
         Format::Json => output::print_json(&serde_json::Value::Array(documents))?,
+        Format::Sarif => output::print_json(&ci::sarif(&findings))?,
+        Format::Github => out.write_all(ci::annotations(&findings).as_bytes())?,
         Format::Text if one => {}
         Format::Text => writeln!(out, "{summary}")?,
     }
     out.flush()?;
     diagrams.finish()?;
     Ok(summary.outcome)
+}
+
+/// Whether some role of some protocol has no projection.
+fn lacks_projection(read: &Analysed) -> bool {
+    read.analysis().protocols.iter().any(|protocol| protocol.local.is_err())
 }
 
 struct Summary {
@@ -116,10 +153,11 @@ impl Summary {
         }
     }
 
-    fn count(&mut self, read: &Analysed, answers: &Answers) {
+    fn count(&mut self, read: &Analysed, answers: &Answers, require_projection: bool) {
         self.files += 1;
         let analysis = read.analysis();
-        let outcome = if analysis.is_well_formed() { answers.outcome() } else { Outcome::WrongInput };
+        let usable = analysis.is_well_formed() && !(require_projection && lacks_projection(read));
+        let outcome = if usable { answers.outcome() } else { Outcome::WrongInput };
         self.outcome = self.outcome.and(outcome);
         self.is_unsafe += usize::from(outcome == Outcome::Violated);
         self.unknown += usize::from(outcome == Outcome::NoAnswer);

@@ -1,17 +1,16 @@
 //! `referee conform`: does a component, given as a machine, play its role?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use referee::check::Options;
+use referee::check::{Options, Verdict, check, with_component};
 use referee::monitor::multiparty::conform::Step;
-use referee::monitor::multiparty::{Bounds, Component, Conformance, Dependencies, Network, conform};
-use referee::syntax::source::Span;
-use referee::theory::{Role, Vocabulary};
-use referee::{Diagnostic, Language, Parsed, SubjectKind};
+use referee::monitor::multiparty::{Bounds, Conformance, Dependencies, Network, conform};
+use referee::theory::Role;
 use serde_json::{Value, json};
 
+use super::component::ComponentFile;
 use super::show;
 use crate::Outcome;
 use crate::input;
@@ -22,6 +21,9 @@ use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 /// The machine is run beside the role's multiparty monitor, in every order and with every message that the others may
 /// send: does it ever send or end when the protocol does not allow it, or wait although the protocol waits for
 /// it? Values are not known, so assertions are not looked at.
+///
+/// Besides, the machine is put in the role's place beside the other roles, without monitors: is that safe? A component that sends
+/// earlier than its role says may be safe although its monitor would blame it.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The component: an `.fsm` or `.kmc` file with its machine, or with those of all roles. In an `.fsm` file role `i` is
@@ -64,30 +66,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let protocol = show::protocol(&text, None)?;
     let role = protocol.role(&arguments.role)?;
     let network = protocol.deployable_network(&Options::default())?;
-    let known_names = protocol.vocabulary();
-    let (vocabulary, machines) = component(&arguments.component, role, known_names)?;
-    let names = |known: Role| vocabulary.role_name(known).to_owned();
-    let numbered = vocabulary.roles().enumerate().all(|(index, known)| names(known) == index.to_string());
-    let by_name = |known: Role| known_names.find_role(vocabulary.role_name(known));
-    let by_number = |known: Role| known_names.roles().find(|role| *role == known);
-    let roles: Vec<Option<Role>> = vocabulary
-        .roles()
-        .map(|known| if numbered { by_name(known).or(by_number(known)) } else { by_name(known) })
-        .collect();
-    let Some(machine) = machines.iter().find(|machine| roles[machine.role().index()] == Some(role)) else {
-        bail!("`{}` has no machine for `{}`", arguments.component.display(), arguments.role);
-    };
+    let component = ComponentFile::read(&arguments.component, &arguments.role, protocol.vocabulary())?;
     let dependencies = match arguments.dependencies {
         Telling::Deliver => Dependencies::Deliver,
         Telling::DeliverOnce => Dependencies::DeliverOnce,
         Telling::Hide => Dependencies::Hide,
     };
     let bounds = Bounds { dependencies, capacity: arguments.buffer.into(), ..Bounds::default() };
-    let component = Component { machine, vocabulary: &vocabulary, roles: &roles };
-    let answer = conform(&network, role, &component, &bounds);
+    let answer = conform(&network, role, &component.component(), &bounds);
+    let system = protocol.system().map(|system| with_component(&system, role, &component.component()));
+    let in_system =
+        system.transpose()?.map(|system| check(&system, &Options::default(), None, &mut ()).verdict);
     let text = match arguments.format {
-        Format::Json => format!("{:#}\n", to_json(&answer, &network, arguments)),
-        Format::Text => to_text(&answer, &network, arguments),
+        Format::Json => format!("{:#}\n", to_json(&answer, in_system.as_ref(), &network, arguments)),
+        Format::Text => to_text(&answer, in_system.as_ref(), &network, arguments),
     };
     output::print(&text)?;
     Ok(match answer.conforms {
@@ -95,56 +87,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(false) => Outcome::Violated,
         None => Outcome::NoAnswer,
     })
-}
-
-type Machines = Vec<referee::theory::Machine>;
-
-/// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file.
-fn component(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Machines)> {
-    let source = input::read(path)?;
-    let lone = path.extension().is_some_and(|extension| extension == "fsm")
-        && source.text().matches(".end").count() == 1;
-    let (parsed, before) = if lone {
-        const NOBODY: &str = ".outputs .state graph .marking q0 .end ";
-        let after = protocol.roles().len().saturating_sub(role.index() + 1);
-        let before = NOBODY.repeat(role.index());
-        let text = format!("{before}{}\n{}", source.text(), NOBODY.repeat(after));
-        (Parsed::new(&text, Language::Fsm), before.len())
-    } else {
-        (input::parse(source.clone(), None)?, 0)
-    };
-    let well_formed = match parsed.well_formed() {
-        Ok(well_formed) => well_formed,
-        Err(ill_formed) => {
-            let mut diagnostics = ill_formed.analysed().diagnostics().to_vec();
-            own_diagnostics(&mut diagnostics, before, source.text().len());
-            output::show_diagnostics(&source, &diagnostics)?;
-            bail!("`{}` is not a component", path.display());
-        }
-    };
-    match well_formed.protocol(None) {
-        Ok(system) if system.kind() == SubjectKind::System => {
-            let machines = system.machines().flatten().cloned().collect();
-            Ok(((**system.vocabulary()).clone(), machines))
-        }
-        _ => bail!("`{}` is no component: that is an .fsm or .kmc file", path.display()),
-    }
-}
-
-/// Of what was said of a text with others before and after it, what is about the `length` bytes from `start`, as if they
-/// were all; an error that was noticed too late is one at their end.
-fn own_diagnostics(diagnostics: &mut Vec<Diagnostic>, start: usize, length: usize) {
-    let own = |span: Span| {
-        let within = |at: u32| (at as usize).saturating_sub(start).min(length);
-        Span::new(within(span.start), within(span.end))
-    };
-    let is_own = |span: Span| (start..=start + length).contains(&(span.start as usize));
-    diagnostics.retain(|diagnostic| diagnostic.is_error() || is_own(diagnostic.span));
-    for diagnostic in diagnostics {
-        diagnostic.span = own(diagnostic.span);
-        diagnostic.related.retain(|(span, _)| is_own(*span));
-        diagnostic.related.iter_mut().for_each(|(span, _)| *span = own(*span));
-    }
 }
 
 fn step(step: &Step, network: &Network) -> (&'static str, String, String) {
@@ -156,7 +98,12 @@ fn step(step: &Step, network: &Network) -> (&'static str, String, String) {
     }
 }
 
-fn to_json(answer: &Conformance, network: &Network, arguments: &Arguments) -> Value {
+fn to_json(
+    answer: &Conformance,
+    in_system: Option<&Verdict>,
+    network: &Network,
+    arguments: &Arguments,
+) -> Value {
     let steps = answer.steps.iter().map(|s| {
         let (action, peer, label) = step(s, network);
         json!({"action": action, "peer": peer, "label": label})
@@ -164,6 +111,7 @@ fn to_json(answer: &Conformance, network: &Network, arguments: &Arguments) -> Va
     json!({
         "role": arguments.role,
         "conforms": answer.conforms,
+        "in_system": in_system.map(Verdict::name),
         "explanation": answer.explanation,
         "steps": steps.collect::<Vec<_>>(),
         "situations": answer.situations,
@@ -172,7 +120,12 @@ fn to_json(answer: &Conformance, network: &Network, arguments: &Arguments) -> Va
     })
 }
 
-fn to_text(answer: &Conformance, network: &Network, arguments: &Arguments) -> String {
+fn to_text(
+    answer: &Conformance,
+    in_system: Option<&Verdict>,
+    network: &Network,
+    arguments: &Arguments,
+) -> String {
     let role = &arguments.role;
     let why = answer.explanation.as_deref().unwrap_or_default();
     let mut text = match answer.conforms {
@@ -188,6 +141,19 @@ fn to_text(answer: &Conformance, network: &Network, arguments: &Arguments) -> St
         };
         text += &format!("    {line}\n");
     }
+    text += &match (answer.conforms, in_system) {
+        (Some(false), Some(Verdict::Safe { .. })) => format!(
+            "  beside the other roles it is {}: nobody waits for ever and nothing is left unread, although a monitor of \
+             `{role}` would blame it\n",
+            styled(GOOD, "safe")
+        ),
+        (Some(true), Some(Verdict::Unsafe { witness, .. })) => format!(
+            "  beside the other roles it is {} without monitors: {}\n",
+            styled(BAD, "unsafe"),
+            witness.explanation
+        ),
+        _ => String::new(),
+    };
     let bound = if answer.exact {
         String::new()
     } else {

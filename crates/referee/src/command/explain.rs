@@ -1,4 +1,5 @@
-//! `referee explain`: what a diagnostic code means, with an example and its correction.
+//! `referee explain`: what a diagnostic code means, with an example and its correction; and the words in which `check --explain`
+//! speaks.
 
 use std::fmt::Write as _;
 
@@ -9,20 +10,39 @@ use referee::syntax::diagnostics::{self, Code, suggest};
 use crate::Outcome;
 use crate::output::{self, SOFT, STRONG, styled};
 
-/// Explain a diagnostic code, such as RF0103, or list all codes.
+/// Explain a diagnostic code, such as RF0103, or a word of `check --explain`, such as CIBI; or list all.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The code. Without one, all codes are listed.
+    /// The code or the word. Without one, all are listed.
     code: Option<String>,
+}
+
+/// The words of `check --explain`, and what they mean.
+const TOPICS: [(&str, &str); 7] = [
+    ("k", include_str!("explain/k.md")),
+    ("OBI", include_str!("explain/obi.md")),
+    ("SIBI", include_str!("explain/sibi.md")),
+    ("CIBI", include_str!("explain/cibi.md")),
+    ("exhaustive", include_str!("explain/exhaustive.md")),
+    ("mailbox", include_str!("explain/mailbox.md")),
+    ("sound-reduction", include_str!("explain/sound-reduction.md")),
+];
+
+/// The text about the word `name`.
+fn topic(name: &str) -> Option<&'static str> {
+    let wanted = name.replace([' ', '_'], "-");
+    TOPICS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&wanted)).map(|(_, text)| *text)
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match &arguments.code {
         None => output::print(&list())?,
-        Some(id) => match diagnostics::find(id) {
-            Some(code) => output::print(&explain(code))?,
-            None => {
-                let known = diagnostics::ALL.iter().map(|code| code.id);
+        Some(id) => match (diagnostics::find(id), topic(id)) {
+            (Some(code), _) => output::print(&explain(code))?,
+            (None, Some(text)) => output::print(text)?,
+            (None, None) => {
+                let words = TOPICS.iter().map(|(name, _)| *name);
+                let known = diagnostics::ALL.iter().map(|code| code.id).chain(words);
                 match suggest::closest(&id.to_ascii_uppercase(), known) {
                     Some(close) => bail!("there is no code `{id}`; did you mean `{close}`?"),
                     None => bail!("there is no code `{id}`; `referee explain` lists all"),
@@ -43,6 +63,10 @@ fn list() -> String {
             styled(SOFT, format!("{:7}", code.severity.name())),
             code.title
         );
+    }
+    for (name, about) in TOPICS {
+        let title = about.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let _ = writeln!(text, "{}  {}  {title}", styled(STRONG, name), styled(SOFT, "check"));
     }
     text
 }

@@ -12,12 +12,16 @@ use serde_json::{Value, json};
 
 use crate::command::check::Answers;
 
-/// What `check` found in one file.
+/// Changes with the meaning of a key.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What `check` found in one file: `command/check/schema.json`.
 pub(crate) fn checked(read: &Analysed, answers: &Answers) -> Value {
     let analysis = read.analysis();
     let document = &analysis.document;
     let lines = Lines::new(read.source().text());
     let mut value = json!({
+        "schema_version": SCHEMA_VERSION,
         "file": read.source().name(),
         "language": document.language.name(),
         "kind": document.kind(),

@@ -1,24 +1,35 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use referee::check::{self, Model, Options, Reduction, Semantics};
+use referee::check::{self, Model, Options, Reduction, Semantics, Verdict, Witness};
 use referee::theory::System;
+use referee::theory::property::Property;
 use referee::{Projected, SubjectKind, WellFormed};
 use serde_json::Value;
 
 use crate::Outcome;
+use crate::command::watch::property;
 
 mod answer;
 mod diagrams;
+mod family;
+mod faults;
+mod findings;
+mod json;
 mod network;
 mod progress;
+mod question;
+mod substitute;
 
 use answer::{Answer, PlaceTable};
 pub(super) use diagrams::Diagrams;
+pub(super) use findings::{Finding, Level};
 use network::NetworkAnswer;
 use progress::ProgressLine;
 
@@ -48,6 +59,29 @@ pub(crate) struct CompatibilityArguments {
     /// clients. May be given several times.
     #[arg(long, value_name = "ROLE")]
     may_wait: Vec<String>,
+    /// Also ask the properties of this `.hml` file: does any execution violate them? May be given several times.
+    #[arg(long, value_name = "FILE")]
+    property: Vec<PathBuf>,
+    /// Put the machine of this component (`.fsm`, `.kmc`) in the role's place. May be given several times.
+    #[arg(long, value_name = "ROLE=FILE", value_parser = substitute::parse)]
+    with: Vec<substitute::Substitution>,
+    /// Check with each of these numbers of copies of a role: `Worker=1..6`. What is sent to the role goes to each copy in turn, and what
+    /// comes from it is received from each in turn.
+    #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with"])]
+    instances: Option<family::Instances>,
+    /// What may go wrong: `crash=R`, `lossy=A->B`, `duplicate=A->B`, `reorder=A->B`, separated by commas. The answer is for so many
+    /// faults and so much room, and for nothing else.
+    #[arg(long, value_name = "FAULTS", value_parser = faults::parse)]
+    faults: Option<faults::FaultNames>,
+    /// How many faults there may be in one execution.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "faults", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    max_faults: u32,
+    /// Also say what the answer rests on: conditions, bounds, how much was explored.
+    #[arg(long)]
+    explain: bool,
+    /// For an unsafe system, also look for single edits that make it safe, for at most a second.
+    #[arg(long)]
+    minimal_fix: bool,
     /// How many threads may explore; the answer does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
@@ -145,6 +179,7 @@ impl Answers {
 /// beside its dual, or its machines.
 pub(crate) fn of_file(
     text: &WellFormed,
+    properties: &[Arc<Property>],
     arguments: &CompatibilityArguments,
     diagrams: &mut Diagrams,
 ) -> Result<Answers> {
@@ -154,8 +189,23 @@ pub(crate) fn of_file(
         let name = protocol.name().filter(|_| is_global);
         let label = name.unwrap_or(protocol.source().name());
         let system = protocol.system();
-        let local = system.map(|system| ask(&system, &protocol, label, arguments, diagrams)).transpose()?;
-        let monitors = match is_global {
+        let asks = arguments.faults.is_some()
+            || !arguments.with.is_empty()
+            || !properties.is_empty()
+            || arguments.instances.is_some();
+        if system.is_none() && asks {
+            bail!(
+                "{label}: not every role has a projection, of which --property, --faults, --with and --instances ask"
+            );
+        }
+        let ask = |system| ask(system, &protocol, label, properties, arguments, diagrams);
+        let local = system.map(ask).transpose()?;
+        // What is asked of the monitors is asked of the protocol itself, without faults.
+        let monitors = match is_global
+            && arguments.faults.is_none()
+            && arguments.with.is_empty()
+            && arguments.instances.is_none()
+        {
             true => NetworkAnswer::about(&protocol, local.as_ref(), arguments, diagrams)?,
             false => None,
         };
@@ -191,13 +241,18 @@ impl CompatibilityArguments {
     pub(super) fn start_clock(&self) {
         if let Some(seconds) = self.max_time {
             std::thread::spawn(move || {
-                std::thread::sleep(std::time::Duration::from_secs(seconds));
+                std::thread::sleep(Duration::from_secs(seconds));
                 if !CANCELLED.load(Ordering::Relaxed) {
                     OUT_OF_TIME.store(true, Ordering::Relaxed);
                     CANCELLED.store(true, Ordering::Relaxed);
                 }
             });
         }
+    }
+
+    /// The properties that are asked; `None` if there are errors in them, which have been shown.
+    pub(super) fn properties(&self) -> Result<Option<Vec<Arc<Property>>>> {
+        property::load(&self.property, None)
     }
 
     /// Where counterexamples are to be drawn.
@@ -242,18 +297,46 @@ impl CompatibilityArguments {
     }
 }
 
+/// How long edits are looked for.
+const FIX_TIME: Duration = Duration::from_secs(1);
+
+/// A flag that is set after `time`, or when everything is to end.
+fn within(time: Duration) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let theirs = Arc::clone(&flag);
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        theirs.store(true, Ordering::Relaxed);
+    });
+    flag
+}
+
 /// Checks `system`; `label` names it in the progress line.
 fn ask(
-    system: &System,
+    system: System,
     protocol: &Projected,
     label: &str,
+    properties: &[Arc<Property>],
     arguments: &CompatibilityArguments,
     diagrams: &mut Diagrams,
 ) -> Result<Answer> {
     let options = arguments.options();
-    let system = &arguments.waiting(system)?;
+    let (system, with) = substitute::substitute(system, &arguments.with, protocol)?;
+    let (system, family) = match &arguments.instances {
+        Some(instances) => instances.check(system, &options, &mut ProgressLine::new(label))?,
+        None => (system, Vec::new()),
+    };
+    let system = &arguments.waiting(&system)?;
     let mut observer = ProgressLine::new(label);
-    let report = check::check(system, &options, Some(&CANCELLED), &mut observer);
+    let resolve = |names: &faults::FaultNames| names.resolve(system.vocabulary(), arguments.max_faults);
+    let faults = arguments.faults.as_ref().map(resolve).transpose()?;
+    let report = check::check_under(system, faults.as_ref(), &options, Some(&CANCELLED), &mut observer);
+    let properties = match properties {
+        [] => Vec::new(),
+        asked => {
+            check::check_properties(system, asked, faults.as_ref(), &options, Some(&CANCELLED), &mut observer)
+        }
+    };
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
             let model = Model::new(system, options.semantics);
@@ -263,7 +346,30 @@ fn ask(
         _ => None,
     };
     observer.finish();
-    let drawn = diagrams.draw(&report, system);
-    let places = PlaceTable::of(system, protocol);
-    Ok(Answer { system: system.clone(), report, agnostic, stable: arguments.stable, drawn, places })
+    let fixes = match &report.verdict {
+        Verdict::Unsafe { witness, others, .. } if arguments.minimal_fix && faults.is_none() => {
+            let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
+            check::fixes(system, &witnesses, &options, &within(FIX_TIME))
+        }
+        _ => Vec::new(),
+    };
+    let fixes = fixes.into_iter().map(|fix| fix.edit).collect();
+    let system = faults.as_ref().map_or_else(|| system.clone(), |faults| faults.applied(system));
+    let drawn = diagrams.draw(&report, &system);
+    let places = PlaceTable::of(&system, protocol);
+    let CompatibilityArguments { stable, explain, .. } = *arguments;
+    Ok(Answer {
+        system,
+        report,
+        agnostic,
+        explain,
+        stable,
+        drawn,
+        places,
+        faults,
+        properties,
+        with,
+        fixes,
+        family,
+    })
 }

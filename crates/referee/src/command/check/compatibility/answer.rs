@@ -1,4 +1,4 @@
-//! What was found out about one system, for people and for programs.
+//! What was found out about one system, for people. For programs: `json.rs`.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,15 +7,18 @@ use std::rc::Rc;
 use indicatif::HumanCount;
 use referee::Projected;
 use referee::check::{
-    BoundReport, Ground, Growth, InputGround, OutputGround, Premises, Reason, Reduction, Report, SafeGround,
-    Semantics, Stop, Verdict, Witness,
+    BoundReport, Edit, Faults, Ground, InputGround, OutputGround, Premises, PropertyAnswer, Reason, Report,
+    SafeGround, Semantics, Stop, Verdict, Witness,
 };
 use referee::draw::Charset;
 use referee::theory::{Origin, System};
 use referee::view;
+use referee::view::execution::Run;
 use referee::view::witness::Place;
-use serde_json::{Value, json};
 
+use super::family::Member;
+use super::substitute::Substituted;
+use super::{faults, question};
 use crate::Outcome;
 use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 
@@ -26,12 +29,24 @@ pub(super) struct Answer {
     pub(super) report: Report,
     /// `None` unless it was asked for; then `None` if it is not known.
     pub(super) agnostic: Option<Option<bool>>,
+    /// Whether to say what the answer rests on.
+    pub(super) explain: bool,
     /// Whether stability was asked for.
     pub(super) stable: bool,
     /// The files its counterexample was drawn in.
     pub(super) drawn: Vec<String>,
     /// Where the text has what the machines do.
     pub(super) places: Rc<PlaceTable>,
+    /// What may go wrong, if something may.
+    pub(super) faults: Option<Faults>,
+    /// The components in the places of roles.
+    pub(super) with: Vec<Substituted>,
+    /// With which number of copies of a role (`--instances`) it is what.
+    pub(super) family: Vec<Member>,
+    /// Single edits that make it safe, if they were asked for.
+    pub(super) fixes: Vec<Edit>,
+    /// What is said of properties of one's own.
+    pub(super) properties: Vec<PropertyAnswer>,
 }
 
 /// The places of a document's text by origin.
@@ -54,60 +69,29 @@ impl PlaceTable {
         Rc::new(Self { places })
     }
 
-    fn find(&self, origin: Origin) -> Option<Place> {
+    pub(super) fn find(&self, origin: Origin) -> Option<Place> {
         self.places.get(&origin).copied()
     }
 }
 
 impl Answer {
     pub(super) fn outcome(&self) -> Outcome {
-        match self.report.verdict {
+        let compatible = match self.report.verdict {
             Verdict::Safe { .. } => Outcome::Holds,
             Verdict::Unsafe { .. } => Outcome::Violated,
             Verdict::Unknown { .. } => Outcome::NoAnswer,
-        }
-    }
-
-    /// The `compatibility` object of the JSON contract.
-    pub(super) fn to_json(&self) -> Value {
-        let report = &self.report;
-        let rests_on = match &report.verdict {
-            Verdict::Safe { ground, .. } => Some(rests_on(ground)),
-            Verdict::Unsafe { ground, .. } => Some(real_by(ground)),
-            Verdict::Unknown { .. } => None,
         };
-        let places = |origin| self.places.find(origin);
-        let to_json = |witness: &Witness| view::witness::to_json(witness, &self.system, &places);
-        let witness = report.verdict.witness().map(to_json);
-        let witnesses: Vec<Value> = self.witnesses().into_iter().map(to_json).collect();
-        json!({
-            "csa": report.shape.is_csa(),
-            "send_directed": report.shape.is_send_directed(),
-            "receive_directed": report.shape.is_receive_directed(),
-            "bounds": report.bounds.iter().map(bound_json).collect::<Vec<_>>(),
-            "least_k": report.least_k(),
-            "verdict": report.verdict.name(),
-            "may_wait": self.may_wait(),
-            "complete": report.complete.is_some(),
-            "largest_queue": report.complete.map(|found| found.largest_queue),
-            "limit": report.limit.map(|(stop, _)| limit_name(stop)),
-            "rests_on": rests_on,
-            "reason": self.reason_json(),
-            "bound_agnostic": self.agnostic.flatten(),
-            "witness": witness,
-            "witnesses": witnesses,
-            "drawn": self.drawn,
-        })
+        self.properties.iter().map(question::outcome).fold(compatible, Outcome::and)
     }
 
     /// The roles that may wait for ever somewhere.
-    fn may_wait(&self) -> Vec<&str> {
+    pub(super) fn may_wait(&self) -> Vec<&str> {
         let machines = self.system.machines().iter().filter(|machine| !machine.accepting_states().is_empty());
         machines.map(|machine| self.system.vocabulary().role_name(machine.role())).collect()
     }
 
     /// All counterexamples.
-    fn witnesses(&self) -> Vec<&Witness> {
+    pub(super) fn witnesses(&self) -> Vec<&Witness> {
         let others: &[Witness] = match &self.report.verdict {
             Verdict::Unsafe { others, .. } => others,
             Verdict::Safe { .. } | Verdict::Unknown { .. } => &[],
@@ -115,105 +99,34 @@ impl Answer {
         self.report.verdict.witness().into_iter().chain(others).collect()
     }
 
-    /// The counterexample as a diagram, as wide as the terminal at most, or else as a list.
-    fn drawing(&self, witness: &Witness) -> String {
+    /// An execution as a diagram, as wide as the terminal at most, or else as a list.
+    pub(super) fn drawing(&self, run: &Run<'_>) -> String {
         let width = output::width().saturating_sub(4);
         let chart = |footers| {
-            let chart = view::witness::chart_with(witness, &self.system, footers);
-            let text = chart.to_text(Charset::Unicode).ok()?;
+            let text = run.chart(footers).to_text(Charset::Unicode).ok()?;
             text.lines().all(|line| line.chars().count() <= width).then_some(text)
         };
-        let list = || view::witness::listing(witness, &self.system, &|origin| self.places.find(origin));
+        let list = || run.listing(&|origin| self.places.find(origin));
         chart(true).or_else(|| chart(false)).unwrap_or_else(list)
     }
 
-    /// Why there is no answer, if there is none.
-    fn reason_json(&self) -> Value {
-        let Verdict::Unknown { reason, explanation, advice, growth } = &self.report.verdict else {
-            return Value::Null;
-        };
-        let vocabulary = self.system.vocabulary();
-        let witness = self.report.verdict.witness();
-        let (role, k) = match (reason, witness) {
-            (Reason::NotSessionAutomata(defect), _) => (Some(defect.role()), None),
-            (Reason::Stopped { k, .. } | Reason::FalseAlarm { k }, _) => (None, Some(*k)),
-            (_, Some(witness)) => (witness.role(), Some(witness.bound)),
-            _ => (None, None),
-        };
-        let last = self.report.bounds.last().map(|bound| bound.k);
-        let steps = |steps: &[referee::check::Step]| -> Vec<Value> {
-            let places = |origin| self.places.find(origin);
-            steps.iter().map(|step| view::witness::step_to_json(step, &self.system, &places)).collect()
-        };
-        let growth_json = |growth: &Growth| {
-            json!({
-                "from": growth.from.map(|role| vocabulary.role_name(role)),
-                "to": vocabulary.role_name(growth.to),
-                "approach": steps(&growth.approach),
-                "cycle": steps(&growth.cycle),
-                "no_bound_suffices": growth.unread,
-            })
-        };
-        json!({
-            "code": reason.code(),
-            "role": role.map(|role| vocabulary.role_name(role)),
-            "k": k.or(last),
-            "actions": witness.map_or(Vec::new(), |witness| steps(&witness.failure.actions())),
-            "message": explanation,
-            "advice": advice,
-            "growth": growth.as_deref().map(growth_json),
-        })
-    }
-
-    /// What people read.
+    /// What people read: the answer first, in words that need no theory.
     pub(super) fn to_text(&self) -> String {
         let report = &self.report;
-        let mut text = String::new();
-        match &report.verdict {
-            Verdict::Safe { k, ground: SafeGround::Compatible(premises) } => {
-                let _ = writeln!(
-                    text,
-                    "  {} for every channel size: {k}-multiparty compatible\n  {}",
-                    styled(GOOD, "safe"),
-                    styled(SOFT, format!("by Theorem 5: {}", grounds(premises)))
-                );
-            }
-            Verdict::Safe { ground: SafeGround::Complete, .. } => {
-                let room = report.complete.map_or(0, |found| found.largest_queue);
-                let _ = writeln!(
-                    text,
-                    "  {} for every channel size: everything was explored, and no {} ever holds more than {room} message{}",
-                    styled(GOOD, "safe"),
-                    if report.semantics == Semantics::Mailbox { "mailbox" } else { "channel" },
-                    if room == 1 { "" } else { "s" },
-                );
-            }
-            Verdict::Unsafe { k, witness, others, .. } => {
-                let _ = writeln!(
-                    text,
-                    "  {} whatever the channel size (found with channels of {k}): {}",
-                    styled(BAD, "unsafe"),
-                    witness.explanation
-                );
-                if let Some(hint) = view::witness::hint(witness, &self.system) {
-                    let _ = writeln!(text, "  {}", styled(WARN, hint));
-                }
-                for other in others {
-                    let kind = other.violation.map_or("", referee::check::Violation::name);
-                    let _ = writeln!(text, "  also {kind}: {}", other.explanation);
-                }
-                text.push('\n');
-            }
-            Verdict::Unknown { explanation, advice, .. } => {
-                let _ =
-                    writeln!(text, "  {}: {explanation}\n  what to do: {advice}\n", styled(WARN, "unknown"));
-            }
-        }
+        let mut text = self.verdict_text();
         if let waiting @ [_, ..] = &self.may_wait()[..]
             && matches!(report.verdict, Verdict::Safe { .. })
         {
             let what = format!("where it is fine that {} may wait for ever", waiting.join(" and "));
             let _ = writeln!(text, "  {}", styled(SOFT, what));
+        }
+        self.family.iter().for_each(|member| text += &member.text());
+        if !self.family.is_empty() {
+            text += "  this is no proof for other numbers of copies\n";
+        }
+        self.with.iter().for_each(|component| text += &component.text());
+        if let Some(faults) = &self.faults {
+            let _ = writeln!(text, "  with {}", faults::text(faults, self.system.vocabulary()));
         }
         if let Some((stop, k)) = report.limit
             && !matches!(report.verdict, Verdict::Unknown { reason: Reason::Stopped { .. }, .. })
@@ -231,7 +144,8 @@ impl Answer {
             );
         }
         if let Some(witness) = report.verdict.witness() {
-            for line in self.drawing(witness).lines() {
+            text.push('\n');
+            for line in self.drawing(&Run::of_witness(witness, &self.system)).lines() {
                 let _ = writeln!(text, "    {line}");
             }
             for file in &self.drawn {
@@ -239,8 +153,15 @@ impl Answer {
             }
             text.push('\n');
         }
-        for bound in &report.bounds {
-            let _ = writeln!(text, "  {}", styled(SOFT, bound_text(bound)));
+        for edit in &self.fixes {
+            let place = self.places.find(edit.origin()).map(|place| format!(" (line {})", place.line));
+            let what =
+                format!("it would be safe to {}{}", edit.text(&self.system), place.unwrap_or_default());
+            let _ = writeln!(text, "  {}", styled(WARN, what));
+        }
+        text += &self.properties_text();
+        if self.explain {
+            text += &self.theory_text();
         }
         if self.stable {
             let stable = report.bounds.last().and_then(|bound| bound.stable);
@@ -255,10 +176,70 @@ impl Answer {
         }
         text
     }
+
+    /// The answer, and what to do about it.
+    fn verdict_text(&self) -> String {
+        const SAFE: &str = "nobody gets stuck, and every message is received";
+        let report = &self.report;
+        let queue = if report.semantics == Semantics::Mailbox { "mailbox" } else { "channel" };
+        let count = |count: u32| format!("{count} message{}", if count == 1 { "" } else { "s" });
+        match &report.verdict {
+            Verdict::Safe { ground: SafeGround::Compatible(_), .. } => {
+                format!("  {}: {SAFE}, however many wait in a channel\n", styled(GOOD, "safe"))
+            }
+            Verdict::Safe { ground: SafeGround::Complete, .. } => {
+                let room = count(report.complete.map_or(0, |found| found.largest_queue));
+                format!("  {}: {SAFE}; no {queue} ever holds more than {room}\n", styled(GOOD, "safe"))
+            }
+            Verdict::Safe { k, ground: SafeGround::Bounded } => format!(
+                "  {} with room for {} per {queue}: {SAFE}; nothing is said of more room\n",
+                styled(GOOD, "safe"),
+                count(*k)
+            ),
+            Verdict::Unsafe { witness, others, .. } => {
+                let mut text = format!("  {}: {}\n", styled(BAD, "unsafe"), witness.explanation);
+                if let Some(hint) = view::witness::hint(witness, &self.system) {
+                    let _ = writeln!(text, "  {}", styled(WARN, hint));
+                }
+                for other in others {
+                    let kind = other.violation.map_or("", referee::check::Violation::name);
+                    let _ = writeln!(text, "  also {kind}: {}", other.explanation);
+                }
+                text
+            }
+            Verdict::Unknown { explanation, advice, .. } => {
+                format!("  {}: {explanation}\n  what to do: {advice}\n", styled(WARN, "unknown"))
+            }
+        }
+    }
+
+    /// What the answer rests on, for those who asked (`--explain`).
+    fn theory_text(&self) -> String {
+        let report = &self.report;
+        let why = match &report.verdict {
+            Verdict::Safe { k, ground: SafeGround::Compatible(premises) } => {
+                format!("{k}-multiparty compatible (CAV'19, Theorem 5): {}", grounds(premises))
+            }
+            Verdict::Safe { ground, .. } => rests_on(ground),
+            Verdict::Unsafe { k, ground, .. } => {
+                format!("found with room for {k}, and so whatever the room: {}", real_by(ground))
+            }
+            Verdict::Unknown { reason, .. } => {
+                let condition = report.verdict.witness().map(|witness| witness.property.name());
+                let condition = condition.map(|name| format!(": {name} does not hold"));
+                format!("reason `{}`{}", reason.code(), condition.unwrap_or_default())
+            }
+        };
+        let bounds = report.bounds.iter().map(bound_text);
+        let words =
+            "what these words mean: `referee explain k`, `OBI`, `SIBI`, `CIBI`, `exhaustive`".to_owned();
+        let lines = std::iter::once(why).chain(bounds).chain([words]);
+        lines.fold(String::new(), |text, line| text + "  " + &styled(SOFT, line) + "\n")
+    }
 }
 
 /// The limit that ended a search, as scripts see it.
-fn limit_name(stop: Stop) -> &'static str {
+pub(super) fn limit_name(stop: Stop) -> &'static str {
     match stop {
         Stop::States => "states",
         Stop::Memory => "memory",
@@ -267,7 +248,7 @@ fn limit_name(stop: Stop) -> &'static str {
     }
 }
 
-fn real_by(ground: &Ground) -> String {
+pub(super) fn real_by(ground: &Ground) -> String {
     match ground {
         Ground::Premises(premises) => format!("the conditions of Lemma 21: {}", grounds(premises)),
         Ground::NothingBlocked => "no send is blocked in anything that can follow".to_owned(),
@@ -275,10 +256,11 @@ fn real_by(ground: &Ground) -> String {
     }
 }
 
-fn rests_on(ground: &SafeGround) -> String {
+pub(super) fn rests_on(ground: &SafeGround) -> String {
     match ground {
         SafeGround::Compatible(premises) => grounds(premises),
         SafeGround::Complete => "complete exploration: no send is blocked within the bound".to_owned(),
+        SafeGround::Bounded => "exploration within the bound, of which alone it is said".to_owned(),
     }
 }
 
@@ -301,28 +283,6 @@ fn grounds(premises: &Premises) -> String {
         InputGround::ChainedInputIndependent => "chained input bound independent",
     };
     format!("{output}, {input}, exhaustive and safe within the bound")
-}
-
-fn bound_json(bound: &BoundReport) -> Value {
-    json!({
-        "k": bound.k,
-        "states": bound.states,
-        "transitions": bound.transitions,
-        "obi": bound.obi,
-        "sibi": bound.sibi,
-        "cibi": bound.cibi,
-        "exhaustive": bound.exhaustive,
-        "safe": bound.safe(),
-        "stable": bound.stable,
-        "complete": bound.complete,
-        "largest_queue": bound.largest_queue,
-        "reduction": match bound.reduction {
-            Reduction::Sound => "sound",
-            Reduction::Paper => "paper",
-            Reduction::None => "none",
-        },
-        "memory": bound.memory,
-    })
 }
 
 fn bound_text(bound: &BoundReport) -> String {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use referee::check::Report;
 use referee::draw::DrawError;
 use referee::theory::System;
-use referee::view;
+use referee::view::execution::Run;
 
 use crate::output;
 
@@ -28,7 +28,7 @@ impl Diagrams {
     pub(super) fn draw(&mut self, report: &Report, system: &System) -> Vec<String> {
         let Some(witness) = report.verdict.witness() else { return Vec::new() };
         self.count += 1;
-        let chart = view::witness::chart(witness, system);
+        let chart = Run::of_witness(witness, system).chart(true);
         let mut drawn = Vec::new();
         let mut write = |file: Option<&Path>, text: &dyn Fn() -> Result<String, DrawError>| -> Result<()> {
             if let Some(file) = file {

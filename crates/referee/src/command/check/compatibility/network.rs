@@ -8,6 +8,7 @@ use referee::check;
 use referee::monitor::multiparty::RoleMonitor;
 use serde_json::{Value, json};
 
+use super::findings::Finding;
 use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, PlaceTable, ProgressLine};
 use crate::Outcome;
 use crate::output::{SOFT, WARN, styled};
@@ -62,7 +63,21 @@ impl NetworkAnswer {
         };
         let drawn = diagrams.draw(&report, &system);
         let places = PlaceTable::of(&system, protocol);
-        let answer = Answer { system, report, agnostic: None, stable: arguments.stable, drawn, places };
+        let CompatibilityArguments { stable, explain, .. } = *arguments;
+        let answer = Answer {
+            system,
+            report,
+            agnostic: None,
+            explain,
+            stable,
+            drawn,
+            places,
+            faults: None,
+            properties: Vec::new(),
+            with: Vec::new(),
+            fixes: Vec::new(),
+            family: Vec::new(),
+        };
         Ok(Some(Self { answer, followed }))
     }
 
@@ -76,6 +91,10 @@ impl NetworkAnswer {
         let followed = |followed: &Followed| json!({"role": followed.role, "label": followed.label, "line": followed.line});
         value["follows"] = self.followed.iter().map(followed).collect();
         value
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.answer.findings()
     }
 
     /// What people read.

@@ -1,0 +1,61 @@
+//! Single edits that are said to make a system safe do: by the reference, within two more bounds.
+
+use std::sync::atomic::AtomicBool;
+
+use referee_check::{Options, Verdict, check, fixes};
+use referee_reference::kmc::{self, properties};
+use referee_testkit::corpus::read_types;
+use referee_theory::System;
+
+use crate::support::{show, witnesses};
+use crate::{all_pairs, sampled};
+
+fn suggested(system: &System) -> Vec<String> {
+    let options = Options { max_k: 2, ..Options::default() };
+    let verdict = check(system, &options, None, &mut ()).verdict;
+    let found = fixes(system, &witnesses(&verdict), &options, &AtomicBool::new(false));
+    for fix in &found {
+        let text = fix.edit.text(system);
+        let Verdict::Safe { k, .. } = check(&fix.system, &options, None, &mut ()).verdict else {
+            panic!("{text}")
+        };
+        for n in k..k + 2 {
+            let ts = kmc::transition_system(&fix.system, n as usize);
+            let safe = properties::eventual_reception(&ts).is_empty()
+                && properties::progress(&fix.system, &ts).is_empty();
+            assert!(safe, "{text} within {n}:\n{}", show(&fix.system));
+        }
+    }
+    found.iter().map(|fix| fix.edit.text(system)).collect()
+}
+
+#[test]
+fn what_is_suggested_is_safe() {
+    let (mut fixed, mut number) = (0, 0);
+    let mut visit = |system: &System| {
+        number += 1;
+        if number % 5 == 0 {
+            fixed += usize::from(!suggested(system).is_empty());
+        }
+    };
+    all_pairs(1, 2, &mut visit);
+    sampled(2, 2, 3, 400, 3, &mut visit);
+    sampled(3, 2, 3, 200, 4, &mut visit);
+    assert!(fixed > 20, "{fixed}");
+}
+
+#[test]
+fn the_mistakes_that_people_make() {
+    let said = |text: &str| suggested(&read_types(text).unwrap());
+    let login = said("A: B!login; B?ok; B!quit; end  B: A?login; A!ok; A?exit; end");
+    assert_eq!(login[0], "rename `exit`, which `B` receives from `A`, to `quit`");
+    assert_eq!(login[1], "rename `quit`, which `A` sends to `B`, to `exit`");
+    let missing = said("C: S!req; end  S: C?req; C?ack; end");
+    assert_eq!(missing[0], "drop `ack`, which `S` receives from `C`");
+    assert!(missing.contains(&"add `ack`, which `C` sends to `S`, at the end".to_owned()), "{missing:?}");
+    let orphan = said("A: B!x; B!bye; end  B: A?x; end");
+    assert!(orphan.contains(&"drop `bye`, which `A` sends to `B`".to_owned()), "{orphan:?}");
+    assert!(orphan.contains(&"add `bye`, which `B` receives from `A`, at the end".to_owned()), "{orphan:?}");
+    // Two mistakes are not one edit.
+    assert_eq!(said("A: B!a; C!x; end  B: A?b; end  C: A?y; end"), [""; 0]);
+}

@@ -1,0 +1,136 @@
+//! Problems as tools of continuous integration read them: SARIF 2.1.0, and annotations of GitHub's workflows.
+//!
+//! By hand: the types that `serde-sarif` generates from the whole standard cost more to build than the dozen keys below.
+
+use std::fmt::Write as _;
+
+use referee::syntax::Lines;
+use referee::view::witness::Place;
+use referee::{Analysed, Severity};
+use serde_json::{Value, json};
+
+use super::Answers;
+use super::compatibility::{Finding, Level};
+
+/// The problems of one file.
+pub(super) struct FileFindings {
+    file: String,
+    findings: Vec<Finding>,
+}
+
+impl FileFindings {
+    pub(super) fn of(read: &Analysed, answers: &Answers) -> Self {
+        let lines = Lines::new(read.source().text());
+        let diagnostics = read.analysis().diagnostics.iter().map(|found| {
+            let (start, end) = (lines.position(found.span.start), lines.position(found.span.end));
+            let (line, column) = (start.line, start.column);
+            let help = found.help.as_deref().map_or(String::new(), |help| format!(". {help}"));
+            Finding {
+                level: match found.code.severity {
+                    Severity::Error => Level::Error,
+                    Severity::Warning => Level::Warning,
+                    Severity::Note => Level::Note,
+                },
+                rule: found.code.id.to_owned(),
+                message: format!("{}{help}", found.message),
+                place: Some(Place { line, column, end_line: end.line, end_column: end.column }),
+                steps: Vec::new(),
+            }
+        });
+        let findings = diagnostics.chain(answers.findings()).collect();
+        Self { file: read.source().name().to_owned(), findings }
+    }
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    }
+}
+
+/// One document about all files.
+pub(super) fn sarif(files: &[FileFindings]) -> Value {
+    let mut rules: Vec<&str> = Vec::new();
+    for finding in files.iter().flat_map(|file| &file.findings) {
+        if !rules.contains(&&*finding.rule) {
+            rules.push(&finding.rule);
+        }
+    }
+    let rule = |id: &&str| {
+        let code = referee::syntax::diagnostics::find(id);
+        json!({"id": id, "shortDescription": {"text": code.map_or(*id, |code| code.title)}})
+    };
+    let results =
+        files.iter().flat_map(|file| file.findings.iter().map(|finding| result(&file.file, finding)));
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "referee",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn result(file: &str, finding: &Finding) -> Value {
+    let location = |place: Option<Place>| {
+        let mut physical = json!({"artifactLocation": {"uri": file}});
+        if let Some(place) = place {
+            physical["region"] = json!({
+                "startLine": place.line, "startColumn": place.column,
+                "endLine": place.end_line, "endColumn": place.end_column,
+            });
+        }
+        physical
+    };
+    let mut value = json!({
+        "ruleId": finding.rule,
+        "level": level_name(finding.level),
+        "message": {"text": finding.message},
+        "locations": [{"physicalLocation": location(finding.place)}],
+    });
+    if !finding.steps.is_empty() {
+        let step = |(text, place): &(String, Place)| json!({"location": {"physicalLocation": location(Some(*place)), "message": {"text": text}}});
+        let steps: Vec<Value> = finding.steps.iter().map(step).collect();
+        value["codeFlows"] = json!([{"threadFlows": [{"locations": steps}]}]);
+    }
+    value
+}
+
+/// One line per problem, as a workflow command.
+pub(super) fn annotations(files: &[FileFindings]) -> String {
+    let mut text = String::new();
+    for FileFindings { file, findings } in files {
+        for finding in findings {
+            let command = if finding.level == Level::Note { "notice" } else { level_name(finding.level) };
+            let place = finding.place.map_or(String::new(), |place| {
+                let Place { line, column, end_line, end_column } = place;
+                format!(",line={line},col={column},endLine={end_line},endColumn={end_column}")
+            });
+            let _ = writeln!(
+                text,
+                "::{command} file={}{place},title={}::{}",
+                escaped(file, true),
+                escaped(&finding.rule, true),
+                escaped(&finding.message, false)
+            );
+        }
+    }
+    text
+}
+
+/// As workflow commands have it: in the values of keys, `:` and `,` mean something, too.
+fn escaped(text: &str, is_key: bool) -> String {
+    let mut escaped = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    if is_key {
+        escaped = escaped.replace(':', "%3A").replace(',', "%2C");
+    }
+    escaped
+}

@@ -1,0 +1,111 @@
+//! What is wrong, one by one: for formats that list problems with their places (`../ci.rs`).
+
+use referee::check::{Judgement, Step, Verdict, Witness};
+use referee::view::witness::{Place, hint};
+
+use super::answer::Answer;
+use super::{About, Answers};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Level {
+    Error,
+    Warning,
+    Note,
+}
+
+/// One problem.
+pub(crate) struct Finding {
+    pub(crate) level: Level,
+    /// A code of a diagnostic, a kind of violation, or a reason why there is no answer.
+    pub(crate) rule: String,
+    pub(crate) message: String,
+    /// Where it is, if the text has such a place.
+    pub(crate) place: Option<Place>,
+    /// What leads there, each step where the text has it.
+    pub(crate) steps: Vec<(String, Place)>,
+}
+
+impl Answers {
+    /// Everything that is unsafe, violated or unknown.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        self.all.iter().flat_map(About::findings).collect()
+    }
+}
+
+impl About {
+    fn findings(&self) -> Vec<Finding> {
+        match (&self.local, &self.monitors) {
+            (Some(local), _) => local.findings(),
+            (None, Some(monitors)) => monitors.findings(),
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut all = Vec::new();
+        match &self.report.verdict {
+            Verdict::Safe { .. } => {}
+            Verdict::Unsafe { .. } => {
+                all.extend(self.witnesses().into_iter().map(|found| self.violation(found)))
+            }
+            Verdict::Unknown { reason, explanation, advice, .. } => all.push(Finding {
+                level: Level::Warning,
+                rule: reason.code().to_owned(),
+                message: format!("unknown: {explanation}. What to do: {advice}"),
+                place: self.report.verdict.witness().and_then(|witness| self.last_place(&witness.steps)),
+                steps: Vec::new(),
+            }),
+        }
+        for answer in &self.properties {
+            let (level, what) = match answer.judgement {
+                Judgement::Holds => continue,
+                Judgement::Violated(_) => (Level::Error, "is violated"),
+                Judgement::Unknown(_) => (Level::Warning, "is not known to hold"),
+            };
+            let steps = answer.judgement.execution().map_or(&[][..], |execution| &execution.steps);
+            all.push(Finding {
+                level,
+                rule: "property".to_owned(),
+                message: format!("property `{}` {what}", answer.name),
+                place: self.last_place(steps),
+                steps: self.described(steps),
+            });
+        }
+        all
+    }
+
+    fn violation(&self, witness: &Witness) -> Finding {
+        let hint = hint(witness, &self.system).map_or(String::new(), |hint| format!(". {hint}"));
+        // Where somebody waits for something else, that is the place; otherwise where it went wrong.
+        let offers = witness.end.standings.iter().filter(|standing| Some(standing.role) == witness.role());
+        let waits =
+            offers.flat_map(|standing| &standing.offers).find_map(|step| self.places.find(step.origin));
+        Finding {
+            level: Level::Error,
+            rule: witness.violation.map_or(witness.property.name(), |violation| violation.name()).to_owned(),
+            message: format!("{}{hint}", witness.explanation),
+            place: waits.or_else(|| self.last_place(&witness.steps)),
+            steps: self.described(&witness.steps),
+        }
+    }
+
+    fn last_place(&self, steps: &[Step]) -> Option<Place> {
+        steps.iter().rev().find_map(|step| self.places.find(step.origin))
+    }
+
+    fn described(&self, steps: &[Step]) -> Vec<(String, Place)> {
+        let vocabulary = self.system.vocabulary();
+        let described = |step: &Step| {
+            let place = self.places.find(step.origin)?;
+            let (role, peer) = (vocabulary.role_name(step.role), vocabulary.role_name(step.peer));
+            Some((
+                format!("{role}: {peer}{}{}", step.action.symbol(), vocabulary.label_of(step.message)),
+                place,
+            ))
+        };
+        steps.iter().filter_map(described).collect()
+    }
+}

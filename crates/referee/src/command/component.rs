@@ -1,0 +1,108 @@
+//! A component's machine in a file of its own: for `conform`, and for `check --with`.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use referee::check::Component;
+use referee::syntax::source::Span;
+use referee::theory::{Machine, Role, Vocabulary};
+use referee::{Diagnostic, Language, Parsed, SubjectKind};
+
+use crate::input;
+use crate::output;
+
+/// The machine of one role, and which roles of the protocol it talks to.
+pub(crate) struct ComponentFile {
+    machine: Machine,
+    vocabulary: Vocabulary,
+    roles: Vec<Option<Role>>,
+}
+
+impl ComponentFile {
+    /// The machine for the role `name` of a protocol with the names `known`, from the file at `path`. In an `.fsm` file role
+    /// `i` is the i-th role of the protocol, from 0.
+    pub(crate) fn read(path: &Path, name: &str, known: &Vocabulary) -> Result<Self> {
+        let Some(role) = known.find_role(name) else { bail!("there is no role `{name}`") };
+        let (vocabulary, machines) = machines(path, role, known)?;
+        let names = |own: Role| vocabulary.role_name(own);
+        let by_name = |own: Role| known.find_role(names(own));
+        let by_number = |own: Role| known.roles().find(|role| *role == own);
+        // A machine of an `.fsm` file without a name is called by its number.
+        let is_number = |own: Role| names(own) == own.index().to_string();
+        let role_of = |own| by_name(own).or(if is_number(own) { by_number(own) } else { None });
+        let roles: Vec<Option<Role>> = vocabulary.roles().map(role_of).collect();
+        let own = |machine: &Machine| roles[machine.role().index()] == Some(role);
+        let Some(machine) = machines.into_iter().find(own) else {
+            bail!("`{}` has no machine for `{name}`", path.display());
+        };
+        Ok(Self { machine, vocabulary, roles })
+    }
+
+    pub(crate) fn component(&self) -> Component<'_> {
+        Component { machine: &self.machine, vocabulary: &self.vocabulary, roles: &self.roles }
+    }
+}
+
+/// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file.
+fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Vec<Machine>)> {
+    let source = input::read(path)?;
+    let lone = path.extension().is_some_and(|extension| extension == "fsm")
+        && source.text().matches(".end").count() == 1;
+    let (parsed, before) = if lone {
+        let (mut before, mut after) = (String::new(), String::new());
+        for other in protocol.roles() {
+            let name = directive(protocol.role_name(other));
+            match other.cmp(&role) {
+                Ordering::Less => before += &format!("{name}.outputs .state graph .marking q0 .end "),
+                Ordering::Equal if !source.text().contains(".name ") => before += &name,
+                Ordering::Equal => {}
+                Ordering::Greater => after += &format!("{name}.outputs .state graph .marking q0 .end "),
+            }
+        }
+        (Parsed::new(&format!("{before}{}\n{after}", source.text()), Language::Fsm), before.len())
+    } else {
+        (input::parse(source.clone(), None)?, 0)
+    };
+    let well_formed = match parsed.well_formed() {
+        Ok(well_formed) => well_formed,
+        Err(ill_formed) => {
+            let mut diagnostics = ill_formed.analysed().diagnostics().to_vec();
+            own_diagnostics(&mut diagnostics, before, source.text().len());
+            output::show_diagnostics(&source, &diagnostics)?;
+            bail!("`{}` is not a component", path.display());
+        }
+    };
+    match well_formed.protocol(None) {
+        Ok(system) if system.kind() == SubjectKind::System => {
+            let machines = system.machines().flatten().cloned().collect();
+            Ok(((**system.vocabulary()).clone(), machines))
+        }
+        _ => bail!("`{}` is no component: that is an .fsm or .kmc file", path.display()),
+    }
+}
+
+/// `.name NAME `, where that can be written: peers may then be named, too.
+fn directive(name: &str) -> String {
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_name && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        true => format!(".name {name} "),
+        false => String::new(),
+    }
+}
+
+/// Of what was said of a text with others before and after it, what is about the `length` bytes from `start`, as if they
+/// were all; an error that was noticed too late is one at their end.
+fn own_diagnostics(diagnostics: &mut Vec<Diagnostic>, start: usize, length: usize) {
+    let own = |span: Span| {
+        let within = |at: u32| (at as usize).saturating_sub(start).min(length);
+        Span::new(within(span.start), within(span.end))
+    };
+    let is_own = |span: Span| (start..=start + length).contains(&(span.start as usize));
+    diagnostics.retain(|diagnostic| diagnostic.is_error() || is_own(diagnostic.span));
+    for diagnostic in diagnostics {
+        diagnostic.span = own(diagnostic.span);
+        diagnostic.related.retain(|(span, _)| is_own(*span));
+        diagnostic.related.iter_mut().for_each(|(span, _)| *span = own(*span));
+    }
+}

@@ -1,0 +1,299 @@
+//! An execution as a sequence diagram, or as a list where a diagram has no room.
+
+use referee_check::{Execution, Fact, Failure, Fault, Situation, Step, Witness};
+use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
+use referee_theory::{Action, Role, System, Vocabulary};
+
+use super::signature;
+use super::witness::Places;
+
+/// What is drawn: steps, what is wrong with them, and where everything stands at their end.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    system: &'a System,
+    title: String,
+    note: String,
+    steps: &'a [Step],
+    end: &'a Situation,
+    /// The roles that the note is about.
+    about: Vec<Role>,
+    /// The send that is wrong.
+    wrong: Option<usize>,
+    /// From where on steps can be repeated for ever.
+    round: Option<usize>,
+    /// After how many steps nothing helps any more.
+    no_return: Option<usize>,
+}
+
+/// An arrow, or a remark between arrows.
+#[derive(Clone, PartialEq)]
+enum Item {
+    Arrow(Message),
+    Remark(ParticipantId, String),
+}
+
+impl<'a> Run<'a> {
+    /// The execution of `witness`, a counterexample of `system`.
+    #[must_use]
+    pub fn of_witness(witness: &'a Witness, system: &'a System) -> Self {
+        let title = witness.violation.map_or(witness.property.name(), |violation| violation.name());
+        let round = witness.facts.iter().find_map(|fact| match fact {
+            Fact::Loop { first } => Some(*first),
+            _ => None,
+        });
+        let next = witness.facts.iter().find_map(|fact| match fact {
+            Fact::Next { from, to, .. } => Some((*from, *to)),
+            _ => None,
+        });
+        let is_next = |index: &usize| {
+            next.is_some_and(|(from, to)| {
+                witness.steps[*index].role == from && witness.steps[*index].peer == to
+            })
+        };
+        Self {
+            system,
+            title: format!("{title}: {}", witness.explanation),
+            note: witness.explanation.clone(),
+            steps: &witness.steps,
+            end: &witness.end,
+            about: about(witness, system.vocabulary()),
+            wrong: unreceived(&witness.steps).into_iter().find(is_next),
+            round,
+            no_return: witness.violation.map(|_| witness.point_of_no_return),
+        }
+    }
+
+    /// An execution of `system` that violates the property `name` with its last step.
+    #[must_use]
+    pub fn of_execution(execution: &'a Execution, name: &str, system: &'a System) -> Self {
+        let note = format!("property `{name}` is violated");
+        let last = execution.steps.last();
+        Self {
+            system,
+            title: note.clone(),
+            note,
+            steps: &execution.steps,
+            end: &execution.end,
+            about: last.map(|step| [step.role, step.peer].to_vec()).unwrap_or_default(),
+            wrong: last.filter(|step| step.action == Action::Send).map(|_| execution.steps.len() - 1),
+            round: None,
+            no_return: None,
+        }
+    }
+
+    /// As a chart: an arrow where a message is received, an open one where it is left in its channel or lost, a crossed one
+    /// where it is what goes wrong; under each role, where it stands at the end, if there are `footers`. Roles that take no
+    /// part are left out, repetitions are folded.
+    #[must_use]
+    pub fn chart(&self, footers: bool) -> Sequence {
+        let vocabulary = self.system.vocabulary();
+        let mut chart = Sequence::new(self.title.clone());
+        let takes_part = |role: Role| {
+            self.about.contains(&role) || self.steps.iter().any(|step| step.role == role || step.peer == role)
+        };
+        let participants: Vec<Option<ParticipantId>> = vocabulary
+            .roles()
+            .map(|role| {
+                let participant = Participant::new(vocabulary.role_name(role));
+                takes_part(role).then(|| {
+                    chart.add_participant(match self.standing(role).filter(|_| footers) {
+                        Some(text) => participant.footer(text),
+                        None => participant,
+                    })
+                })
+            })
+            .collect();
+        let items = self.items(&participants);
+        let before = self.round.unwrap_or(self.steps.len());
+        let split = items.partition_point(|(index, _)| *index < before);
+        let (once, again) = items.split_at(split);
+        fold(&mut chart, once);
+        if !again.is_empty() {
+            chart.open_loop("again and again, for ever");
+            again.iter().for_each(|(_, item)| add(&mut chart, item));
+            chart.close();
+        }
+        let over: Vec<ParticipantId> =
+            self.about.iter().filter_map(|role| participants[role.index()]).collect();
+        chart.note(over, &self.note);
+        chart
+    }
+
+    /// Arrows and remarks, each with the number of its step.
+    fn items(&self, participants: &[Option<ParticipantId>]) -> Vec<(usize, Item)> {
+        let vocabulary = self.system.vocabulary();
+        let fates = self.fates();
+        let mut items = Vec::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let (Some(own), Some(peer)) = (participants[step.role.index()], participants[step.peer.index()])
+            else {
+                continue;
+            };
+            let label = vocabulary.label_of(step.message);
+            let remark = match step.fault {
+                Some(Fault::Crash) => Some("crashes".to_owned()),
+                Some(Fault::Duplicate) => Some(format!("`{label}` will come again")),
+                Some(Fault::Reorder) => Some(format!("`{label}` has overtaken")),
+                Some(Fault::Loss | Fault::Undeliverable) | None => None,
+            };
+            if let Some(text) = remark {
+                items.push((index, Item::Remark(own, text)));
+            } else if step.action == Action::Send {
+                let lost = if step.fault.is_some() { " (lost)" } else { "" };
+                let text = signature(vocabulary, step.message) + lost;
+                items.push((index, Item::Arrow(Message::new(own, peer, text).style(fates[index]))));
+            }
+        }
+        items
+    }
+
+    /// Where `role` stands at the end.
+    fn standing(&self, role: Role) -> Option<String> {
+        let standing = self.end.standings.iter().find(|standing| standing.role == role)?;
+        Some(match &standing.offers[..] {
+            [] if standing.crashed => "has crashed".to_owned(),
+            [] => "has ended".to_owned(),
+            offers => {
+                let vocabulary = self.system.vocabulary();
+                let state = self.system.machine(role).state_name(standing.state);
+                let offers: Vec<String> = offers.iter().take(3).map(|step| offer(step, vocabulary)).collect();
+                format!("{state}: {}", offers.join(", "))
+            }
+        })
+    }
+
+    /// How each send is drawn: as received, as left in its channel or lost, or as the one that is wrong.
+    fn fates(&self) -> Vec<MessageStyle> {
+        let mut styles = vec![MessageStyle::Normal; self.steps.len()];
+        for (index, step) in self.steps.iter().enumerate() {
+            if matches!(step.fault, Some(Fault::Loss | Fault::Undeliverable)) {
+                styles[index] = MessageStyle::Pending;
+            }
+        }
+        unreceived(self.steps).into_iter().for_each(|index| styles[index] = MessageStyle::Pending);
+        self.wrong.into_iter().for_each(|index| styles[index] = MessageStyle::Failed);
+        styles
+    }
+
+    /// As a list, one line per step.
+    #[must_use]
+    pub fn listing(&self, places: Places<'_>) -> String {
+        let vocabulary = self.system.vocabulary();
+        let fates = self.fates();
+        let digits = self.steps.len().to_string().len();
+        let mut text = String::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let (role, peer) = (vocabulary.role_name(step.role), vocabulary.role_name(step.peer));
+            let label = vocabulary.label_of(step.message);
+            let what = match (step.fault, step.action) {
+                (Some(Fault::Crash), _) => format!("{role} crashes"),
+                (Some(Fault::Loss), _) => format!("{role} sends `{label}` to {peer}, and it is lost"),
+                (Some(Fault::Undeliverable), _) => {
+                    format!("{role} sends `{label}` to {peer}, which has crashed")
+                }
+                (Some(Fault::Duplicate), _) => {
+                    format!("{role} receives `{label}` from {peer}, which will come again")
+                }
+                (Some(Fault::Reorder), _) => {
+                    format!("{role} receives `{label}` from {peer}, which has overtaken")
+                }
+                (None, Action::Send) => format!("{role} sends `{label}` to {peer}"),
+                (None, Action::Receive) => format!("{role} receives `{label}` from {peer}"),
+            };
+            let place = places(step.origin).map_or(String::new(), |place| format!("  (line {})", place.line));
+            let mark = match fates[index] {
+                MessageStyle::Failed => "  ✗",
+                MessageStyle::Pending => "  ○",
+                _ => "",
+            };
+            text += &format!("{:>digits$}. {what}{place}{mark}\n", index + 1);
+            if Some(index + 1) == self.no_return {
+                text += &format!("{:digits$}  -- from here on nothing helps\n", "");
+            }
+        }
+        text
+    }
+}
+
+/// The roles the failure is about.
+fn about(witness: &Witness, vocabulary: &Vocabulary) -> Vec<Role> {
+    let mut roles: Vec<Role> = match witness.failure {
+        Failure::Unreceived { from, to, .. } => vec![from, to],
+        Failure::Stuck { role } => vec![role],
+        Failure::Blocked { send } | Failure::Unsendable { send } => vec![send.role, send.peer],
+        Failure::Race { first, second } => vec![first.role, first.peer, second.peer],
+        Failure::Unstable => vocabulary.roles().collect(),
+    };
+    for fact in &witness.facts {
+        if let Fact::Waits { role, .. } | Fact::Ended { role } | Fact::Crashed { role } = fact
+            && !roles.contains(role)
+        {
+            roles.push(*role);
+        }
+    }
+    roles
+}
+
+fn add(chart: &mut Sequence, item: &Item) {
+    match item {
+        Item::Arrow(message) => chart.message(message.clone()),
+        Item::Remark(over, text) => chart.note([*over], text),
+    }
+}
+
+/// Adds `items`, those that are repeated at once folded into a loop.
+fn fold(chart: &mut Sequence, items: &[(usize, Item)]) {
+    const LONGEST: usize = 32;
+    let mut rest = items;
+    while let Some((_, first)) = rest.first() {
+        // The shortest period with the most repetitions that saves lines.
+        let best = (1..=LONGEST.min(rest.len() / 2))
+            .map(|period| {
+                let is_same = |chunk: &&[(usize, Item)]| {
+                    chunk.iter().map(|(_, item)| item).eq(rest[..period].iter().map(|(_, item)| item))
+                };
+                (rest.chunks_exact(period).take_while(is_same).count(), period)
+            })
+            .filter(|&(times, period)| times > 2 || (times == 2 && period > 2))
+            .max_by_key(|&(times, period)| (times * period, std::cmp::Reverse(period)));
+        match best {
+            Some((times, period)) => {
+                chart.open_loop(format!("{times} times"));
+                rest[..period].iter().for_each(|(_, item)| add(chart, item));
+                chart.close();
+                rest = &rest[times * period..];
+            }
+            None => {
+                add(chart, first);
+                rest = &rest[1..];
+            }
+        }
+    }
+}
+
+/// The sends among `steps` whose message is still in its channel at the end.
+fn unreceived(steps: &[Step]) -> Vec<usize> {
+    let mut open: Vec<(usize, &Step)> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        match (step.action, step.fault) {
+            (_, Some(Fault::Crash)) => open.retain(|(_, send)| send.peer != step.role),
+            (Action::Send, None) => open.push((index, step)),
+            (Action::Send, _) | (_, Some(Fault::Duplicate)) => {}
+            (Action::Receive, fault) => {
+                let skipped = usize::from(fault == Some(Fault::Reorder));
+                let sent = |(_, (_, send)): &(usize, &(usize, &Step))| {
+                    send.role == step.peer && send.peer == step.role
+                };
+                if let Some((at, _)) = open.iter().enumerate().filter(sent).nth(skipped) {
+                    open.remove(at);
+                }
+            }
+        }
+    }
+    open.into_iter().map(|(index, _)| index).collect()
+}
+
+fn offer(step: &Step, vocabulary: &Vocabulary) -> String {
+    let peer = vocabulary.role_name(step.peer);
+    format!("{peer}{}{}", step.action.symbol(), vocabulary.label_of(step.message))
+}
