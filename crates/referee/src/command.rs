@@ -6,6 +6,7 @@ mod component;
 pub(crate) mod conform;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod fix;
 pub(crate) mod fmt;
 pub(crate) mod generate;
 pub(crate) mod guard;

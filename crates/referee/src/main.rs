@@ -11,8 +11,8 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, conform, demo, explain, fmt, generate, guard, journal, preset, show, verify_verdict,
-    watch,
+    check, completions, conform, demo, explain, fix, fmt, generate, guard, journal, preset, show,
+    verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -44,6 +44,7 @@ enum Command {
     #[command(subcommand)]
     Preset(preset::Command),
     Fmt(fmt::Arguments),
+    Fix(fix::Arguments),
     Explain(explain::Arguments),
     Generate(generate::Arguments),
     Demo(demo::Arguments),
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
         Command::Journal(command) => journal::run(&command),
         Command::Preset(command) => preset::run(&command),
         Command::Fmt(arguments) => fmt::run(&arguments),
+        Command::Fix(arguments) => fix::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
@@ -88,7 +89,7 @@ impl Renderer {
         let source = NamedSource::new(name, text.to_owned());
         let mut out = String::new();
         for diagnostic in diagnostics {
-            let report = miette::Report::new(report(diagnostic)).with_source_code(source.clone());
+            let report = miette::Report::new(report(diagnostic, text)).with_source_code(source.clone());
             if self.handler.render_report(&mut out, report.as_ref()).is_err() {
                 let _ = writeln!(out, "{}: {}", diagnostic.code.id, diagnostic.message);
             }
@@ -102,7 +103,7 @@ fn colours_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-fn report(diagnostic: &Diagnostic) -> MietteDiagnostic {
+fn report(diagnostic: &Diagnostic, text: &str) -> MietteDiagnostic {
     let label = |span: referee::syntax::Span, text: Option<String>, primary: bool| {
         let (start, length) = (span.start as usize, (span.end - span.start) as usize);
         if primary {
@@ -122,8 +123,22 @@ fn report(diagnostic: &Diagnostic) -> MietteDiagnostic {
         .with_code(diagnostic.code.id)
         .with_severity(severity)
         .with_labels(labels);
-    report.help = diagnostic.help.clone();
+    report.help = help(diagnostic, text);
     report
+}
+
+/// What to do, and the lines that change as they should be.
+fn help(diagnostic: &Diagnostic, text: &str) -> Option<String> {
+    /// Longer corrections are not read.
+    const MOST_LINES: usize = 6;
+    let mut help = diagnostic.help.clone();
+    let corrected = diagnostic.fix.as_ref().map(|fix| fix.corrected_lines(text)).unwrap_or_default();
+    let lines: Vec<&str> = corrected.lines().filter(|line| !line.trim().is_empty()).collect();
+    if !lines.is_empty() && lines.len() <= MOST_LINES {
+        let help = help.get_or_insert_with(|| String::from("write"));
+        lines.iter().for_each(|line| *help += &format!("\n+ {line}"));
+    }
+    help
 }
 
 /// Writes all of `text` to standard output.
@@ -145,4 +160,20 @@ pub(crate) fn print_json(document: &serde_json::Value) -> io::Result<()> {
 pub(crate) fn show_diagnostics(source: &Source, diagnostics: &[Diagnostic]) -> io::Result<()> {
     let text = Renderer::new(&io::stderr()).render(source.name(), source.text(), diagnostics);
     anstream::stderr().write_all(text.as_bytes())
+}
+
+/// Replaces a file as a whole: whatever happens, either the old or the new text is there.
+pub(crate) fn write_safely(file: &Path, text: &str) -> io::Result<()> {
+    // Through a link, the file it leads to is replaced, not the link.
+    let file = file.canonicalize()?;
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = file.with_file_name(name);
+    let result = std::fs::write(&temporary, text)
+        .and_then(|()| std::fs::set_permissions(&temporary, std::fs::metadata(&file)?.permissions()))
+        .and_then(|()| std::fs::rename(&temporary, &file));
+    if result.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    result
 }

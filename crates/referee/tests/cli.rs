@@ -390,3 +390,44 @@ fn properties_in_a_folder_are_checked_too() {
     assert!(stdout(&output).contains("2 files checked"), "{}", stdout(&output));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn fix_puts_right_what_is_certain_and_nothing_else() {
+    let wrong = "protocol P(role A, role B) {\n  m() from A to B\n}\n";
+    let right = "protocol P(role A, role B) {\n  m() from A to B;\n}\n";
+    let folder = std::env::temp_dir().join(format!("referee-fix-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("p.scr");
+    let path = file.to_str().unwrap();
+    std::fs::write(&file, wrong).unwrap();
+    let output = referee(&["fix", "--dry-run", path], "");
+    assert_eq!(status(&output), 1);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong);
+    let shown = format!("{path}:2: `;` is missing behind `B`\n-   m() from A to B\n+   m() from A to B;\n");
+    assert_eq!(stdout(&output), shown);
+    let output = referee(&["fix", path], "");
+    assert_eq!((status(&output), stdout(&output)), (0, shown));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), right);
+    let output = referee(&["fix", path], "");
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
+    let unsure = "protocol P(role A, role B) {\n  m() from to B;\n}\n";
+    std::fs::write(&file, unsure).unwrap();
+    let output = referee(&["fix", path], "");
+    assert_eq!((status(&output), stdout(&output)), (2, String::new()));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), unsure);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let output = referee(&["fix", "-", "--language", "scr"], wrong);
+    assert_eq!((status(&output), stdout(&output)), (0, right.to_owned()));
+}
+
+#[test]
+fn corrections_are_shown_and_are_data() {
+    let wrong = "protocol P(role A, role B) {\n  m() form A to B;\n}\n";
+    let output = referee(&["check", "-", "--language", "scr"], wrong);
+    let shown = format!("{}{}", stdout(&output), String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("did you mean `from`?") && shown.contains("+   m() from A to B;"), "{shown}");
+    let output = referee(&["check", "-", "--language", "scr", "--format", "json"], wrong);
+    let fix = &json(&output)["diagnostics"][0]["fix"];
+    let edit = serde_json::json!({"text": "from", "line": 2, "column": 7, "end_line": 2, "end_column": 11});
+    assert_eq!(*fix, serde_json::json!({"certain": true, "edits": [edit]}));
+}

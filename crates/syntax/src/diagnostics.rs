@@ -76,6 +76,8 @@ pub struct Diagnostic {
     pub related: Vec<(Span, String)>,
     /// What to do.
     pub help: Option<String>,
+    /// What to write instead.
+    pub fix: Option<Box<Fix>>,
 }
 
 impl Code {
@@ -100,7 +102,15 @@ impl Code {
     /// A diagnostic of this kind.
     #[must_use]
     pub fn at(&'static self, span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code: self, message: message.into(), span, label: None, related: Vec::new(), help: None }
+        Diagnostic {
+            code: self,
+            message: message.into(),
+            span,
+            label: None,
+            related: Vec::new(),
+            help: None,
+            fix: None,
+        }
     }
 }
 
@@ -143,6 +153,7 @@ impl Diagnostic {
 }
 
 pub mod assertions;
+pub(crate) mod fix;
 pub mod global_types;
 pub mod lexical;
 pub mod names;
@@ -152,6 +163,8 @@ pub mod session_types;
 pub mod structure;
 pub mod suggest;
 pub mod systems;
+
+pub use fix::{Edit, Fix};
 
 /// Declares the codes: severity, code, title. What `referee explain` says of each is `explain/CODE.md`.
 macro_rules! codes {

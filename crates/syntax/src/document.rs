@@ -1,11 +1,13 @@
 //! What a text turns out to be: the common result of all languages.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
 use referee_theory::assertion::Assertions;
 use referee_theory::session::SessionType;
 use referee_theory::{Global, GlobalType, Origin, Role, System, Type, Vocabulary};
+use rustc_hash::FxHashMap;
 
 use crate::diagnostics::Diagnostic;
 use crate::hml::PropertyFile;
@@ -167,6 +169,35 @@ impl Document {
             Content::Properties(_) => "property",
         }
     }
+}
+
+/// Names that mean nothing are one mistake each, however often they are used: the first place is reported, some of the
+/// others are pointed at.
+pub(crate) fn once_each(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    const MOST_POINTED_AT: usize = 3;
+    let mut first: FxHashMap<(&'static str, String), usize> = FxHashMap::default();
+    let mut kept: Vec<Diagnostic> = Vec::new();
+    for diagnostic in diagnostics {
+        let about_a_name =
+            matches!(diagnostic.code.id, "RF0101" | "RF0103" | "RF0105" | "RF0302" | "RF0303" | "RF0502");
+        if !about_a_name {
+            kept.push(diagnostic);
+            continue;
+        }
+        match first.entry((diagnostic.code.id, diagnostic.message.clone())) {
+            Entry::Vacant(entry) => {
+                entry.insert(kept.len());
+                kept.push(diagnostic);
+            }
+            Entry::Occupied(entry) => {
+                let related = &mut kept[*entry.get()].related;
+                if related.len() < MOST_POINTED_AT {
+                    related.push((diagnostic.span, String::from("and here")));
+                }
+            }
+        }
+    }
+    kept
 }
 
 /// Sorts diagnostics by place and drops exact repetitions.

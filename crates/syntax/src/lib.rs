@@ -7,6 +7,7 @@
 //! Reading order: [`source`], [`diagnostics`], [`language`], then one module per language.
 
 pub mod analysis;
+mod corrected;
 pub mod diagnostics;
 pub mod document;
 pub mod expr;
@@ -18,6 +19,7 @@ pub mod kmc;
 pub mod language;
 pub mod payload;
 pub mod print;
+mod repair;
 mod scope;
 pub mod scr;
 pub mod source;
@@ -25,21 +27,23 @@ pub mod st;
 mod tokens;
 
 pub use analysis::{Analysis, ProjectedProtocol};
-pub use diagnostics::{Code, Diagnostic, Severity};
+pub use corrected::{Corrected, Correction, corrected};
+pub use diagnostics::{Code, Diagnostic, Edit, Fix, Severity};
 pub use document::{BinaryProtocol, Content, Document, External, GlobalProtocol, LocalSystem};
 pub use language::Language;
 pub use source::{Lines, Origins, Position, Span};
 
-/// Reads `text` as `language`.
+/// Reads `text` as `language`. Syntax errors come with corrections: see [`Diagnostic::fix`].
 #[must_use]
 pub fn parse(text: &str, language: Language) -> Document {
-    match language {
-        Language::Scr => scr::parse(text),
-        Language::St => st::parse(text),
-        Language::Gt => gt::parse(text),
-        Language::GtJson => gt::parse_json(text),
-        Language::Kmc => kmc::parse(text),
-        Language::Fsm => fsm::parse(text),
-        Language::Hml => hml::parse(text),
-    }
+    let read = match language {
+        Language::Scr => scr::parse,
+        Language::St => st::parse,
+        Language::Gt => gt::parse,
+        Language::GtJson => gt::parse_json,
+        Language::Kmc => kmc::parse,
+        Language::Fsm => fsm::parse,
+        Language::Hml => hml::parse,
+    };
+    repair::repaired(text, language, read(text), read)
 }

@@ -18,6 +18,7 @@ mod format;
 mod graph;
 mod lower;
 mod names;
+mod once;
 mod parser;
 mod refine;
 mod token;
@@ -52,7 +53,7 @@ pub fn parse(text: &str) -> Document {
         protocols.push(protocol);
     }
     diagnostics.append(&mut names.diagnostics);
-    let diagnostics = in_order(diagnostics);
+    let diagnostics = once::once(text, &module, in_order(diagnostics));
     Document { language: Language::Scr, content: Content::Global(protocols), diagnostics, origins }
 }
 

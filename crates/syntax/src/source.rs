@@ -95,6 +95,11 @@ impl Origins {
         Origin(narrow(self.spans.len() - 1))
     }
 
+    /// Moves every place to where `to` says.
+    pub(crate) fn map(&mut self, to: impl Fn(Span) -> Span) {
+        self.spans.iter_mut().for_each(|span| *span = to(*span));
+    }
+
     /// The place behind `origin`; the start of the text for an origin that has none.
     #[must_use]
     pub fn span(&self, origin: Origin) -> Span {

@@ -1,6 +1,5 @@
 //! `referee fmt`: protocols in canonical form.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -69,23 +68,8 @@ fn one(file: &Path, source: &Source, language: Language, check: bool) -> Result<
     if source.name() == "-" {
         output::print(&formatted)?;
     } else if formatted != source.text() {
-        write_safely(file, &formatted).with_context(|| format!("cannot write `{}`", source.name()))?;
+        output::write_safely(file, &formatted)
+            .with_context(|| format!("cannot write `{}`", source.name()))?;
     }
     Ok(Outcome::Holds)
-}
-
-/// Replaces a file as a whole: whatever happens, either the old or the new text is there.
-fn write_safely(file: &Path, text: &str) -> io::Result<()> {
-    // Through a link, the file it leads to is replaced, not the link.
-    let file = file.canonicalize()?;
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = file.with_file_name(name);
-    let result = std::fs::write(&temporary, text)
-        .and_then(|()| std::fs::set_permissions(&temporary, std::fs::metadata(&file)?.permissions()))
-        .and_then(|()| std::fs::rename(&temporary, &file));
-    if result.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    result
 }

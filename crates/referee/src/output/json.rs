@@ -2,7 +2,7 @@
 
 use referee::monitor::property::{Derivation, DerivationRule, PropertyVerdict};
 use referee::syntax::document::GlobalProtocol;
-use referee::syntax::{Lines, ProjectedProtocol};
+use referee::syntax::{Edit, Lines, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::theory::property::Property;
 use referee::verdict::{VerdictClass, VerdictRecord, json_value};
@@ -116,9 +116,14 @@ fn global_protocol(
     })
 }
 
-/// One diagnostic.
+/// One diagnostic. A place is written with lines and columns, from 1, whose ends are not included.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
     let (start, end) = (lines.position(diagnostic.span.start), lines.position(diagnostic.span.end));
+    let edit = |edit: &Edit| {
+        let (start, end) = (lines.position(edit.span.start), lines.position(edit.span.end));
+        json!({"text": edit.text, "line": start.line, "column": start.column,
+               "end_line": end.line, "end_column": end.column})
+    };
     let related: Vec<Value> = diagnostic
         .related
         .iter()
@@ -138,6 +143,10 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
         "end_column": end.column,
         "help": diagnostic.help,
         "related": related,
+        "fix": diagnostic.fix.as_ref().map(|fix| json!({
+            "certain": fix.certain,
+            "edits": fix.edits.iter().map(edit).collect::<Vec<_>>(),
+        })),
     })
 }
 

@@ -1,8 +1,8 @@
 //! Names of protocols, roles, recursions and types, and how protocols call one another: RF01xx.
 
 use super::{
-    Diagnostic, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110, RF0115,
-    RF0116, RF0117, RF0118, RF0119,
+    Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
+    RF0115, RF0116, RF0117, RF0118, RF0119,
 };
 use crate::source::Span;
 
@@ -65,6 +65,18 @@ pub fn unknown_role<'a>(span: Span, name: &str, roles: impl IntoIterator<Item = 
         more => format!("the roles are {listed} and {} others", more - MOST_LISTED),
     };
     diagnostic.help(declared).suggest(name, roles)
+}
+
+/// The header declares `declared` at `span`, but what the protocol names, first at `used`, is `name`.
+#[must_use]
+pub fn misspelt_in_header(span: Span, declared: &str, used: Span, name: &str) -> Diagnostic {
+    let edits = vec![Edit { span, text: name.to_owned() }];
+    let mut diagnostic = RF0103
+        .at(span, format!("the header declares `{declared}`, but the protocol names `{name}`"))
+        .related(used, "named here")
+        .help(format!("write `role {name}`"));
+    diagnostic.fix = Some(Box::new(Fix { edits, certain: true }));
+    diagnostic
 }
 
 /// `name` is declared at `first` already.

@@ -109,12 +109,18 @@ impl<'a> Parser<'a> {
         if text == "end" {
             return Next::Complete;
         }
+        if text == "rec" && self.cursor.is_at(GtToken::Name) {
+            let error = lexical::unexpected_token(span, "`rec`", &["`mu`"]);
+            self.cursor.report(error.help("recursion is written `mu X . …`"));
+            self.recover();
+            return Next::Complete;
+        }
         if let Some(target) = self.scope.find(text) {
             let origin = self.origins.add(span);
             let call = referee_theory::global::Call { target, arguments: Vec::new(), origin };
             self.builder.set(slot, referee_theory::Global::Call(call));
         } else {
-            let scope = self.scope.nearest();
+            let scope = self.scope.nearest().chain(["end"]);
             let error = names::unknown_recursion_variable(span, text, scope);
             self.cursor.report(error);
             self.recover_if_stuck();

@@ -6,13 +6,14 @@
 //! nothing, and reading it gives the same properties.
 
 use crate::diagnostics::Diagnostic;
+use crate::language::Language;
 
 /// `text` in its layout.
 ///
 /// # Errors
 /// What is wrong with the text: it is not touched then.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
-    let mut diagnostics = super::parse(text).diagnostics;
+    let mut diagnostics = crate::parse(text, Language::Hml).diagnostics;
     diagnostics.retain(Diagnostic::is_error);
     if !diagnostics.is_empty() {
         return Err(diagnostics);

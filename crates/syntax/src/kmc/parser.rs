@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::lexer::KmcToken;
 use super::{payload, warnings};
 use crate::diagnostics::{Diagnostic, RF0004, lexical, names, structure, systems};
-use crate::document::{Content, Document, LocalSystem, in_order};
+use crate::document::{Content, Document, LocalSystem, in_order, once_each};
 use crate::ill_formed;
 use crate::language::Language;
 use crate::scope::{MOST_SUGGESTIONS, Scope};
@@ -225,7 +225,8 @@ impl<'a> Parser<'a> {
                 self.cursor.recover(|c, depth| at_header(c) || depth == 0 && at_branch_end(c));
             }
             None => {
-                let error = names::unknown_recursion_variable(span, text, self.scope.nearest());
+                let error =
+                    names::unknown_recursion_variable(span, text, self.scope.nearest().chain(["end"]));
                 self.cursor.report(error);
             }
         }
@@ -333,7 +334,7 @@ impl<'a> Parser<'a> {
         Document {
             language: Language::Kmc,
             content: Content::System(LocalSystem { system, sessions, vocabulary }),
-            diagnostics: in_order(diagnostics),
+            diagnostics: once_each(in_order(diagnostics)),
             origins: self.origins,
         }
     }

@@ -13,6 +13,8 @@
 use super::ast::{Block, Item, ItemKind, Module, Protocol, ProtocolKind, Statement, StatementKind};
 use super::parser;
 use crate::diagnostics::Diagnostic;
+use crate::language::Language;
+use crate::repair;
 
 mod layout;
 mod page;
@@ -29,7 +31,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (module, mut diagnostics) = parser::parse(text);
     diagnostics.retain(Diagnostic::is_error);
     if !diagnostics.is_empty() {
-        return Err(diagnostics);
+        return Err(repair::syntax_errors(text, Language::Scr, diagnostics));
     }
     let mut formatter = Formatter {
         module: &module,

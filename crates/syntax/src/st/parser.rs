@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::lexer::{Closed, StToken};
 use super::types;
 use crate::diagnostics::{Diagnostic, assertions, names, session_types, structure};
-use crate::document::{BinaryProtocol, Content, Document, in_order};
+use crate::document::{BinaryProtocol, Content, Document, in_order, once_each};
 use crate::expr::{self, Dialect, Expr};
 use crate::ill_formed;
 use crate::language::Language;
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Document {
     Document {
         language: Language::St,
         content: Content::Binary(protocol),
-        diagnostics: in_order(diagnostics),
+        diagnostics: once_each(in_order(diagnostics)),
         origins,
     }
 }
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
                 self.builder.set(slot, Session::Call { target, origin });
             }
             None => {
-                let scope = self.scope.nearest();
+                let scope = self.scope.nearest().chain(["end"]);
                 let error = names::unknown_recursion_variable(span, text, scope);
                 self.cursor.report(error);
             }

@@ -1,0 +1,315 @@
+//! Slips in the statements of `.scr` texts.
+
+use super::{Candidate, Scene, insert, refusal, replace, slip};
+use crate::diagnostics::Edit;
+use crate::source::Span;
+
+pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    found.extend(to_before_from(scene));
+    found.extend(arrow(scene));
+    found.extend(sends(scene));
+    found.extend(from_first(scene));
+    found.extend(several_senders(scene));
+    found.extend(and_for_comma(scene));
+    found.extend(types_first(scene));
+    found.extend(missing_colons(scene));
+    found.extend(call_without_do(scene));
+    found.extend(bare_continue(scene));
+    found.extend(jumps(scene));
+    found.extend(nothing_to_say(scene));
+    found.extend(single_equals(scene));
+    found
+}
+
+/// `m() to B from A`.
+fn to_before_from(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let to = statement.clone().find(|&piece| scene.word(piece) == "to")?;
+    let from = (to + 2..statement.end).find(|&piece| scene.word(piece) == "from")?;
+    let receivers = scene.words(to + 1..from).to_owned();
+    if !scene.is_word(from + 1) || from + 2 != statement.end {
+        return None;
+    }
+    let sender = scene.word(from + 1);
+    let span = scene.spans(to..from + 2);
+    let edit = replace(span, format!("from {sender} to {receivers}"));
+    Some(slip(span, "the sender comes first: `from` stands before `to`", "write `from … to …`", [edit]))
+}
+
+/// `A -> B: m();`, `A -> B m();`, `A -> B { … }` as in papers, and `m() A -> B`.
+fn arrow(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    // In the paper's choice, reading gets stuck at the arrow; anywhere else it does too.
+    let arrow = statement.clone().find(|&piece| matches!(scene.word(piece), "->" | "→" | "=>"))?;
+    let (sender, receiver) = (arrow.checked_sub(1)?, arrow + 1);
+    if !scene.is_word(sender) || !scene.is_word(receiver) {
+        return None;
+    }
+    let (from, to) = (scene.word(sender), scene.word(receiver));
+    let mut label = receiver + 1;
+    let colon = scene.word(label) == ":";
+    label += usize::from(colon);
+    if scene.word(label) == "{" {
+        return paper_choice(scene, sender, label);
+    }
+    let span = scene.spans(sender..receiver + 1);
+    if sender == statement.start && label < statement.end {
+        let message = scene.words(label..statement.end);
+        let end = scene.span(statement.end - 1);
+        // In papers what comes next stands behind a dot.
+        let (message, rest) = match message.split_once('.') {
+            Some((message, _)) if scene.word(label + 1) == "." => (message.trim(), true),
+            _ => (message, false),
+        };
+        if rest {
+            let help =
+                format!("write `{message}() from {from} to {to};` and what follows as the next statement");
+            let skipped = scene.span(sender).to(scene.span(statement.end));
+            return Some(refusal(span, "messages are not written with an arrow here", help, skipped));
+        }
+        let edit = replace(scene.span(sender).to(end), format!("{message} from {from} to {to}"));
+        let help = format!("write `{message} from {from} to {to};`");
+        return Some(slip(span, "messages are not written with an arrow here", help, [edit]));
+    }
+    if sender > statement.start && scene.word(sender - 1) != "from" {
+        let edit = replace(span, format!("from {from} to {to}"));
+        let help = format!("write `from {from} to {to}`");
+        return Some(slip(span, "messages are not written with an arrow here", help, [edit]));
+    }
+    None
+}
+
+/// `p -> q : { l1. …, l2. … }`: the notation of papers.
+fn paper_choice(scene: &Scene<'_>, sender: usize, open: usize) -> Option<Candidate> {
+    let (from, to) = (scene.word(sender), scene.word(sender + 2));
+    let close = scene.closing(open);
+    let mut labels = Vec::new();
+    let mut depth = 0_usize;
+    for piece in open..close {
+        match scene.word(piece) {
+            "{" | "(" => depth += 1,
+            "}" | ")" => depth = depth.saturating_sub(1),
+            label if depth == 1 && scene.is_word(piece) && matches!(scene.word(piece - 1), "{" | ",") => {
+                labels.push(label);
+            }
+            _ => {}
+        }
+    }
+    let branch = |label: &&str| format!("{{ {label}() from {from} to {to}; … }}");
+    let shown = if labels.is_empty() { vec!["l1", "l2"] } else { labels };
+    let branches = shown.iter().map(branch).collect::<Vec<_>>().join(" or ");
+    let help = if shown.len() == 1 {
+        format!("write `{}() from {from} to {to};` and what follows as the next statements", shown[0])
+    } else {
+        format!("write `choice at {from} {branches}`")
+    };
+    let skipped_to = if scene.word(close + 1) == ";" { close + 1 } else { close };
+    let skipped = scene.span(sender).to(scene.span(skipped_to.min(scene.pieces.len().checked_sub(1)?)));
+    let span = scene.spans(sender..sender + 3);
+    Some(refusal(span, "this is the notation of papers, not of `.scr` files", help, skipped))
+}
+
+/// `A sends m() to B;`, `A send m() to B`.
+fn sends(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let verb = statement.start + 1;
+    if !matches!(scene.word(verb), "sends" | "send" | "says") {
+        return None;
+    }
+    let to = (verb + 1..statement.end).find(|&piece| scene.word(piece) == "to")?;
+    let (sender, message) = (scene.word(statement.start), scene.words(verb + 1..to));
+    let right = format!("{message} from {sender}");
+    let help = format!("write `{right} {};`", scene.words(to..statement.end));
+    let span = scene.spans(statement.start..to);
+    Some(slip(span, "the message comes first, then who sends it", help, [replace(span, right)]))
+}
+
+/// `from A to B: m();`, `from A to B m();`.
+fn from_first(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let start = statement.start;
+    if scene.word(start) != "from" || scene.word(start + 2) != "to" {
+        return None;
+    }
+    let message = start + 4 + usize::from(scene.word(start + 4) == ":");
+    if message >= statement.end {
+        return None;
+    }
+    let right = format!("{} {}", scene.words(message..statement.end), scene.words(start..start + 4));
+    let span = scene.spans(start..statement.end);
+    let help = format!("write `{right};`");
+    Some(slip(span, "the message comes first, then who sends it", help, [replace(span, right)]))
+}
+
+/// `m() from A, B to C`.
+fn several_senders(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let from = statement.clone().find(|&piece| scene.word(piece) == "from")?;
+    let to = (from + 1..statement.end).find(|&piece| scene.word(piece) == "to")?;
+    if !matches!(scene.word(from + 2), "," | "and") {
+        return None;
+    }
+    let span = scene.spans(from + 1..to);
+    let rest = scene.span(from + 2).to(scene.span(to - 1));
+    let help = "write one message for each sender, one after the other";
+    Some(refusal(span, "a message has one sender", help, rest))
+}
+
+/// `m() from A to B and C`.
+fn and_for_comma(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let to = statement.clone().find(|&piece| scene.word(piece) == "to")?;
+    let and = (to + 2..statement.end).find(|&piece| scene.word(piece) == "and")?;
+    let span = scene.span(and);
+    let gap = Span { start: scene.span(and - 1).end, end: span.end };
+    Some(slip(span, "receivers are separated by commas", "write `,`", [replace(gap, ",")]))
+}
+
+/// The payload that is open where reading got stuck: the piece of its `(`.
+fn payload(scene: &Scene<'_>) -> Option<usize> {
+    let statement = scene.statement();
+    (statement.start..statement.end.min(scene.at + 1)).rev().find(|&piece| scene.word(piece) == "(")
+}
+
+/// Where the fields of a payload begin: pieces behind `(` and `,`.
+fn fields(scene: &Scene<'_>, open: usize) -> Vec<usize> {
+    let close = scene.closing(open);
+    let first = |piece: &usize| matches!(scene.word(piece - 1), "(" | ",") && scene.is_word(*piece);
+    (open + 1..close).filter(first).collect()
+}
+
+const TYPES: [&str; 16] = [
+    "int", "Int", "integer", "long", "nat", "string", "String", "str", "bool", "boolean", "float", "double",
+    "number", "bytes", "char", "date",
+];
+
+/// `m(int x)`, as in C.
+fn types_first(scene: &Scene<'_>) -> Option<Candidate> {
+    let open = payload(scene)?;
+    let pairs: Vec<usize> = fields(scene, open)
+        .into_iter()
+        .filter(|&first| scene.is_word(first + 1) && matches!(scene.word(first + 2), "," | ")" | ""))
+        .collect();
+    let first = *pairs.first()?;
+    // Either word may be the type where neither is known.
+    if TYPES.contains(&scene.word(first + 1)) {
+        return None;
+    }
+    let field = |first: usize| format!("{}: {}", scene.word(first + 1), scene.word(first));
+    let edits: Vec<Edit> =
+        pairs.iter().map(|&first| replace(scene.spans(first..first + 2), field(first))).collect();
+    let help = format!("write `{}`", field(first));
+    let mut found =
+        slip(scene.spans(first..first + 2), "the name of a field comes before its type", help, edits);
+    found.cost = if TYPES.contains(&scene.word(first)) { 0 } else { 4 };
+    Some(found)
+}
+
+/// `m(x int)`, as in Go.
+fn missing_colons(scene: &Scene<'_>) -> Option<Candidate> {
+    let open = payload(scene)?;
+    let pairs: Vec<usize> = fields(scene, open)
+        .into_iter()
+        .filter(|&first| scene.is_word(first + 1) && TYPES.contains(&scene.word(first + 1)))
+        .collect();
+    let first = *pairs.first()?;
+    let edits: Vec<Edit> = pairs.iter().map(|&first| insert(scene.span(first).end, ":")).collect();
+    let (name, ty) = (scene.word(first), scene.word(first + 1));
+    let span = scene.spans(first..first + 2);
+    let message = format!("a `:` belongs between the name `{name}` and its type");
+    Some(slip(span, message, format!("write `{name}: {ty}`"), edits))
+}
+
+/// `P(A, B);` or `call P(A, B);` for `do P(A, B);`.
+fn call_without_do(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let verb =
+        matches!(scene.word(statement.start), "call" | "calls" | "run" | "invoke" | "start" | "execute");
+    let name = statement.start + usize::from(verb);
+    if !scene.is_word(name) || scene.word(name + 1) != "(" || scene.closing(name + 1) + 1 != statement.end {
+        return None;
+    }
+    let is_declared = (1..scene.pieces.len()).any(|piece| {
+        matches!(scene.word(piece - 1), "protocol" | "global") && scene.word(piece) == scene.word(name)
+    });
+    if !is_declared && !verb {
+        return None;
+    }
+    let call = scene.words(name..statement.end);
+    let span = scene.spans(statement.start..name + 1);
+    let edit =
+        if verb { replace(scene.span(statement.start), "do") } else { insert(scene.span(name).start, "do ") };
+    Some(slip(span, "another protocol is begun with `do`", format!("write `do {call};`"), [edit]))
+}
+
+/// `continue;` without saying where.
+fn bare_continue(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    if scene.word(statement.start) != "continue" || statement.len() > 1 {
+        return None;
+    }
+    let name = recursions(scene, statement.start).pop()?;
+    let span = scene.span(statement.start);
+    let right = format!("continue {name}");
+    let message = "`continue` needs the name of a recursion";
+    Some(slip(span, message, format!("write `{right};`"), [replace(span, right)]))
+}
+
+/// The names of the recursions around a piece, the innermost last.
+fn recursions<'a>(scene: &Scene<'a>, piece: usize) -> Vec<&'a str> {
+    let mut blocks: Vec<Option<&str>> = Vec::new();
+    for index in 0..piece {
+        match scene.word(index) {
+            "{" => {
+                let name = (index >= 2 && scene.word(index - 2) == "rec").then(|| scene.word(index - 1));
+                blocks.push(name);
+            }
+            "}" => drop(blocks.pop()),
+            _ => {}
+        }
+    }
+    blocks.into_iter().flatten().collect()
+}
+
+/// `goto X;`, or the name of a recursion alone.
+fn jumps(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let verb =
+        matches!(scene.word(statement.start), "goto" | "jump" | "loop" | "repeat" | "again" | "recurse");
+    let name = statement.start + usize::from(verb);
+    let around = recursions(scene, statement.start);
+    if name + 1 != statement.end || !around.contains(&scene.word(name)) {
+        return None;
+    }
+    let right = format!("continue {}", scene.word(name));
+    let span = scene.spans(statement);
+    let message = "jumping back to a recursion is written `continue`";
+    Some(slip(span, message, format!("write `{right};`"), [replace(span, right)]))
+}
+
+/// `end;`, `skip;`: a protocol ends where its text ends.
+fn nothing_to_say(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let word = scene.word(statement.start);
+    if statement.len() != 1
+        || !matches!(word, "end" | "skip" | "stop" | "pass" | "return" | "nothing" | "break")
+    {
+        return None;
+    }
+    let last = if scene.word(statement.end) == ";" { statement.end } else { statement.start };
+    let span = scene.span(statement.start).to(scene.span(last));
+    let message = format!("`{word}` is not needed: a branch ends where its `}}` stands");
+    Some(slip(span, message, "remove it", [replace(span, "")]))
+}
+
+/// `where x = 1`.
+fn single_equals(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let condition = statement.clone().find(|&piece| scene.word(piece) == "where")?;
+    let equals: Vec<usize> =
+        (condition..statement.end).filter(|&piece| matches!(scene.word(piece), "=" | "===")).collect();
+    let span = scene.span(*equals.first()?);
+    let edits: Vec<Edit> = equals.iter().map(|&piece| replace(scene.span(piece), "==")).collect();
+    Some(slip(span, "equality is written `==`", "write `==`", edits))
+}

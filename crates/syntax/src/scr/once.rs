@@ -1,0 +1,56 @@
+//! One mistake, one error: a role that the header misspells is one mistake, however often the protocol names it.
+
+use logos::Logos as _;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ast::{Module, Name, Protocol};
+use super::token::Token;
+use crate::diagnostics::names::misspelt_in_header;
+use crate::diagnostics::{Diagnostic, suggest};
+use crate::document::once_each;
+
+/// `diagnostics` of `text`, in order, without those that only repeat others.
+pub(super) fn once(text: &str, module: &Module, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        return diagnostics;
+    }
+    let mut by_protocol: FxHashMap<usize, Vec<Diagnostic>> = FxHashMap::default();
+    for diagnostic in diagnostics {
+        let owner = module.protocols.partition_point(|protocol| protocol.span.start <= diagnostic.span.start);
+        by_protocol.entry(owner).or_default().push(diagnostic);
+    }
+    let mut all = Vec::new();
+    for (owner, found) in by_protocol {
+        let mut found = once_each(found);
+        if let Some(protocol) = owner.checked_sub(1).map(|index| &module.protocols[index]) {
+            in_header(text, protocol, &mut found);
+        }
+        all.extend(found);
+    }
+    crate::document::in_order(all)
+}
+
+/// Where a role of the header is named nowhere, but a role that looks like it is: the header is wrong.
+fn in_header(text: &str, protocol: &Protocol, diagnostics: &mut [Diagnostic]) {
+    let unknown = diagnostics.iter_mut().filter(|diagnostic| diagnostic.code.id == "RF0103");
+    let unknown: Vec<&mut Diagnostic> =
+        unknown.filter(|diagnostic| protocol.body.span.start <= diagnostic.span.start).collect();
+    if unknown.is_empty() || !protocol.nested.is_empty() {
+        return;
+    }
+    let body = text.get(protocol.body.span.range()).unwrap_or_default();
+    let mentioned: FxHashSet<&str> = Token::lexer(body)
+        .spanned()
+        .filter(|(token, _)| *token == Ok(Token::Word))
+        .map(|(_, range)| &body[range])
+        .collect();
+    let mut unused: Vec<&Name> =
+        protocol.roles.iter().filter(|role| !mentioned.contains(&*role.text)).collect();
+    for diagnostic in unknown {
+        let name = text.get(diagnostic.span.range()).unwrap_or_default();
+        let Some(close) = suggest::closest(name, unused.iter().map(|role| &*role.text)) else { continue };
+        let Some(index) = unused.iter().position(|role| &*role.text == close) else { continue };
+        let role = unused.swap_remove(index);
+        *diagnostic = misspelt_in_header(role.span, &role.text, diagnostic.span, name);
+    }
+}

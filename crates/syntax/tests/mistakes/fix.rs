@@ -1,0 +1,70 @@
+//! What `referee fix` writes: certain corrections only, once and for all.
+
+use referee_syntax::{Document, Language, corrected, parse};
+
+use crate::mutator::{Random, mutate};
+use crate::texts::texts;
+
+/// A certain correction leaves fewer mistakes, and correcting again changes nothing. Where the mistake was a single
+/// token, what is corrected is usually what was there before.
+#[test]
+fn correcting_is_idempotent_and_every_correction_is_read() {
+    let mut random = Random::new(7);
+    let (mut tried, mut put_right, mut restored) = (0, 0, 0);
+    for text in texts() {
+        let Some(mutant) = mutate(&text.text, &mut random) else { continue };
+        let before = parse(&mutant.text, text.language);
+        if before.is_usable() {
+            assert_eq!(
+                corrected(&mutant.text, text.language).text,
+                mutant.text,
+                "{}: nothing is wrong",
+                text.name
+            );
+            continue;
+        }
+        tried += 1;
+        let once = corrected(&mutant.text, text.language);
+        let twice = corrected(&once.text, text.language);
+        assert_eq!(once.text, twice.text, "{}: {}", text.name, mutant.what);
+        assert!(twice.corrections.is_empty());
+        if once.corrections.is_empty() {
+            assert_eq!(once.text, mutant.text);
+            continue;
+        }
+        let errors = |document: &Document| document.diagnostics.iter().filter(|d| d.is_error()).count();
+        let after = parse(&once.text, text.language);
+        assert!(errors(&after) < errors(&before), "{}: {}\n{}", text.name, mutant.what, once.text);
+        put_right += 1;
+        let words = |text: &str| {
+            crate::mutator::tokens(text).into_iter().map(|token| text[token].to_owned()).collect::<Vec<_>>()
+        };
+        restored += usize::from(words(&once.text) == words(&text.text));
+    }
+    println!("{tried} texts with a mistake, {put_right} put right, {restored} as before the mistake");
+    assert!(put_right * 4 >= tried, "only {put_right} of {tried} are put right");
+    assert!(restored * 10 >= put_right * 7, "only {restored} of {put_right} are what was meant");
+}
+
+#[test]
+fn several_mistakes_are_put_right_in_one_run() {
+    let text = "gobal protocol P(A, B) {\n  choice at A {\n    yes() from A to B\n  } else {\n    no() form A to B;\n  };\n}\n";
+    let right = "global protocol P(role A, role B) {\n  choice at A {\n    yes() from A to B;\n  } or {\n    no() from A to B;\n  }\n}\n";
+    let corrected = corrected(text, Language::Scr);
+    assert_eq!(corrected.text, right);
+    let mut lines: Vec<usize> = corrected.corrections.iter().map(|correction| correction.line).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [1, 1, 3, 4, 5, 6]);
+}
+
+#[test]
+fn what_is_not_certain_is_left_alone() {
+    for text in [
+        "protocol P(role A, role B) {\n  m() from to B;\n}\n",
+        "protocol P(role A, role B) {\n  A -> B : { a. end }\n}\n",
+    ] {
+        let corrected = corrected(text, Language::Scr);
+        assert_eq!(corrected.text, text);
+        assert!(corrected.corrections.is_empty());
+    }
+}
