@@ -1,6 +1,7 @@
 //! Algorithm 2 of CAV'19: the least bound at which the premises of Theorem 5 hold, and what is to be
 //! said when there is none.
 
+use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 
 use referee_theory::System;
@@ -12,7 +13,9 @@ use crate::faults::Faults;
 use crate::find::Finder;
 use crate::model::{Model, Semantics};
 use crate::properties::{Property, has_race};
+use crate::quotient::Quotient;
 use crate::report::{BoundReport, Report};
+use crate::symmetry::Symmetry;
 use crate::unknown::{stopped, unknown};
 use crate::verdict::{
     Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict,
@@ -43,6 +46,9 @@ pub struct Options {
     pub witness_states: usize,
     /// The most violations, of different kinds and roles, that are told of.
     pub max_witnesses: usize,
+    /// From this many configurations on, where a system has identical roles and only k-safety and completeness are
+    /// asked, one configuration stands for all that differ only by which of these roles is which; `usize::MAX`: never.
+    pub symmetry_from: usize,
 }
 
 impl Default for Options {
@@ -58,6 +64,7 @@ impl Default for Options {
             stable: false,
             witness_states: 100_000,
             max_witnesses: 8,
+            symmetry_from: 50_000,
         }
     }
 }
@@ -117,6 +124,7 @@ pub fn check_under(
         complete: None,
         limit: None,
         race: None,
+        symmetry: OnceCell::new(),
     };
     let verdict = checker.run();
     let Checker { bounds, complete, limit, .. } = checker;
@@ -134,6 +142,14 @@ pub(crate) struct Checker<'a> {
     limit: Option<(Stop, u32)>,
     /// Where one role can receive from two at once: then no larger bound meets the premises.
     pub(crate) race: Option<Witness>,
+    symmetry: OnceCell<Option<Symmetry>>,
+}
+
+/// What was explored of a bound.
+enum Seen<'m> {
+    Graph(Box<Examined<'m>>),
+    /// Representatives only, and what they decide.
+    Classes(BoundReport, Option<Verdict>),
 }
 
 impl<'a> Checker<'a> {
@@ -144,7 +160,16 @@ impl<'a> Checker<'a> {
         for k in self.options.min_k..=self.options.max_k {
             // Two bounds are never held at once: that is what the limit on memory is about.
             drop(last.take());
-            let examined = self.examine(k);
+            let examined = match self.examine(k) {
+                Seen::Graph(examined) => *examined,
+                Seen::Classes(bound, verdict) => {
+                    self.bounds.push(bound);
+                    match verdict {
+                        Some(verdict) => return verdict,
+                        None => continue,
+                    }
+                }
+            };
             self.bounds.push(BoundReport::of(&examined));
             self.note(&examined);
             if let Some(verdict) = self.decide(k, &examined) {
@@ -188,7 +213,7 @@ impl<'a> Checker<'a> {
 
     /// The reduction is used only where it is justified: for communicating session automata with one channel
     /// per pair whose reduced graph is bound independent. Otherwise all of TS_k is explored.
-    fn examine(&mut self, k: u32) -> Examined<'a> {
+    fn examine(&mut self, k: u32) -> Seen<'a> {
         let (reduction, questions) = match self.options.reduction {
             Reduction::Sound | Reduction::None if self.race.is_some() => (Reduction::None, Questions::Race),
             Reduction::Sound | Reduction::None if !self.is_plain() => {
@@ -201,18 +226,91 @@ impl<'a> Checker<'a> {
             }
             other => (other, Questions::Premises),
         };
+        if reduction == Reduction::None && questions != Questions::Premises {
+            let failing = self.race.is_some().then_some(Property::ChainedInputIndependence);
+            return self.everything(k, questions, failing, self.limits);
+        }
         let examined = examine(self.model, k, reduction, questions, self.limits, self.observer);
         let justified = examined.answers.as_ref().is_none_or(|answers| self.independent(answers).is_ok());
         if reduction != Reduction::Sound || justified {
-            return examined;
+            return Seen::Graph(Box::new(examined));
         }
         let limits = self.limits.beside(examined.graph.memory());
-        let full = examine(self.model, k, Reduction::None, questions, limits, self.observer);
-        if full.stopped.is_none() || full.stopped == Some(Stop::Cancelled) {
-            return full;
+        // What does not hold of the reduced graph does not hold of TS_k either (Lemmas 3, 34, 35).
+        let failing = examined.answers.as_ref().and_then(|answers| self.independent(answers).err());
+        let failing = failing.filter(|&property| property != Property::StrongInputIndependence);
+        match self.everything(k, questions, failing, limits) {
+            Seen::Graph(full) if full.stopped.is_none_or(|stop| stop == Stop::Cancelled) => Seen::Graph(full),
+            Seen::Graph(full) => {
+                self.note(&full);
+                Seen::Graph(Box::new(Examined { telling: false, ..examined }))
+            }
+            classes => classes,
         }
-        self.note(&full);
-        Examined { telling: false, ..examined }
+    }
+
+    /// TS_k; of a large one representatives only, where these can tell what is asked: k-safety and completeness, for the
+    /// premises do not hold, or not because of `failing`.
+    fn everything(
+        &mut self,
+        k: u32,
+        questions: Questions,
+        failing: Option<Property>,
+        limits: Limits<'a>,
+    ) -> Seen<'a> {
+        let from = self.options.symmetry_from;
+        let all = |limits: Limits<'_>, observer: &mut dyn Observer| {
+            examine(self.model, k, Reduction::None, questions, limits, observer)
+        };
+        let only_safety = questions != Questions::Premises || failing.is_some();
+        if !only_safety || limits.stability || limits.states <= from {
+            return Seen::Graph(Box::new(all(limits, self.observer)));
+        }
+        if from > 0 {
+            let small = all(limits.at_most(from), self.observer);
+            if small.stopped != Some(Stop::States) {
+                return Seen::Graph(Box::new(small));
+            }
+        }
+        match self.by_classes(k, failing, limits) {
+            Some((bound, verdict)) if verdict.is_some() || k < self.options.max_k => {
+                Seen::Classes(bound, verdict)
+            }
+            _ => {
+                let full = examine(self.model, k, Reduction::None, questions, limits, self.observer);
+                Seen::Graph(Box::new(full))
+            }
+        }
+    }
+
+    /// What one configuration for each class of TS_k says, if the system has symmetry and that is enough.
+    fn by_classes(
+        &mut self,
+        k: u32,
+        failing: Option<Property>,
+        limits: Limits<'a>,
+    ) -> Option<(BoundReport, Option<Verdict>)> {
+        let symmetry = self.symmetry.get_or_init(|| Symmetry::of(self.model)).as_ref()?;
+        let classes = Quotient::explore(self.model, symmetry, k, limits, self.observer);
+        let room = limits.memory.saturating_sub(classes.graph.memory());
+        let found = if classes.stopped.is_none() { classes.ask(symmetry, room)? } else { return None };
+        let bound = classes.report(&found, failing);
+        let verdict = if found.is_safe() {
+            found.largest_queue.map(|_| Verdict::Safe { k, ground: SafeGround::Complete })
+        } else {
+            let (witnesses, ground) = classes.witnesses(
+                symmetry,
+                &found,
+                limits,
+                self.options.witness_states,
+                self.options.max_witnesses,
+            )?;
+            is_unsafe(k, ground, witnesses)
+        };
+        if let Some(largest_queue) = found.largest_queue {
+            self.complete.get_or_insert(Completeness { k, largest_queue });
+        }
+        Some((bound, verdict))
     }
 
     /// The bound independence premises of Theorem 5, or the property that fails.

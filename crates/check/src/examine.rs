@@ -196,7 +196,7 @@ pub(crate) fn examine<'m>(
 
 /// The most messages in one queue, or `None` if some send is blocked by the bound (`docs/checking.md`, "Complete
 /// exploration").
-fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
+pub(crate) fn largest_queue(graph: &Graph<'_>) -> Option<u32> {
     if !is_complete(graph) {
         return None;
     }
@@ -242,12 +242,14 @@ pub(crate) fn search<'m>(
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
     if model.faults.is_some() {
-        return explore(model, bound, start, Faulty::default(), limits, observer);
+        return explore(model, bound, start, &mut Faulty::default(), limits, observer);
     }
     let alone = |limits: Limits<'_>, observer: &mut dyn Observer| match reduction {
-        Reduction::None => explore(model, bound, start, Full::default(), limits, observer),
-        Reduction::Paper => explore(model, bound, start, Paper::default(), limits, observer),
-        Reduction::Sound => explore(model, bound, start, Sound::new(model.role_count()), limits, observer),
+        Reduction::None => explore(model, bound, start, &mut Full::default(), limits, observer),
+        Reduction::Paper => explore(model, bound, start, &mut Paper::default(), limits, observer),
+        Reduction::Sound => {
+            explore(model, bound, start, &mut Sound::new(model.role_count()), limits, observer)
+        }
     };
     if limits.threads < 2 || start.is_some() || reduction == Reduction::Paper {
         return alone(limits, observer);

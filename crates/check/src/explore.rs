@@ -1,6 +1,6 @@
 //! The one search loop. What is expanded, in which order and how far, is a [`Selection`]:
 //! [`full`] is TS_k, [`paper`] is Algorithm 1 to the letter, [`sound`] is the repaired reduction;
-//! [`parallel`] is the first and the last by several threads.
+//! [`symmetric`] is the first on representatives; [`parallel`] is the first and [`sound`] by several threads.
 
 pub(crate) mod faulty;
 pub(crate) mod full;
@@ -8,6 +8,7 @@ pub(crate) mod paper;
 pub(crate) mod parallel;
 pub(crate) mod proviso;
 pub(crate) mod sound;
+pub(crate) mod symmetric;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -149,6 +150,8 @@ pub(crate) trait Selection {
     fn next(&mut self, so_far: &SoFar<'_>) -> Option<u32>;
     /// Puts the moves to fire from `state` into `chosen`. All of them are enabled.
     fn choose(&mut self, state: u32, view: &View<'_>, chosen: &mut Vec<u32>);
+    /// Puts another configuration in the place of one that was reached.
+    fn replace(&mut self, _: &Layout, _: &mut Words) {}
     /// The row written last holds what was reached from `state`, in the order in which moves were chosen.
     fn expanded(&mut self, state: u32, edges: &Edges);
     /// Bytes held.
@@ -171,7 +174,7 @@ pub(crate) fn explore<'m, S: Selection>(
     model: &'m Model,
     bound: u32,
     start: Option<&[u64]>,
-    mut selection: S,
+    selection: &mut S,
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
@@ -189,7 +192,7 @@ pub(crate) fn explore<'m, S: Selection>(
         while batch.rows.len() < S::BATCH {
             let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges };
             let Some(state) = selection.next(&so_far) else { break };
-            batch.generate(state, model, &layout, &mut store, &mut selection);
+            batch.generate(state, model, &layout, &mut store, selection);
         }
         if batch.rows.is_empty() {
             break;
@@ -199,7 +202,7 @@ pub(crate) fn explore<'m, S: Selection>(
         };
         if limits.memory < usize::MAX {
             let growth = store.growth(batch.keys.len());
-            if growth > 0 && growth + memory(&store, &edges, &selection) > limits.memory {
+            if growth > 0 && growth + memory(&store, &edges, selection) > limits.memory {
                 stopped = Some(Stop::Memory);
                 break;
             }
@@ -207,11 +210,11 @@ pub(crate) fn explore<'m, S: Selection>(
         store.intern_all(&batch.keys, &mut batch.numbers);
         transitions += batch.numbers.len();
         if limits.keep_edges {
-            batch.write(&mut edges, &mut selection);
+            batch.write(&mut edges, selection);
         }
         ticks += 1;
         if ticks.is_multiple_of(TICK) || store.len() > limits.states {
-            let memory = memory(&store, &edges, &selection);
+            let memory = memory(&store, &edges, selection);
             let progress = Progress { bound, states: store.len(), transitions, memory };
             stopped = exceeded(&progress, &limits);
             if stopped.is_some() {
@@ -271,6 +274,7 @@ impl Batch {
         for &number in &self.chosen[from..] {
             self.target.copy_from_slice(&self.source);
             layout.fire(&mut self.target, &model.moves[number as usize]);
+            selection.replace(layout, &mut self.target);
             self.keys.push(store.fold_near(&self.target, &self.source, key));
         }
         self.rows.push((state, self.chosen.len()));

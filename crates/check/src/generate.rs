@@ -166,6 +166,31 @@ pub fn star(clients: usize, answers: usize) -> System {
     family.finish()
 }
 
+/// A server that takes the request of whichever of `clients` clients asks first, for ever, and answers it with one of
+/// `answers` answers. Receptions race; all clients are alike.
+#[must_use]
+pub fn open_star(clients: usize, answers: usize) -> System {
+    let mut family = Family::new(numbered(clients + 1));
+    let messages = family.messages(answers + 1);
+    let mut server = Sketch::new(0, clients + 1);
+    for client in 1..=clients {
+        server.receive(0, client, messages[0], client);
+        for &message in &messages[1..] {
+            server.send(client, client, message, 0);
+        }
+    }
+    family.add(server);
+    for client in 1..=clients {
+        let mut sketch = Sketch::new(client, 2);
+        sketch.send(0, 0, messages[0], 1);
+        for &message in &messages[1..] {
+            sketch.receive(1, 0, message, 0);
+        }
+        family.add(sketch);
+    }
+    family.finish()
+}
+
 /// Dining philosophers who ask their forks by messages: roles 0.. are philosophers, then forks. A fork serves
 /// whoever asks first, so receptions race. If `polite`, the last philosopher takes its forks in the other order.
 #[must_use]

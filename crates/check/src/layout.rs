@@ -137,6 +137,16 @@ impl Layout {
         }
     }
 
+    /// Puts `role` into `state`.
+    pub(crate) fn set_local(&self, words: &mut [u64], role: usize, state: u32) {
+        self.roles[role].set(words, state);
+    }
+
+    /// Adds `symbol` to `channel`, which must have room.
+    pub(crate) fn append(&self, words: &mut [u64], channel: usize, symbol: u32) {
+        self.queues[channel].push(words, symbol);
+    }
+
     /// Empties `channel`.
     pub(crate) fn clear(&self, words: &mut [u64], channel: usize) {
         for _ in 0..self.length(words, channel) {

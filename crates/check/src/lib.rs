@@ -39,12 +39,14 @@ mod packed;
 pub mod product;
 pub mod promela;
 pub mod properties;
+mod quotient;
 mod reach;
 pub mod repair;
 pub mod report;
 mod saturate;
 mod segments;
 mod store;
+mod symmetry;
 mod unknown;
 pub mod verdict;
 pub mod witness;
@@ -89,6 +91,15 @@ pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundRe
         UNLIMITED,
         &mut (),
     ))
+}
+
+/// Explores one configuration for each class of those that differ only by which of several identical roles is which, and
+/// asks k-safety and completeness; `None` if the system has no such roles.
+#[must_use]
+pub fn examine_classes(model: &Model, bound: u32) -> Option<BoundReport> {
+    let symmetry = symmetry::Symmetry::of(model)?;
+    let classes = quotient::Quotient::explore(model, &symmetry, bound, UNLIMITED, &mut ());
+    Some(classes.report(&classes.ask(&symmetry, usize::MAX)?, None))
 }
 
 /// Whether each role behaves the same under `k` and `k + 1` (CAV'19, Theorem 3), within the limits of `options`.

@@ -33,7 +33,7 @@ const MASK: usize = 8;
 /// Bytes per configuration that it takes to see that everything leads back to the start, and in how
 /// many sweeps.
 const BACK: usize = 4;
-const SWEEPS: usize = 4;
+const SWEEPS: usize = 12;
 
 impl Components {
     /// `None` if that needs more than `room` bytes.
@@ -115,7 +115,8 @@ impl Components {
 }
 
 /// Whether every configuration leads back to the initial one, if a few sweeps show it: it does if each but the first
-/// leads to one with a smaller number. Up and down again is enough for most graphs.
+/// leads to one with a smaller number. Up and down again is enough for most graphs that one
+/// thread explored.
 fn leads_back(graph: &Graph<'_>) -> bool {
     let states = graph.states();
     let mut least = Segments::new();
@@ -129,7 +130,7 @@ fn leads_back(graph: &Graph<'_>) -> bool {
         least.push(smallest.unwrap_or(state));
     }
     for sweep in 0..SWEEPS {
-        let mut open = 0_u32;
+        let (mut open, mut changed) = (0_u32, false);
         for step in 0..states {
             let state = if sweep % 2 == 0 { states - 1 - step } else { step };
             let known = least.get(state as usize);
@@ -137,11 +138,12 @@ fn leads_back(graph: &Graph<'_>) -> bool {
             let smallest = reached.fold(known, u32::min);
             if smallest < known {
                 least.set(state as usize, smallest);
+                changed = true;
             }
             open += u32::from(smallest == state);
         }
-        if open == 1 {
-            return true;
+        if open == 1 || !changed {
+            return open == 1;
         }
     }
     false

@@ -13,10 +13,13 @@ pub struct BoundReport {
     pub k: u32,
     /// The reduction that was really used: [`Reduction::None`] where the system does not justify one.
     pub reduction: Reduction,
-    /// Configurations explored.
+    /// Configurations explored, themselves or by a representative.
     pub states: usize,
-    /// Transitions explored.
+    /// Their transitions.
     pub transitions: usize,
+    /// How many of them were looked at, where one stands for all that differ only by which of several identical roles is
+    /// which.
+    pub representatives: Option<usize>,
     /// Bytes held at the end.
     pub memory: usize,
     /// (Reduced) k-OBI.
@@ -58,6 +61,7 @@ impl BoundReport {
             reduction: examined.reduction,
             states: graph.states() as usize,
             transitions: graph.transitions(),
+            representatives: None,
             memory: graph.memory(),
             obi: answers.and_then(|a| a.is_output_independent()),
             sibi: answers.and_then(|a| a.is_strong()),

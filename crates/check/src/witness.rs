@@ -235,6 +235,18 @@ pub struct Witness {
 }
 
 impl Witness {
+    /// Puts `steps` before the witness, which began where they end.
+    pub(crate) fn precede(&mut self, steps: Vec<Step>) {
+        let count = steps.len();
+        self.steps.splice(0..0, steps);
+        self.point_of_no_return += count;
+        for fact in &mut self.facts {
+            if let Fact::Loop { first } = fact {
+                *first += count;
+            }
+        }
+    }
+
     /// The role the failure is about, if it is about one.
     #[must_use]
     pub fn role(&self) -> Option<Role> {

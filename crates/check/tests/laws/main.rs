@@ -15,6 +15,7 @@ mod lifting;
 mod property;
 mod reduction;
 mod repair;
+mod symmetry;
 mod waiting;
 mod witness;
 

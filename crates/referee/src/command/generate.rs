@@ -72,6 +72,9 @@ enum Family {
         /// How many answers it can give.
         #[arg(long, default_value_t = 2)]
         answers: usize,
+        /// Take the request of whichever client asks first, instead of each in turn.
+        #[arg(long)]
+        any_order: bool,
     },
     /// Philosophers who ask for their forks by messages.
     Philosophers {
@@ -128,7 +131,7 @@ fn size(family: &Family) -> usize {
         Family::Exchange { n, k, m } => product(&[4, n, k, m]),
         Family::Ring { roles, tokens, labels } => product(&[2, roles.saturating_add(tokens), labels]),
         Family::Pipeline { stages, labels } => product(&[2, stages.saturating_add(1), labels]),
-        Family::Star { clients, answers } => product(&[4, clients, answers]),
+        Family::Star { clients, answers, .. } => product(&[4, clients, answers]),
         Family::Philosophers { count, .. } => product(&[16, count]),
         Family::Random { roles, states, branches, labels, .. } => {
             product(&[roles, states, branches]).saturating_add(labels)
@@ -141,7 +144,8 @@ fn system(family: &Family) -> System {
         Family::Exchange { n, k, m } => generate::exchange(n, k, m),
         Family::Ring { roles, tokens, labels } => generate::ring(roles, tokens, labels),
         Family::Pipeline { stages, labels } => generate::pipeline(stages, labels),
-        Family::Star { clients, answers } => generate::star(clients, answers),
+        Family::Star { clients, answers, any_order: false } => generate::star(clients, answers),
+        Family::Star { clients, answers, any_order: true } => generate::open_star(clients, answers),
         Family::Philosophers { count, polite } => generate::philosophers(count, polite),
         Family::Random { roles, states, labels, branches, seed } => {
             generate::random(RandomShape { roles, states, labels, branches }, seed)

@@ -82,6 +82,9 @@ pub(crate) struct CompatibilityArguments {
     /// For an unsafe system, also look for single edits that make it safe, for at most a second.
     #[arg(long)]
     minimal_fix: bool,
+    /// Explore every configuration, also those that differ only by which of several identical roles is which.
+    #[arg(long)]
+    no_symmetry: bool,
     /// How many threads may explore; the answer does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
@@ -292,6 +295,7 @@ impl CompatibilityArguments {
             threads: self.threads.into(),
             stable: self.stable,
             max_witnesses: self.max_witnesses.into(),
+            symmetry_from: if self.no_symmetry { usize::MAX } else { Options::default().symmetry_from },
             ..Options::default()
         }
     }

@@ -294,6 +294,9 @@ fn bound_text(bound: &BoundReport) -> String {
         HumanCount(bound.transitions as u64),
         if bound.transitions == 1 { "" } else { "s" },
     );
+    if let Some(representatives) = bound.representatives {
+        text += &format!(" ({} up to symmetry)", HumanCount(representatives as u64));
+    }
     let properties = [
         ("OBI", bound.obi),
         ("SIBI", bound.sibi),

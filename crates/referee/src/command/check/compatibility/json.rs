@@ -104,6 +104,7 @@ fn bound_json(bound: &BoundReport) -> Value {
         "k": bound.k,
         "states": bound.states,
         "transitions": bound.transitions,
+        "representatives": bound.representatives,
         "obi": bound.obi,
         "sibi": bound.sibi,
         "cibi": bound.cibi,
