@@ -267,7 +267,7 @@ impl<'g> Product<'g> {
                 Certainty::No => {}
             }
             if at % TICK == 0
-                && let Some(stop) = self.exceeded(observer)
+                && let Some(stop) = self.exceeded(residuals.memory(), observer)
             {
                 return Ended::Stopped(stop);
             }
@@ -290,8 +290,9 @@ impl<'g> Product<'g> {
         Ended::All { possible }
     }
 
-    fn exceeded(&self, observer: &mut dyn Observer) -> Option<Stop> {
-        let memory = self.graph.memory() + self.nodes.len() * NODE_BYTES;
+    /// The limit that is exceeded, where residuals take `residuals` bytes.
+    fn exceeded(&self, residuals: usize, observer: &mut dyn Observer) -> Option<Stop> {
+        let memory = self.graph.memory() + residuals + self.nodes.len() * NODE_BYTES;
         let (bound, states) = (self.graph.layout.bound(), self.nodes.len());
         observer.progress(Progress { bound, states, transitions: states, memory });
         if self.limits.cancelled() {

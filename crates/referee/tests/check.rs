@@ -21,7 +21,8 @@ fn referee(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    // A wrong call ends before its input is read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
@@ -345,6 +346,10 @@ fn copies_of_a_role() {
         .map(|found| &found["verdict"])
         .collect();
     assert_eq!((status, verdicts), (1, vec![&json!("safe"), &json!("unsafe"), &json!("unsafe")]));
+    // Every copy of a server may outlive the client.
+    let server = "C: S!req; S?ans; end  S: rec x. C?req; C!ans; x";
+    assert_eq!(said("kmc", &["--instances", "S=1..3"], server).0, 1);
+    assert_eq!(said("kmc", &["--instances", "S=1..3", "--may-wait", "S"], server).0, 0);
     let (status, shown) = said("kmc", &["--instances", "Z=2"], text);
     assert!(status == 2 && shown.contains("there is no role `Z`"), "{shown}");
     assert_eq!(said("kmc", &["--instances", "W=3..1"], text).0, 2);

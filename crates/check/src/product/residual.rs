@@ -36,6 +36,8 @@ pub(super) struct Residuals<'p> {
     numbers: FxHashMap<[Clauses; 2], u32>,
     /// Where a residual leads by an event.
     known: FxHashMap<(u32, u32), u32>,
+    /// Bytes of all clauses.
+    clauses: usize,
 }
 
 impl<'p> Residuals<'p> {
@@ -50,6 +52,7 @@ impl<'p> Residuals<'p> {
             pairs: Vec::new(),
             numbers: FxHashMap::default(),
             known: FxHashMap::default(),
+            clauses: 0,
         };
         Some(all.unfolded(property.root(), &Slots::new()).map(|clauses| {
             all.number([clauses.clone(), clauses]);
@@ -95,9 +98,20 @@ impl<'p> Residuals<'p> {
     fn number(&mut self, pair: [Clauses; 2]) -> u32 {
         let next = crate::model::narrow(self.pairs.len());
         *self.numbers.entry(pair).or_insert_with_key(|pair| {
+            let clauses =
+                pair.iter().flatten().map(|clause| size_of_val(&clause[..]) + size_of::<Vec<u32>>());
+            // Once in the list and once in the table.
+            self.clauses += 2 * clauses.sum::<usize>();
             self.pairs.push(pair.clone());
             next
         })
+    }
+
+    /// Bytes held, but for a constant for each obligation, of which there are few.
+    pub(super) fn memory(&self) -> usize {
+        const PAIR: usize = 2 * size_of::<[Clauses; 2]>();
+        const STEP: usize = 2 * size_of::<((u32, u32), u32)>();
+        self.clauses + self.pairs.len() * PAIR + self.known.len() * STEP
     }
 
     /// Each obligation is replaced by what stands behind its modality if the event matches, at least as certainly as

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use referee_check::{Doubt, Judgement, Options, PropertyAnswer, check_properties};
+use referee_check::{Doubt, Judgement, Options, PropertyAnswer, Stop, check_properties, generate};
 use referee_reference::kmc::{self, Act, Configuration};
 use referee_reference::property::first_verdict;
 use referee_syntax::{Content, hml, kmc as types};
@@ -283,4 +283,19 @@ fn what_is_not_a_question() {
     assert_eq!(code("property p for each user { [A -> B : a]ff }"), "keys");
     let once = property("property p for each session { [A -> B : a]ff }");
     assert_eq!(answer(&system, &once, 1).judgement.name(), "unsafe");
+}
+
+/// A limit that was reached is the reason why there is no answer; a violation that was found before it is one.
+#[test]
+fn limits_are_told() {
+    let system = generate::pipeline(5, 2);
+    let asked = |text: &str, options: Options| {
+        check_properties(&system, &[property(text)], None, &options, None, &mut ()).remove(0).judgement
+    };
+    let never = "max X.([_ -> _ : nothing]ff and [_]X)";
+    let few = Options { max_states: 500, ..Options::default() };
+    assert_eq!(asked(never, few), Judgement::Unknown(Doubt::Stopped(Stop::States)));
+    let small = Options { max_memory: 50_000, ..Options::default() };
+    assert_eq!(asked(never, small), Judgement::Unknown(Doubt::Stopped(Stop::Memory)));
+    assert_eq!(asked("[_]ff", few).name(), "unsafe");
 }

@@ -67,11 +67,11 @@ pub(crate) struct CompatibilityArguments {
     with: Vec<substitute::Substitution>,
     /// Check with each of these numbers of copies of a role: `Worker=1..6`. What is sent to the role goes to each copy in turn, and what
     /// comes from it is received from each in turn.
-    #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with"])]
+    #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with", "faults"])]
     instances: Option<family::Instances>,
     /// What may go wrong: `crash=R`, `lossy=A->B`, `duplicate=A->B`, `reorder=A->B`, separated by commas. The answer is for so many
     /// faults and so much room, and for nothing else.
-    #[arg(long, value_name = "FAULTS", value_parser = faults::parse)]
+    #[arg(long, value_name = "FAULTS", value_parser = faults::parse, conflicts_with = "mailbox")]
     faults: Option<faults::FaultNames>,
     /// How many faults there may be in one execution.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "faults", value_parser = clap::value_parser!(u32).range(0..=1000))]
@@ -326,11 +326,13 @@ fn ask(
 ) -> Result<Answer> {
     let options = arguments.options();
     let (system, with) = substitute::substitute(system, &arguments.with, protocol)?;
+    // Copies of a role may wait where the role may.
+    let system = arguments.waiting(&system)?;
     let (system, family) = match &arguments.instances {
         Some(instances) => instances.check(system, &options, &mut ProgressLine::new(label))?,
         None => (system, Vec::new()),
     };
-    let system = &arguments.waiting(&system)?;
+    let system = &system;
     let mut observer = ProgressLine::new(label);
     let resolve = |names: &faults::FaultNames| names.resolve(system.vocabulary(), arguments.max_faults);
     let faults = arguments.faults.as_ref().map(resolve).transpose()?;
