@@ -75,7 +75,8 @@ impl Json {
 
     /// Whether `left` is nothing but blanks, which are no message.
     pub(crate) fn is_blank(&self, left: &[u8]) -> bool {
-        matches!(self.framing, Framing::Lines | Framing::Stream) && left.trim_ascii().is_empty()
+        left.is_empty()
+            || matches!(self.framing, Framing::Lines | Framing::Stream) && left.trim_ascii().is_empty()
     }
 }
 

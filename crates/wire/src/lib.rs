@@ -101,4 +101,4 @@ pub use preset::Preset;
 pub use reading::{Expected, Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
 pub use step::{After, Fields, Label, Malformed, Message, Scratch, Step};
-pub use table::{Carries, Framing, Kind, Leave, LengthForm, Leniency, MessageTable, Table};
+pub use table::{Carries, Framing, Kind, Leave, LengthForm, Leniency, LineEnd, MessageTable, Table};

@@ -227,6 +227,17 @@ pub enum Framing {
     Headers,
 }
 
+impl fmt::Display for Framing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lines => f.write_str("lines"),
+            Self::Stream => f.write_str("stream"),
+            Self::Headers => f.write_str("headers"),
+            Self::Length(width) => write!(f, "length-{}", width.bytes() * 8),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Framing {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match String::deserialize(deserializer)?.as_str() {

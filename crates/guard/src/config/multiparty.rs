@@ -164,7 +164,7 @@ pub struct MultipartyLimits {
     pub window: u32,
     /// Bytes of a session that may be under way to one other monitor, or wait there.
     pub buffer: Size,
-    /// Time in which nothing happens at a role.
+    /// Time in which nothing happens in a session, at any of its roles.
     pub idle: Time,
     /// Time until everyone has joined a session.
     pub handshake: Time,

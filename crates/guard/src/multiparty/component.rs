@@ -267,6 +267,7 @@ impl ComponentConnection<'_> {
     /// connection then.
     async fn read(&self, reader: &mut ReadHalf<Stream>, mut unread: Vec<u8>) {
         loop {
+            self.runtime.has_room_for_reports().await;
             match self.next(reader, &mut unread).await {
                 ReadOutcome::Payload(payload) => self.offer(payload, reader, &mut unread).await,
                 ReadOutcome::Wrong(why) => {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hyper::body::Bytes;
-use referee_wire::Kind;
+use referee_wire::{Framing, Kind, LineEnd, Table};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tokio_tungstenite::tungstenite::http::Uri;
 
@@ -24,6 +24,46 @@ pub(super) struct ConnectionSetup {
     websocket: Option<Uri>,
     /// `limits.message`.
     limit: usize,
+    own_texts: OwnTexts,
+}
+
+/// How texts of the monitor's own become messages that the component can read.
+#[derive(Clone, Copy, Debug)]
+enum OwnTexts {
+    /// As they are configured.
+    Raw,
+    /// As lines with this end.
+    Lines(&'static str),
+    /// As JSON documents.
+    Json(Framing),
+}
+
+impl OwnTexts {
+    fn new(codec: &Table) -> Self {
+        match codec.kind {
+            Kind::Text if codec.line_end == Some(LineEnd::Crlf) => Self::Lines("\r\n"),
+            Kind::Text => Self::Lines("\n"),
+            Kind::Json => match codec.framing.unwrap_or_default() {
+                Framing::Lines => Self::Lines("\n"),
+                framing => Self::Json(framing),
+            },
+            _ => Self::Raw,
+        }
+    }
+
+    /// `None` if `text` is too long for its framing.
+    fn write(self, text: &str) -> Option<Bytes> {
+        let mut out = Vec::with_capacity(text.len() + 2);
+        match self {
+            Self::Raw => out.extend(text.as_bytes()),
+            Self::Lines(end) => {
+                out.extend(text.as_bytes());
+                out.extend(if text.ends_with('\n') { "" } else { end }.as_bytes());
+            }
+            Self::Json(framing) => framing.write(text, &mut out).ok()?,
+        }
+        Some(out.into())
+    }
 }
 
 impl fmt::Debug for ConnectionSetup {
@@ -101,7 +141,8 @@ impl ConnectionSetup {
         } else {
             None
         };
-        Ok(Self { accepts, connects, websocket, limit })
+        let own_texts = OwnTexts::new(table.codec.get_ref());
+        Ok(Self { accepts, connects, websocket, limit, own_texts })
     }
 
     pub(super) async fn accept(&self, socket: Socket) -> io::Result<Stream> {
@@ -131,11 +172,11 @@ impl ConnectionSetup {
         })
     }
 
-    /// `text` of the monitor's own, framed for the component.
-    pub(super) fn frame(&self, text: String) -> Bytes {
+    /// `text` of the monitor's own as a message that the component can read; `None` if it is too long for its framing.
+    pub(super) fn frame(&self, text: &str) -> Option<Bytes> {
         match &self.websocket {
-            None => text.into(),
-            Some(_) => text_frame(text.as_bytes()),
+            None => self.own_texts.write(text),
+            Some(_) => Some(text_frame(text.as_bytes())),
         }
     }
 

@@ -57,6 +57,8 @@ pub(super) enum MessageKind {
     Credit(u32, u32),
     /// The component ended as it may.
     Ended,
+    /// Something happened at the sender's role, of which the receiver may not have heard: the session is not idle.
+    Active,
 }
 
 impl PeerMessage {
@@ -74,13 +76,18 @@ impl PeerMessage {
             MessageKind::Ended => 8,
             MessageKind::Wrong(_) => 9,
             MessageKind::Misstep(_) => 10,
+            MessageKind::Active => 11,
         };
         out.push(tag);
         out.extend(self.session.0.to_le_bytes());
         out.extend(self.number.to_le_bytes());
         out.extend(self.state.to_le_bytes());
         match &self.kind {
-            MessageKind::Join | MessageKind::Joined | MessageKind::Start | MessageKind::Ended => {}
+            MessageKind::Join
+            | MessageKind::Joined
+            | MessageKind::Start
+            | MessageKind::Ended
+            | MessageKind::Active => {}
             MessageKind::Refused(text) | MessageKind::Dependency(text) => out.extend(text.as_bytes()),
             MessageKind::Violation(json) => out.extend(json),
             MessageKind::Credit(messages, bytes) => {
@@ -117,6 +124,7 @@ impl PeerMessage {
             8 if rest.is_empty() => MessageKind::Ended,
             9 => MessageKind::Wrong(read_payload(bytes.slice_ref(rest))?),
             10 => MessageKind::Misstep(read_payload(bytes.slice_ref(rest))?),
+            11 if rest.is_empty() => MessageKind::Active,
             _ => return None,
         };
         Some(Self { session, number, state, kind })
@@ -171,6 +179,7 @@ mod tests {
             MessageKind::Violation("{}".into()),
             MessageKind::Credit(32, 70_000),
             MessageKind::Ended,
+            MessageKind::Active,
         ]
         .into_iter()
         .map(|kind| PeerMessage { session: SessionId(u128::MAX - 5), number: 7, state: 3, kind })

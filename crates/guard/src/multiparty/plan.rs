@@ -1,5 +1,6 @@
 //! `[multiparty]`, compiled: the protocol's monitors, checked together, and one plan for each local role.
 
+mod codec_form;
 mod network;
 mod template;
 
@@ -13,7 +14,7 @@ use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
 use referee_pipeline::Projected;
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
-use referee_wire::{Carries, Codec, Kind};
+use referee_wire::Codec;
 
 use super::connection_setup::ConnectionSetup;
 use super::payload::Payload;
@@ -184,12 +185,27 @@ impl RolePlan {
         let vocabulary = self.engine.vocabulary();
         let template = self.dependency.as_deref().unwrap_or_default();
         let words = [("from", vocabulary.role_name(from)), ("label", vocabulary.label_name(label))];
-        self.setup.frame(template::fill(template, &words))
+        let text = self.setup.frame(&template::fill(template, &words));
+        debug_assert!(text.is_some(), "every dependency was tried when the plan was made");
+        text.unwrap_or_default()
+    }
+
+    /// A label whose dependency is too long for the component's framing.
+    fn unwritable_dependency(&self) -> Option<&str> {
+        let (template, vocabulary) = (self.dependency.as_deref()?, self.engine.vocabulary());
+        let longest =
+            self.others.iter().map(|role| vocabulary.role_name(*role)).max_by_key(|name| name.len());
+        let is_unwritable = |label: &&str| {
+            let words = [("from", longest.unwrap_or_default()), ("label", *label)];
+            self.setup.frame(&template::fill(template, &words)).is_none()
+        };
+        vocabulary.messages().map(|message| vocabulary.label_of(message)).find(is_unwritable)
     }
 
     /// The close message after a violation.
     pub(super) fn close_message(&self, notice: &Notice) -> Option<Bytes> {
         let vocabulary = self.engine.vocabulary();
+        let notice = &violation::for_reader(notice, self.engine.role(), vocabulary);
         let blame: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
         // One line, whatever was sent.
         let link = |text: &str| text.replace(|c: char| c.is_control(), " ");
@@ -197,8 +213,7 @@ impl RolePlan {
         let json = violation::to_json(notice, vocabulary).to_string();
         let kind = notice.breach.name();
         let words = [("blame", &*blame), ("kind", kind), ("message", &message), ("json", &json)];
-        let text = template::fill(self.violation.as_ref()?, &words);
-        Some(self.setup.frame(text))
+        self.setup.frame(&template::fill(self.violation.as_ref()?, &words))
     }
 }
 
@@ -391,7 +406,7 @@ impl<'a> PlanBuilder<'a> {
         let vocabulary = checked.network.vocabulary();
         let others =
             vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
-        Some(RolePlan {
+        let plan = RolePlan {
             name,
             engine,
             projected: Arc::clone(&checked.projected),
@@ -401,10 +416,7 @@ impl<'a> PlanBuilder<'a> {
             endpoint,
             setup,
             codec,
-            dependency: table
-                .dependency
-                .as_ref()
-                .map(|text| template::with_line_end(text.get_ref(), table.codec.get_ref())),
+            dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
             violation: table.violation.as_ref().map(|text| text.get_ref().clone()),
             window: (limits.window, limits.buffer.0),
             message: limits.message.0,
@@ -413,7 +425,12 @@ impl<'a> PlanBuilder<'a> {
             idle: limits.idle.0,
             resumes: table.resume.as_ref().is_some_and(|resume| *resume.get_ref()),
             peer_timeout: limits.partition.0.unwrap_or(NO_TIMEOUT),
-        })
+        };
+        if let (Some(label), Some(written)) = (plan.unwritable_dependency(), &table.dependency) {
+            let message = format!("the dependency `{label}` is too long for the component's `framing`");
+            self.problem(written.span(), message);
+        }
+        Some(plan)
     }
 
     /// Indexed by state: what the component of `role` may send.
@@ -502,11 +519,7 @@ impl<'a> PlanBuilder<'a> {
         for table in &self.config.roles {
             let table = table.get_ref();
             let Some(role) = checked.network.vocabulary().find_role(table.name.get_ref()) else { continue };
-            let codec = table.codec.get_ref();
-            let mut kind = codec.kind.to_string();
-            if codec.kind == Kind::WebSocket && codec.carries.unwrap_or_default() == Carries::Text {
-                kind += " of text";
-            }
+            let kind = codec_form::describe(table.codec.get_ref());
             let unlike =
                 kinds.iter().find(|(other, known)| talks[role.index()][other.index()] && *known != kind);
             if let Some((other, known)) = unlike {

@@ -34,6 +34,17 @@ impl RetransmitQueue {
         self.acknowledged(expected)
     }
 
+    /// A new connection to a receiver that expects number `expected`: everything from there on is sent again. If that was never
+    /// sent, or is not kept any more, the two ends disagree: everything is dropped and numbered on from there.
+    /// Whether they agree.
+    pub(super) fn resume_from(&mut self, expected: u64) -> bool {
+        let agrees = expected >= self.first && self.restart_from(expected).is_ok();
+        if !agrees {
+            self.skip_to(expected);
+        }
+        agrees
+    }
+
     /// The next fragment to send on the present connection, with its number.
     pub(super) fn next_unsent(&mut self) -> Option<(u64, Bytes)> {
         let message = self.kept.get(self.sent)?.clone();

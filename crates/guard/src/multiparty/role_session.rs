@@ -55,7 +55,11 @@ pub(super) struct RoleSession {
     /// Its number in reports.
     pub(super) number: u64,
     pub(super) begun: Instant,
+    /// When something last happened here.
     pub(super) last_activity: Instant,
+    /// When another monitor last said that something happened there (`Active`), and when this one did.
+    pub(super) others_active: Instant,
+    pub(super) announced: Instant,
     /// Indexed by role.
     pub(super) peers: Box<[Peer]>,
     /// Messages queued for the component and not written yet, and their bytes.
@@ -81,6 +85,8 @@ pub(super) struct RoleSession {
     pub(super) kept: VecDeque<Bytes>,
     /// How many of `undelivered` are repetitions.
     pub(super) repeated: u32,
+    /// Whether the component was connected to again after a crash. It cannot say what it remembers, so it is not blamed any more.
+    pub(super) is_resumed_blindly: bool,
 }
 
 impl RoleSession {
@@ -92,6 +98,8 @@ impl RoleSession {
             number,
             begun: now,
             last_activity: now,
+            others_active: now,
+            announced: now,
             peers: (0..roles).map(|_| Peer::default()).collect(),
             undelivered: 0,
             unwritten: 0,
@@ -106,6 +114,7 @@ impl RoleSession {
             given: 0,
             kept: VecDeque::new(),
             repeated: 0,
+            is_resumed_blindly: false,
         }
     }
 

@@ -2,6 +2,7 @@
 //! processes, and the thread they all run on.
 
 mod admission;
+mod report_queue;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -32,6 +33,7 @@ use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::lock;
 use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictReport, timestamp};
 use crate::report_sink::ReportSink;
+use report_queue::ReportQueue;
 
 /// How long a process that stops takes to notify its peers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,7 +87,7 @@ pub(crate) struct Runtime {
     transport: OnceLock<Arc<dyn Transport>>,
     /// The write-ahead log of session state, where sessions survive a crash.
     state_log: Option<Arc<StateLog>>,
-    sink: ReportSink,
+    reports: Arc<ReportQueue>,
     connections: AtomicUsize,
     /// Components that are connected and in a session.
     pub(super) connected_components: AtomicUsize,
@@ -149,7 +151,7 @@ impl Runtime {
             slots: Mutex::new(plan.roles.iter().map(slot).collect()),
             transport: OnceLock::new(),
             state_log,
-            sink,
+            reports: Arc::new(ReportQueue::new(sink)),
             connections: AtomicUsize::new(0),
             connected_components: AtomicUsize::new(0),
             stop: watch::Sender::new(false),
@@ -184,6 +186,8 @@ impl Runtime {
         if let Some(transport) = transport {
             let _ = self.transport.set(transport);
         }
+        let reports = Arc::clone(&self.reports);
+        tokio::spawn(async move { reports.work().await });
         self.restore();
         for (slot, listener) in listeners {
             tokio::spawn(Arc::clone(&self).listen(slot, Acceptor::new(listener)?));
@@ -206,6 +210,7 @@ impl Runtime {
         if self.state_log.is_none() {
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.leave()).await;
         }
+        self.reports.flush().await;
         Ok(())
     }
 
@@ -259,6 +264,11 @@ impl Runtime {
     /// The index of every local role.
     fn all(&self) -> std::ops::Range<usize> {
         0..lock(&self.slots).len()
+    }
+
+    /// Waits while there are too many reports for the sink.
+    pub(super) async fn has_room_for_reports(&self) {
+        self.reports.has_room().await;
     }
 
     pub(super) fn plan(&self, slot: usize) -> Arc<RolePlan> {
@@ -391,8 +401,8 @@ impl Runtime {
                 }
                 slot.invited.retain(|invited| *invited != id);
                 *slot.counters.ended.entry(end.why).or_default() += 1;
-                if self.sink.wants_ends {
-                    self.sink.emit_now(Report::SessionEnd(Box::new(self.end_record(slot, id, &end))));
+                if self.reports.wants_ends() {
+                    self.reports.push(Report::SessionEnd(Box::new(self.end_record(slot, id, &end))));
                 }
             }
             SessionAction::Send(..) | SessionAction::FindComponent(_) => {}
@@ -423,7 +433,7 @@ impl Runtime {
         let listener = format!("{}/{}", self.name, plan.name);
         let report =
             VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent: Vec::new() };
-        self.sink.emit_now(Report::Verdict(Box::new(report)));
+        self.reports.push(Report::Verdict(Box::new(report)));
     }
 
     fn end_record(&self, slot: &RoleState, id: SessionId, end: &End) -> EndRecord {
@@ -520,6 +530,10 @@ impl Receiver for Runtime {
             at
         };
         self.with(slot, |table, now, out| table.peer_message(from, message, now, out));
+    }
+
+    fn is_congested(&self) -> bool {
+        self.reports.is_full()
     }
 
     fn peer_lost(&self, peer: Role, why: &str) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Arrival, Notice, Status, Turn};
+use referee_monitor::multiparty::{Arrival, Breach, Notice, Status, Turn};
 use referee_monitor::{Party, Policy};
 use referee_theory::Role;
 use referee_verdict::EndReason;
@@ -27,6 +27,7 @@ use super::plan::{Endpoint, RolePlan};
 use super::role_session::{Phase, RoleSession};
 use super::violation;
 use effects::{notify_others, send, step};
+use timeouts::announce;
 
 /// The shortest interval between two looks for timed-out sessions.
 const MIN_TICK_INTERVAL: Duration = Duration::from_millis(50);
@@ -231,7 +232,10 @@ impl SessionTable {
             // Expected late at a role whose part is over.
             let late = matches!(
                 message.kind,
-                MessageKind::Credit(..) | MessageKind::Ended | MessageKind::Violation(_)
+                MessageKind::Credit(..)
+                    | MessageKind::Ended
+                    | MessageKind::Active
+                    | MessageKind::Violation(_)
             );
             self.unmatched += u64::from(!late);
             // The invitation may still be in flight, from another peer: it must not be accepted.
@@ -257,9 +261,12 @@ impl SessionTable {
         self.changed.push(id);
         peer.expected += 1;
         peer.state = Some(message.state);
-        session.last_activity = now;
         match message.kind {
-            MessageKind::Join => {}
+            MessageKind::Active => session.others_active = now,
+            _ => session.last_activity = now,
+        }
+        match message.kind {
+            MessageKind::Join | MessageKind::Active => {}
             MessageKind::Joined => {
                 peer.joined = true;
                 self.start_if_all_joined(id, out);
@@ -407,6 +414,7 @@ impl SessionTable {
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         self.changed.push(id);
+        session.last_activity = now;
         let again = count.min(session.repeated);
         session.repeated -= again;
         session.undelivered = session.undelivered.saturating_sub(count);
@@ -513,9 +521,12 @@ impl SessionTable {
                     SessionAction::Report(whose, _, notice, _) if *whose == id => Some(notice.clone()),
                     _ => None,
                 });
-                self.remove(id, EndReason::Violation, now, last, out);
+                let fault = last.as_ref().is_some_and(|notice| notice.breach == Breach::Fault);
+                let why = if fault { EndReason::Fault } else { EndReason::Violation };
+                self.remove(id, why, now, last, out);
             }
             Status::Running | Status::Lost => {
+                announce(&self.plan, id, session, now, out);
                 let over = matches!(self.plan.engine.turn(&session.run), Turn::End);
                 if over && session.undelivered == 0 && session.run.waiting() == 0 && !session.closing {
                     session.closing = true;

@@ -21,6 +21,8 @@ pub(super) use topology::{PeerLimits, Topology};
 
 /// A peer that is silent for this long is reported to operators.
 const WARN_SILENT_AFTER: Duration = Duration::from_millis(900);
+/// How often a transport asks whether its receiver is still congested.
+const CONGESTION_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Sends peer messages from role to role, in order, each exactly once while both processes live.
 pub(super) trait Transport: Send + Sync {
@@ -38,6 +40,9 @@ pub(super) trait Transport: Send + Sync {
 pub(super) trait Receiver: Send + Sync + 'static {
     /// Delivers an authenticated message from `from` to `to`, which runs here.
     fn peer_message(&self, from: Role, to: Role, message: Bytes);
+
+    /// Whether nothing more is to be delivered at the moment (backpressure).
+    fn is_congested(&self) -> bool;
 
     /// The process of `peer` ended, or its state is lost.
     fn peer_lost(&self, peer: Role, why: &str);

@@ -45,7 +45,17 @@ pub(super) fn record(notice: &Notice, vocabulary: &Vocabulary) -> VerdictRecord 
     record
 }
 
-/// `notice` for other monitors and for components: the record without values, with `reporter` and `halted`.
+/// `notice` for the monitor and the component of `reader`: without anything that was sent, unless `reader` sent it or was to
+/// receive it.
+pub(super) fn for_reader(notice: &Notice, reader: Role, vocabulary: &Vocabulary) -> Notice {
+    let mut notice = notice.clone();
+    if !notice.parties.contains(&reader) {
+        notice.withhold_values(vocabulary);
+    }
+    notice
+}
+
+/// `notice`, which is [for](for_reader) the one who is told of it: the record without values, with `reporter` and `halted`.
 pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary) -> Value {
     let mut record = record(notice, vocabulary);
     record.values.clear();
@@ -74,6 +84,8 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
         _ => Breach::Fault,
     };
     let blamed = texts("blame").into_iter().chain(texts("blame_also"));
+    let sentence =
+        text("message").unwrap_or("another monitor reports a violation and gives no reason").to_owned();
     Notice {
         reporter: text("reporter").and_then(|name| vocabulary.find_role(name)).unwrap_or(role),
         blamed: blamed.filter_map(|name| vocabulary.find_role(name)).collect(),
@@ -85,9 +97,10 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
         got: text("got").map(str::to_owned),
         assertion: text("assertion").map(str::to_owned),
         values: Vec::new(),
-        sentence: text("message")
-            .unwrap_or("another monitor reports a violation and gives no reason")
-            .to_owned(),
+        // Its reporter has withheld what this role must not learn.
+        outline: sentence.clone(),
+        sentence,
+        parties: [role].into_iter().collect(),
         event: said.get("event").and_then(Value::as_u64).unwrap_or(0),
         consequence: flag("consequence").unwrap_or(false),
         halted: flag("halted").unwrap_or(true),

@@ -3,6 +3,7 @@
 mod components;
 mod links;
 mod network;
+mod notices;
 mod sockets;
 
 use std::collections::BTreeMap;

@@ -31,6 +31,10 @@ pub(crate) struct Arguments {
     /// With `--relamon`: what components see of the labels that monitors tell each other.
     #[arg(long, value_enum, default_value_t = Dependencies::DeliverOnce, requires = "relamon")]
     dependencies: Dependencies,
+    /// With `--relamon`: the address to listen on, `::` for all. Nobody can prove who it is on that wire, so without this only
+    /// this machine is listened to.
+    #[arg(long, value_name = "ADDRESS", requires = "relamon")]
+    bind: Option<std::net::IpAddr>,
     /// Check the configuration and what it refers to, say what it guards, and do nothing.
     #[arg(long)]
     check_config: bool,
@@ -116,6 +120,7 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
             Dependencies::DeliverOnce => monitor::multiparty::Dependencies::DeliverOnce,
             Dependencies::Hide => monitor::multiparty::Dependencies::Hide,
         },
+        bind: arguments.bind,
     };
     let mut configs = Vec::new();
     for path in &arguments.relamon {

@@ -51,23 +51,35 @@ impl Writer {
             put(&mut document, pointer, json(field(parts, index)?)?)?;
         }
         let text = document.to_string();
-        match self.framing {
-            None | Some(Framing::Stream) => out.extend_from_slice(text.as_bytes()),
-            Some(Framing::Lines) => {
-                out.extend_from_slice(text.as_bytes());
+        self.framing.unwrap_or(Framing::Stream).write(&text, out)
+    }
+}
+
+impl Framing {
+    /// Appends `document` to `out` so that its reader finds its end.
+    ///
+    /// # Errors
+    /// It is longer than its length can say.
+    pub fn write(self, document: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match self {
+            Self::Stream => out.extend_from_slice(document.as_bytes()),
+            Self::Lines => {
+                out.extend_from_slice(document.as_bytes());
                 out.push(b'\n');
             }
-            Some(Framing::Headers) => {
-                out.extend_from_slice(format!("Content-Length: {}\r\n\r\n{text}", text.len()).as_bytes());
+            Self::Headers => {
+                let head = format!("Content-Length: {}\r\n\r\n", document.len());
+                out.extend_from_slice(head.as_bytes());
+                out.extend_from_slice(document.as_bytes());
             }
-            Some(Framing::Length(width)) => {
-                let length = (text.len() as u64).to_be_bytes();
+            Self::Length(width) => {
+                let length = (document.len() as u64).to_be_bytes();
                 let (upper, lower) = length.split_at(8 - width.bytes());
                 if upper.iter().any(|byte| *byte != 0) {
                     return Err(misfit("a document that is longer than its length can say"));
                 }
                 out.extend_from_slice(lower);
-                out.extend_from_slice(text.as_bytes());
+                out.extend_from_slice(document.as_bytes());
             }
         }
         Ok(())

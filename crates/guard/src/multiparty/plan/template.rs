@@ -1,7 +1,5 @@
 //! Templates of texts to components, with `{placeholders}`. Braces around anything else are left alone: JSON has many.
 
-use referee_wire::{Framing, Kind, Table};
-
 /// The placeholders of `dependency`.
 pub(super) const DEPENDENCY: &[&str] = &["from", "label"];
 /// The placeholders of `violation`.
@@ -32,17 +30,6 @@ pub(super) fn unknown<'a>(template: &'a str, known: &[&str]) -> Option<&'a str> 
             && word.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
         (is_word && !known.contains(&word)).then_some(word)
     })
-}
-
-/// `text` with the line end that the component's framing needs.
-pub(super) fn with_line_end(text: &str, codec: &Table) -> String {
-    let links = match codec.kind {
-        Kind::Text => true,
-        Kind::Json => matches!(codec.framing, None | Some(Framing::Lines)),
-        _ => false,
-    };
-    let end = if links && !text.ends_with('\n') { "\n" } else { "" };
-    format!("{text}{end}")
 }
 
 #[cfg(test)]

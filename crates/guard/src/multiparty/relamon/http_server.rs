@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -29,15 +30,23 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a request's body may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Listens at `address`; where the machine has no IPv6, at its IPv4 addresses.
-pub(super) async fn bind(address: &str) -> io::Result<TcpListener> {
-    let bound = match TcpListener::bind(address).await {
-        Err(error) if error.kind() != io::ErrorKind::AddrInUse && address.starts_with("[::]:") => {
-            TcpListener::bind(address.replace("[::]", "0.0.0.0")).await
-        }
-        other => other,
-    };
-    bound.map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))
+/// Listens at `addresses`. Where the machine has no IPv6, those are left out, or at its IPv4 addresses if there is no other.
+pub(super) async fn bind(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
+    for address in addresses {
+        let bound = match TcpListener::bind(address).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse || address.is_ipv4() => Err(error),
+            Err(_) if address.ip().is_unspecified() => {
+                TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+            }
+            Err(_) if !listeners.is_empty() => continue,
+            other => other,
+        };
+        let error =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"));
+        listeners.push(bound.map_err(error)?);
+    }
+    Ok(listeners)
 }
 
 /// Serves requests until the session ends.

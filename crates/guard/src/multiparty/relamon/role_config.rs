@@ -1,5 +1,7 @@
 //! The configuration of one role, read from RelaMon's own files.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Settings};
 use referee_syntax::Language;
@@ -16,20 +18,21 @@ pub struct RelamonOptions {
     pub policy: Policy,
     /// What components see of dependencies.
     pub dependencies: Dependencies,
+    /// The address to listen on; `None`: loopback only.
+    pub bind: Option<IpAddr>,
 }
 
 impl Default for RelamonOptions {
-    /// RelaMon's behaviour.
+    /// RelaMon's behaviour, but for others than this machine.
     fn default() -> Self {
-        Self { policy: Policy::Halt, dependencies: Dependencies::DeliverOnce }
+        Self { policy: Policy::Halt, dependencies: Dependencies::DeliverOnce, bind: None }
     }
 }
 
 /// A role that is to be monitored.
 pub struct RoleConfig {
     pub(super) name: String,
-    /// `HOST:PORT`.
-    pub(super) listen: String,
+    pub(super) listen: Vec<SocketAddr>,
     /// `HOST:PORT`.
     pub(super) component: String,
     /// `HOST:PORT` of the monitors, indexed by role; `None` for itself.
@@ -53,7 +56,7 @@ impl RoleConfig {
         format!(
             "the monitor of {} listens on {}; its component is at {}, the other monitors: {}",
             self.name,
-            self.listen,
+            self.listen.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" and "),
             self.component,
             others.join(", ")
         )
@@ -93,8 +96,10 @@ pub fn read_relamon(text: &str, options: RelamonOptions) -> Result<RoleConfig, P
     let engine = Engine::new(&network, role, &externals, settings)
         .map_err(|error| other(format!("the protocol cannot be monitored: {error}")))?;
     let adapter = RoleAdapter::new(engine, &network);
-    // As RelaMon: on every address.
-    Ok(RoleConfig { name: name.to_owned(), listen: format!("[::]:{port}"), component, monitors, adapter })
+    let loopback = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let bind = options.bind.map_or_else(|| loopback.to_vec(), |address| vec![address]);
+    let listen = bind.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+    Ok(RoleConfig { name: name.to_owned(), listen, component, monitors, adapter })
 }
 
 /// `localhost:8080` of `http://localhost:8080/`.

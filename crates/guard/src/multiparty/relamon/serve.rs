@@ -86,8 +86,8 @@ pub fn run(configs: Vec<RoleConfig>, started: &dyn Fn(&[String])) -> io::Result<
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut sessions = JoinSet::new();
-        for (role_config, listener) in configs.into_iter().zip(listeners) {
-            sessions.spawn(session(role_config, listener));
+        for (role_config, listeners) in configs.into_iter().zip(listeners) {
+            sessions.spawn(session(role_config, listeners));
         }
         let mut worst = SessionOutcome::Over;
         loop {
@@ -111,7 +111,7 @@ fn process() -> HeaderValue {
     random().map_or(0, u64::from_le_bytes).into()
 }
 
-async fn session(role_config: RoleConfig, listener: tokio::net::TcpListener) -> SessionOutcome {
+async fn session(role_config: RoleConfig, listeners: Vec<tokio::net::TcpListener>) -> SessionOutcome {
     let mut clients = Vec::new();
     let own = HeaderValue::from_str(&role_config.name).unwrap_or(HeaderValue::from_static(""));
     let process = process();
@@ -139,7 +139,9 @@ async fn session(role_config: RoleConfig, listener: tokio::net::TcpListener) -> 
     });
     // All tasks end with the session.
     let mut tasks = JoinSet::new();
-    tasks.spawn(http_server::serve(listener, Arc::clone(&shared)));
+    for listener in listeners {
+        tasks.spawn(http_server::serve(listener, Arc::clone(&shared)));
+    }
     let mut clients = clients.into_iter();
     if let Some((client, requests)) = clients.next() {
         tasks.spawn(to_component(Arc::clone(&shared), client, requests));
@@ -387,8 +389,12 @@ impl Shared {
                 AdapterAction::Component(body) => self.component.enqueue(body, false, std::iter::empty()),
                 AdapterAction::Inform(to, body) => self.post(to, body, true),
                 AdapterAction::Monitor(to, body) => self.post(to, body, false),
-                AdapterAction::Violated(notice) => self.violated(&notice, adapter.vocabulary(), true),
-                AdapterAction::ForwardNotice(notice) => self.violated(&notice, adapter.vocabulary(), false),
+                AdapterAction::Violated(notice) => {
+                    self.violated(&notice, adapter.role(), adapter.vocabulary(), true);
+                }
+                AdapterAction::ForwardNotice(notice) => {
+                    self.violated(&notice, adapter.role(), adapter.vocabulary(), false);
+                }
                 AdapterAction::Finished => {
                     tracing::info!(role = self.name, "the component has ended, as it may")
                 }
@@ -406,8 +412,7 @@ impl Shared {
 
     /// Notifies the component, and everyone else if the violation was `found_here`. Outside the outbound queues: one address that
     /// does not respond must not delay the others.
-    fn violated(&self, notice: &Notice, vocabulary: &Vocabulary, found_here: bool) {
-        let said = violation::to_json(notice, vocabulary);
+    fn violated(&self, notice: &Notice, own: Role, vocabulary: &Vocabulary, found_here: bool) {
         let blamed: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
         tracing::warn!(
             role = self.name,
@@ -421,19 +426,19 @@ impl Shared {
             "{}",
             notice.sentence
         );
-        let body = Bytes::from(said.to_string());
         // On this wire whoever is notified gives up. While the session goes on only Referee's monitors are notified.
         let processes = lock(&self.processes);
         let knows = |index: usize| notice.halted || processes.get(index).is_some_and(Option::is_some);
-        let monitors = self.monitors.iter().enumerate().filter(|(index, _)| found_here && knows(*index));
-        let monitors =
-            monitors.filter_map(|(_, outbound)| outbound.as_ref()).map(|outbound| (outbound, LINGER));
-        let component = notice.halted.then_some((&self.component, Duration::ZERO));
+        let monitors = vocabulary.roles().zip(&self.monitors);
+        let monitors = monitors.filter(|(role, _)| found_here && knows(role.index()));
+        let monitors = monitors.filter_map(|(role, outbound)| Some((role, outbound.as_ref()?, LINGER)));
+        let component = notice.halted.then_some((own, &self.component, Duration::ZERO));
         let mut notifying = lock(&self.notifying);
         // A monitor that is gone may be restarted, with a component that has not been notified.
-        for (outbound, lingering) in monitors.chain(component) {
-            let (mut client, body, address) =
-                (HttpClient::new(&outbound.address), body.clone(), outbound.address.clone());
+        for (reader, outbound, lingering) in monitors.chain(component) {
+            let said = violation::to_json(&violation::for_reader(notice, reader, vocabulary), vocabulary);
+            let body = Bytes::from(said.to_string());
+            let (mut client, address) = (HttpClient::new(&outbound.address), outbound.address.clone());
             notifying.spawn(async move {
                 let began = Instant::now();
                 let notifying = async {

@@ -102,8 +102,10 @@ impl World {
                     let given = world.queue.sent;
                     world.queue.restart_from(expected).unwrap();
                     world.queue.sent = given.min(world.queue.kept.len());
-                } else {
+                } else if without == Without::Numbers {
                     world.queue.restart_from(expected).unwrap();
+                } else {
+                    assert!(world.queue.resume_from(expected), "two ends that remember disagree");
                 }
             });
             return all;
@@ -204,4 +206,28 @@ fn what_cannot_have_been_taken_is_noticed() {
     queue.push(Bytes::new());
     assert!(queue.restart_from(2).is_err() && queue.restart_from(1).is_ok() && queue.len() == 0);
     assert!(queue.acknowledged(0).is_ok(), "an old acknowledgement");
+}
+
+/// An end that has forgotten the link is not lost for good: from then on everything arrives again.
+#[test]
+fn a_forgetful_end_is_met_where_it_is() {
+    for forgets_at_sender in [true, false] {
+        let (mut queue, mut dedup) = (RetransmitQueue::default(), Deduplicator::default());
+        for number in 0..5 {
+            queue.push(Bytes::new());
+            assert_eq!(dedup.take(number), Receipt::New);
+        }
+        assert!(queue.resume_from(dedup.expected()));
+        if forgets_at_sender {
+            queue.clear();
+        } else {
+            dedup = Deduplicator::default();
+        }
+        queue.push(Bytes::new());
+        assert!(!queue.resume_from(dedup.expected()), "what was lost is noticed");
+        queue.push(Bytes::from_static(b"x"));
+        let (number, message) = queue.next_unsent().unwrap();
+        assert_eq!((dedup.take(number), &*message), (Receipt::New, &b"x"[..]));
+        assert!(queue.acknowledged(dedup.expected()).is_ok() && queue.resume_from(dedup.expected()));
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use referee_monitor::multiparty::Notice;
+use referee_wire::{Fields, Limits, Reading, Scratch, Sender, Step};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
@@ -18,7 +19,7 @@ use crate::multiparty::component::{
     CLOSE_TIMEOUT, ComponentQueue, IncomingComponent, MAX_READ_AHEAD_BYTES, drain, serve_component,
 };
 use crate::multiparty::peer_message::SessionId;
-use crate::multiparty::plan::Endpoint;
+use crate::multiparty::plan::{Endpoint, RolePlan};
 use crate::multiparty::resume::{self, ResumeDecision};
 use crate::multiparty::transport::random;
 use crate::stream::Socket;
@@ -36,6 +37,7 @@ impl Runtime {
         let plan = self.plan(slot);
         let begins = plan.engine.role() == plan.initiator;
         loop {
+            self.has_room_for_reports().await;
             let Ok(accepted) = acceptor.accept().await else {
                 tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                 continue;
@@ -135,17 +137,17 @@ impl Runtime {
         }
     }
 
-    /// Begins a session with the component's first byte.
+    /// Begins a session with the component's first whole message, or with bytes that are none.
     async fn begin(self: &Arc<Self>, slot: usize, key: Option<Box<str>>, mut incoming: IncomingComponent) {
         let plan = self.plan(slot);
         if key.is_none() && plan.speaks_first() {
-            let first = incoming.stream.read_buf(&mut incoming.unread);
-            // A connection without a byte begins nothing.
-            match tokio::time::timeout(plan.handshake, first).await {
-                Ok(Ok(1..)) => {}
-                Ok(_) => return,
+            match tokio::time::timeout(plan.handshake, has_first_message(&plan, &mut incoming)).await {
+                Ok(true) => {}
+                // A connection without a message begins nothing.
+                Ok(false) => return,
                 Err(_) => {
-                    let why = format!("nothing was said for {:?}, and a session begins so", plan.handshake);
+                    let said = if incoming.unread.is_empty() { "nothing" } else { "no whole message" };
+                    let why = format!("{said} was said for {:?}, and a session begins so", plan.handshake);
                     return self.refuse(slot, incoming, why).await;
                 }
             }
@@ -294,6 +296,7 @@ impl Runtime {
             Endpoint::Connect(address) => {
                 let address = address.clone();
                 tokio::spawn(async move {
+                    runtime.has_room_for_reports().await;
                     let connected = tokio::time::timeout(plan.handshake, plan.setup.connect(&address)).await;
                     match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                         Ok(stream) => {
@@ -324,6 +327,28 @@ async fn is_probe(incoming: &mut IncomingComponent, came: tokio::time::Instant) 
         biased;
         left = disconnects(incoming) => left,
         () = settled => false,
+    }
+}
+
+/// Reads until there is a first message (of one with a body, its head), or what cannot be one; false if the component closes before.
+async fn has_first_message(plan: &RolePlan, incoming: &mut IncomingComponent) -> bool {
+    let mut wanted = 1;
+    loop {
+        while incoming.unread.len() < wanted {
+            if !matches!(incoming.stream.read_buf(&mut incoming.unread).await, Ok(1..)) {
+                return false;
+            }
+        }
+        // Decoded from the beginning each time, because whoever serves the component does so, too.
+        let mut state = plan.codec.endpoint(Limits { message: plan.message });
+        let (scratch, mut fields) = (Scratch::new(), Fields::new());
+        let (sender, unread) = (Sender::Client, &incoming.unread);
+        match plan.codec.decode(&mut state, sender, unread, Reading::anything(), &scratch, &mut fields) {
+            Step::More { at_least } if unread.len() <= plan.message => {
+                wanted = at_least.clamp(unread.len() + 1, plan.message.saturating_add(1));
+            }
+            _ => return true,
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Turns the effects of a session's engine into actions: peer messages, bytes for the component, reports.
 
-use hyper::body::Bytes;
 use referee_monitor::multiparty::{Effect, Engine, Finding, Notice, Run};
 use referee_theory::Role;
 
@@ -33,9 +32,10 @@ pub(super) fn notify_others(
     notice: &Notice,
     out: &mut Vec<SessionAction>,
 ) {
-    let json = Bytes::from(violation::to_json(notice, plan.engine.vocabulary()).to_string());
+    let vocabulary = plan.engine.vocabulary();
     for role in &plan.others {
-        send(session, id, *role, MessageKind::Violation(json.clone()), out);
+        let json = violation::to_json(&violation::for_reader(notice, *role, vocabulary), vocabulary);
+        send(session, id, *role, MessageKind::Violation(json.to_string().into()), out);
     }
 }
 
@@ -77,6 +77,7 @@ pub(super) fn step(
                 send(session, id, to, MessageKind::Dependency(label.into()), out);
             }
             Effect::Report(notice) => {
+                let notice = excuse(plan, session, notice);
                 notify_others(plan, id, session, &notice, out);
                 out.push(SessionAction::Report(id, session.number, notice, true));
             }
@@ -84,6 +85,24 @@ pub(super) fn step(
             Effect::Finished => {}
         }
     }
+}
+
+/// `notice`, as a fault if it blames a component that was connected to again after a crash and may have lost its state with the
+/// connection before.
+fn excuse(plan: &RolePlan, session: &RoleSession, notice: Box<Notice>) -> Box<Notice> {
+    let own = plan.engine.role();
+    if !session.is_resumed_blindly || !notice.blamed.contains(&own) {
+        return notice;
+    }
+    let because = format!(
+        "the monitor of `{}` was started anew, and its component does not go on where it was",
+        plan.engine.vocabulary().role_name(own)
+    );
+    let mut fault =
+        Notice::fault(own, format!("{because}: {}", notice.sentence), notice.event, notice.halted);
+    fault.outline = format!("{because}: {}", notice.outline);
+    fault.parties = notice.parties;
+    Box::new(fault)
 }
 
 fn count_in_flight(session: &mut RoleSession, to: Role, weight: usize) {

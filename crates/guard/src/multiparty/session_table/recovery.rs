@@ -30,11 +30,13 @@ impl SessionTable {
         now: Instant,
         out: &mut Vec<SessionAction>,
     ) {
-        let Some(session) = RoleSession::restore(&self.plan, bytes, kept, now) else {
+        let Some(mut session) = RoleSession::restore(&self.plan, bytes, kept, now) else {
             tracing::error!(session = %id, "what is remembered of a session makes no sense");
             self.changed.push(id);
             return;
         };
+        let spoke = session.given + session.taken > 0;
+        session.is_resumed_blindly = spoke && matches!(self.plan.endpoint, Endpoint::Connect(_));
         self.begun = self.begun.max(session.number);
         let invited = matches!(session.phase, Phase::Invited | Phase::AwaitingComponent);
         let key = session.key.clone();

@@ -63,9 +63,14 @@ impl Wired {
     fn speaking(protocol: &str, limits: &str, each: &str, seed: u64) -> Self {
         let mut text = format!("[multiparty]\nprotocol = '''{protocol}'''\n{limits}\n");
         for role in ROLES {
-            text += &format!(
-                "[[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:0\"\ncodec.kind = \"json\"\n{each}\n"
-            );
+            // Where components are connected to, all are but the one that begins.
+            let (listen, each) = match (each.contains("connect ="), role) {
+                (true, "s") => ("listen = \"127.0.0.1:0\"", ""),
+                (true, _) => ("", each),
+                (false, _) => ("listen = \"127.0.0.1:0\"", each),
+            };
+            text +=
+                &format!("[[multiparty.role]]\nname = \"{role}\"\n{listen}\ncodec.kind = \"json\"\n{each}\n");
         }
         let config = Config::read(&text, &|_| None).unwrap();
         let mut findings = Findings::default();
@@ -212,6 +217,74 @@ fn who_leaves_while_its_message_has_to_wait() {
             assert!(wired.offer(0, id(1), last));
             assert!(wired.notices.is_empty(), "{:?}", wired.notices);
         }
+    }
+}
+
+/// While others talk nobody is idle; and when nobody does, the monitor whose component is awaited says so.
+#[test]
+fn idle_is_a_matter_of_the_whole_session() {
+    let protocol = "protocol Talk(role s, role c, role a) { rec X { choice at s { ask() from s to c; ok() from c to s; continue X; } or { quit() from s to c; bye() from c to a; } } }\n";
+    let mut wired = Wired::speaking(protocol, "limits.idle = \"9s\"", "", 7);
+    let wait = |wired: &mut Wired, seconds: usize| {
+        for _ in 0..seconds {
+            wired.now += Duration::from_secs(1);
+            for at in 0..3 {
+                wired.act(at, |table, now, out| {
+                    table.tick(now, out);
+                });
+            }
+            wired.settle();
+        }
+    };
+    wired.begin(id(1));
+    wired.settle();
+    for _ in 0..20 {
+        for (from, to, label) in [(0, 1, "ask"), (1, 0, "ok")] {
+            assert!(wired.offer(from, id(1), payload(label, None)));
+            wired.settle();
+            wired.given(to, id(1));
+        }
+        wait(&mut wired, 8);
+    }
+    assert!(wired.notices.is_empty(), "{:?}", wired.notices);
+    assert!(wired.offer(0, id(1), payload("ask", None)));
+    wired.settle();
+    wired.given(1, id(1));
+    wait(&mut wired, 8);
+    assert!(wired.notices.is_empty(), "{:?}", wired.notices);
+    wait(&mut wired, 1);
+    let faults: Vec<(usize, &str)> =
+        wired.notices.iter().map(|(at, _, kind, _)| (*at, kind.as_str())).collect();
+    assert!(faults.len() == 3 && faults[0] == (1, "fault"), "{faults:?}");
+    assert!(wired.ended.iter().all(|(_, _, why)| *why == "fault"), "{:?}", wired.ended);
+}
+
+/// A service that keeps state in its connection has lost it when its monitor was killed: that is nobody's fault.
+#[test]
+fn a_service_that_is_connected_to_again_is_not_blamed() {
+    let limits = "transport = \"nats\"\nstate = \"state\"";
+    for closes in [true, false] {
+        let mut wired = Wired::with_roles(limits, "resume = true\nconnect = \"127.0.0.1:1\"", 7);
+        wired.begin(id(1));
+        wired.settle();
+        assert!(wired.offer(0, id(1), payload("login", Some(1))));
+        wired.settle();
+        wired.given(1, id(1));
+        let (_, saved) = wired.tables[1].save(id(1)).unwrap();
+        let plan = Arc::clone(&wired.tables[1].plan);
+        wired.tables[1] = SessionTable::new(plan);
+        wired.act(1, |table, now, out| table.restore(id(1), &saved, VecDeque::new(), now, out));
+        if closes {
+            wired.act(1, |table, now, out| table.component_gone(id(1), now, out));
+        } else {
+            assert!(wired.offer(1, id(1), payload("nonsense", None)));
+        }
+        wired.settle();
+        let all = (0..3).map(|at| (at, id(1), "fault".to_owned(), Vec::new()));
+        let mut notices = wired.notices.clone();
+        notices.sort();
+        assert_eq!(notices, all.collect::<Vec<_>>());
+        assert_eq!(wired.ended.iter().map(|end| end.2).collect::<Vec<_>>(), ["fault"; 3]);
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::frame::{Direction, FrameKind};
 use super::topology::PeerLimits;
 
-const MAGIC: &[u8; 8] = b"REFEREE2";
+const MAGIC: &[u8; 8] = b"REFEREE3";
 /// The longest frame that is accepted from an unauthenticated peer.
 const MAX_HANDSHAKE_BYTES: usize = 4096;
 

@@ -26,7 +26,7 @@ use tokio::sync::{Notify, watch};
 
 use super::authenticator::{Authenticator, Fragment, fragment_content, session_of, split};
 use super::handshake::random;
-use super::{Receiver, Transport, WARN_SILENT_AFTER};
+use super::{CONGESTION_POLL_INTERVAL, Receiver, Transport, WARN_SILENT_AFTER};
 use crate::metrics::lock;
 use crate::multiparty::retransmit::{Deduplicator, Receipt, RetransmitQueue};
 use crate::multiparty::state_log::{Change, Snapshot, StateLog};
@@ -335,6 +335,9 @@ impl Nats {
             };
             let Some(message) = message else { return Ok(()) };
             let message = message?;
+            while self.receiver.upgrade().is_some_and(|receiver| receiver.is_congested()) {
+                tokio::time::sleep(CONGESTION_POLL_INTERVAL).await;
+            }
             *next = message.info()?.stream_sequence + 1;
             self.take(to, &message.subject, &message.payload, *next);
         }

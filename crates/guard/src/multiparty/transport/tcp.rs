@@ -205,7 +205,9 @@ impl Tcp {
             if self.receiver.strong_count() == 0 {
                 return;
             }
-            let refused = failure.kind() == io::ErrorKind::PermissionDenied;
+            // A wrong key, a certificate that is not accepted, or no monitor at all: waiting does not help.
+            let refused =
+                matches!(failure.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidData);
             let absent = matches!(failure.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound);
             let why = if refused { format!("it refuses this one: {failure}") } else { failure.to_string() };
             // Monitors are started one after the other: a short absence is not logged.
@@ -252,9 +254,13 @@ impl Tcp {
         let (known, expected) =
             handshake::dial(&mut stream, &hello, self.plan.topology.key.as_deref()).await?;
         self.meet(link.to, known.instance);
-        let wrong =
-            |_| io::Error::new(io::ErrorKind::InvalidData, "it claims peer messages that were never sent");
-        lock(&link.queue).restart_from(expected).map_err(wrong)?;
+        let agrees = lock(&link.queue).resume_from(expected);
+        if !agrees {
+            // One of the two has met another process in the place of the other, and has forgotten this link since.
+            let peer = self.name(link.to);
+            tracing::warn!(peer, "the other monitor does not remember what was sent to it: its sessions end");
+            self.with_receiver(|receiver| receiver.peer_lost(link.to, "it has lost what was sent to it"));
+        }
         Ok((stream, known))
     }
 

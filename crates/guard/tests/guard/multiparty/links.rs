@@ -1,11 +1,12 @@
 //! Links between monitors: letters of any length, limits that differ, one direction that is blocked, monitors that never
 //! come, certificates that nobody accepts.
 
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use referee_guard::Plans;
 
-use super::network::{PROTOCOL, ROLES, Setup, quit, start, turn};
+use super::network::{Component, Network, PROTOCOL, ROLES, Setup, quit, start, turn};
 use crate::support::{Folder, PATIENCE};
 
 /// Not even a letter that is far longer than what it tells of holds up others.
@@ -117,6 +118,74 @@ fn a_monitor_that_never_comes_is_told_of() {
     network.guards.insert("a", start(&network.folder, &network.configs["a"]));
     network.wait_for_a_session();
     assert!(network.metric("a", "referee_multiparty_sessions_begun_total") < 100.0);
+}
+
+/// The configuration of one more monitor of `role`, which listens elsewhere.
+fn another(network: &Network, role: &str) -> String {
+    let lines = network.configs[role].lines();
+    let elsewhere = |line: &str| match line.starts_with("listen = ") {
+        true => "listen = \"127.0.0.1:0\"".to_owned(),
+        false => line.to_owned(),
+    };
+    lines.map(|line| elsewhere(line) + "\n").collect()
+}
+
+/// While the first is there, whatever the second does changes nothing for anybody but its own component, which is told why.
+#[test]
+fn a_second_monitor_of_a_role_is_refused() {
+    let network = Setup::default().start();
+    let mut session = network.session();
+    turn(&mut session, 1);
+    for role in ROLES {
+        let second = start(&network.folder, &another(&network, role));
+        let (_, place) = second.addresses().into_iter().find(|(name, _)| name.ends_with(role)).unwrap();
+        if role == "s" {
+            network.wait("a refusal", |_| {
+                let mut component = Component::new(TcpStream::connect(&place).unwrap());
+                component.send(r#"{"type":"login","n":1}"#);
+                component.line().is_some_and(|said| said.contains("another monitor of `s`"))
+            });
+        } else {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        turn(&mut session, 2);
+        let mut other = network.session();
+        turn(&mut other, 3);
+        quit(other);
+        second.halt();
+    }
+    turn(&mut session, 4);
+    quit(session);
+    network.wait_idle();
+}
+
+/// A second monitor that came while the first was out of reach, and went: the two that remember other things agree again.
+#[test]
+fn monitors_that_disagree_about_what_was_sent_heal() {
+    let top = "limits.partition = \"2s\"".to_owned();
+    let network = Setup { chaos: true, top, ..Setup::default() }.start();
+    let mut session = network.session();
+    turn(&mut session, 1);
+    // s → c and c → s.
+    let between = [&network.proxies[0], &network.proxies[2]];
+    between.iter().for_each(|proxy| proxy.hold(true));
+    for component in &mut session {
+        assert_eq!(component.notice()["kind"], "fault");
+    }
+    let listen = network.configs["s"].lines().find(|line| line.starts_with("listen")).unwrap();
+    let address = listen.replace("listen", "address");
+    let proxied = format!("address = \"127.0.0.1:{}\"", between[1].port);
+    let second = start(&network.folder, &another(&network, "c").replace(&proxied, &address));
+    network.wait("a connection of the second", |_| {
+        let connected = "referee_multiparty_link_connected{protocol=\"Auth\",role=\"c\",peer=\"s\"}";
+        crate::support::metric(&second.metrics(), connected) == Some(1.0)
+    });
+    second.halt();
+    between.iter().for_each(|proxy| proxy.hold(false));
+    network.wait_for_a_session();
+    let mut session = network.session();
+    turn(&mut session, 2);
+    quit(session);
 }
 
 /// All monitors trust the same authorities, so one whose own certificate is none of theirs would be refused by everyone.

@@ -152,7 +152,7 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { reader: BufReader::new(stream) }
@@ -200,6 +200,13 @@ impl Component {
     /// Sends nothing more.
     pub(crate) fn hush(&mut self) {
         let _ = self.reader.get_mut().shutdown(Shutdown::Write);
+    }
+
+    /// Everything until the connection is closed.
+    pub(crate) fn rest(&mut self) -> String {
+        let mut rest = String::new();
+        let _ = self.reader.read_to_string(&mut rest);
+        rest
     }
 
     pub(crate) fn end(mut self) {

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use referee_theory::expr::Value;
-use referee_theory::{Origin, Role};
+use referee_theory::{Origin, Role, Vocabulary};
 use smallvec::SmallVec;
 
 use super::Engine;
-use crate::explain::Explanation;
+use super::run::Run;
+use crate::explain::{Expected, Explanation};
 use crate::verdict::Kind;
 
 /// The rule of RV'23, Figure 3, by which a monitor signals an error.
@@ -86,6 +87,10 @@ pub struct Notice {
     pub values: Vec<(Arc<str>, Value)>,
     /// The violation in one sentence.
     pub sentence: String,
+    /// The same without anything that was sent: its label, if the protocol has it, and the rule that it breaks.
+    pub outline: String,
+    /// The sender and the receiver of the message. Nobody else is to learn what was in it.
+    pub parties: SmallVec<[Role; 2]>,
     /// Which event of the reporter's session it is, from 0: messages and dependencies are events. An end has the number
     /// that the next one would have had.
     pub event: u64,
@@ -110,7 +115,9 @@ impl Notice {
             got: None,
             assertion: None,
             values: Vec::new(),
+            outline: sentence.clone(),
             sentence,
+            parties: SmallVec::new(),
             event,
             consequence: false,
             halted,
@@ -118,16 +125,56 @@ impl Notice {
     }
 }
 
+impl Notice {
+    /// Takes out of it whatever was sent, but for a label that `vocabulary` has.
+    pub fn withhold_values(&mut self, vocabulary: &Vocabulary) {
+        self.values.clear();
+        self.sentence.clone_from(&self.outline);
+        self.got = self.got.take().filter(|got| vocabulary.find_label(got).is_some());
+    }
+}
+
 impl Engine {
+    /// The sentence of `explained` without anything that was sent.
+    pub(super) fn outline(&self, explained: &Explanation) -> String {
+        let mut outline = explained.clone();
+        if let Some(got) = &mut outline.got
+            && self.vocabulary().find_label(got).is_none()
+        {
+            *got = "…".to_owned();
+        }
+        if let Some(field) = &mut outline.field {
+            let found = if field.position.is_some() { "another value" } else { "other fields" };
+            field.found = found.to_owned();
+        }
+        if let Some(failure) = &mut outline.assertion {
+            failure.values.clear();
+            failure.error = failure.error.take().map(|_| "of what was sent it cannot be computed".to_owned());
+        }
+        outline.to_string()
+    }
+
+    /// What may happen next in `run`, in names.
+    #[must_use]
+    pub fn expected<T>(&self, run: &Run<T>) -> Vec<Expected> {
+        let mut expected = self.monitor.explain_expected(&run.session);
+        self.name_dependencies(&mut expected);
+        expected
+    }
+
     /// `explained`, with dependencies called so instead of by the messages that carry them.
     pub(super) fn in_words(&self, mut explained: Explanation) -> Explanation {
-        for expected in &mut explained.expected {
+        self.name_dependencies(&mut explained.expected);
+        explained
+    }
+
+    fn name_dependencies(&self, all: &mut [Expected]) {
+        for expected in all {
             let carrier = self.monitor.label(&expected.label);
             if let Some((label, _)) = self.told_as.iter().find(|(_, known)| *known == carrier) {
                 expected.signature = format!("dependency {}", self.vocabulary().label_name(*label));
             }
         }
-        explained
     }
 }
 

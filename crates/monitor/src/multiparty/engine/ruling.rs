@@ -7,7 +7,7 @@ use super::Engine;
 use super::notice::{Breach, Notice, Rule};
 use super::run::{Effect, Finding, Run, Status};
 use super::step::Out;
-use crate::event::Event;
+use crate::event::{Event, Party};
 use crate::explain::Explanation;
 use crate::policy::{Handling, Policy, Report};
 use crate::verdict::{Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
@@ -22,6 +22,15 @@ pub(super) struct Wrong<'a> {
     pub(super) event: Event<'a>,
     /// Which event of the session it is, from 0.
     pub(super) number: u64,
+}
+
+/// The sender and the receiver of `event`.
+fn parties(event: &Event<'_>) -> SmallVec<[Role; 2]> {
+    let role = |party: Party| match party {
+        Party::Role(role) => Some(role),
+        _ => None,
+    };
+    [event.from, event.to].into_iter().filter_map(role).collect()
 }
 
 impl Engine {
@@ -66,6 +75,8 @@ impl Engine {
             assertion: None,
             values: Vec::new(),
             sentence: explained.to_string(),
+            outline: self.outline(explained),
+            parties: SmallVec::from_slice(&[self.role]),
             event: run.session.events(),
             consequence: run.session.is_tainted(),
             halted: true,
@@ -112,6 +123,8 @@ impl Engine {
                         assertion: failure.map(|failure| failure.assertion.clone()),
                         values: failure.map(|failure| failure.values.clone()).unwrap_or_default(),
                         sentence: explained.to_string(),
+                        outline: self.outline(&explained),
+                        parties: parties(&wrong.event),
                         event: wrong.number,
                         consequence,
                         halted,
@@ -123,6 +136,13 @@ impl Engine {
                     Notice {
                         state: Some(explained.state),
                         origin: explained.origin,
+                        outline: match &explained.assertion {
+                            Some(failure) => {
+                                format!("nobody is to blame: `{}` has no value", failure.failing)
+                            }
+                            None => sentence.clone(),
+                        },
+                        parties: parties(&wrong.event),
                         assertion: explained.assertion.map(|failure| failure.assertion),
                         ..Notice::fault(self.role, sentence, wrong.number, halted)
                     }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use hyper::body::Bytes;
+use referee_monitor::Kind;
 use referee_monitor::multiparty::{Breach, Dependencies};
-use referee_monitor::{Kind, Policy};
 use serde_json::{Value, json};
 
 use super::super::role_config::{RelamonOptions, read_relamon};
@@ -19,7 +19,7 @@ struct Wired {
 
 impl Wired {
     fn new(roles: &[&str], global: &Value, dependencies: Dependencies) -> Self {
-        let options = RelamonOptions { policy: Policy::Halt, dependencies };
+        let options = RelamonOptions { dependencies, ..RelamonOptions::default() };
         let addresses: serde_json::Map<String, Value> =
             roles.iter().map(|role| ((*role).to_owned(), "http://localhost:1".into())).collect();
         let adapter = |role: &&str| {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use referee_theory::Role;
@@ -14,6 +15,7 @@ use super::{HANDSHAKE_TIMEOUT, Incoming, MAX_BATCH_BYTES, READ_TIMEOUT, RETRY_IN
 use crate::listen::Acceptor;
 use crate::metrics::lock;
 use crate::multiparty::retransmit::Receipt;
+use crate::multiparty::transport::CONGESTION_POLL_INTERVAL;
 use crate::multiparty::transport::frame::FrameKind;
 use crate::multiparty::transport::handshake::{self, Hello};
 use crate::stream::{Socket, Stream};
@@ -59,12 +61,11 @@ impl Tcp {
                 let authenticated =
                     tokio::time::timeout(HANDSHAKE_TIMEOUT, transport.authenticate(socket)).await;
                 let error = match authenticated {
-                    Ok(Ok((stream, known, live_connections, to))) => {
+                    Ok(Ok((stream, known, live_connection, to))) => {
                         // On a task of its own, which is not aborted with unauthenticated ones.
                         tokio::spawn(async move {
-                            let from = live_connections.role;
-                            let ended = transport.receive_loop(stream, known, from, to).await;
-                            let peer = transport.name(from);
+                            let ended = transport.receive_loop(stream, known, &live_connection, to).await;
+                            let peer = transport.name(live_connection.role);
                             tracing::debug!(%source, peer, error = %ended, "a connection of another monitor ended");
                         });
                         return;
@@ -105,14 +106,28 @@ impl Tcp {
         }
     }
 
-    /// A frame arrived from `from`.
-    fn last_seen(&self, from: Role) {
+    /// A frame arrived from the process `instance` of `from`. Whether that is still its monitor.
+    fn note_seen(&self, from: Role, instance: u128) -> bool {
         let mut known = lock(&self.peers[from.index()]);
+        if known.instance != Some(instance) {
+            return false;
+        }
         known.last_seen = Some(Instant::now());
         if std::mem::replace(&mut known.unreachable, false) {
             drop(known);
             self.with_receiver(|receiver| receiver.peer_found(from));
         }
+        true
+    }
+
+    /// Whether another process than `instance` is connected as the monitor of `role`, in either direction.
+    fn is_taken(&self, role: Role, instance: u128) -> bool {
+        let known = lock(&self.peers[role.index()]);
+        let is_other = known.instance.is_some_and(|known| known != instance);
+        let accepted = known.live_connections > 0;
+        drop(known);
+        let dialled = self.links.iter().any(|link| link.to == role && link.connected.load(Ordering::Relaxed));
+        is_other && (accepted || dialled)
     }
 
     /// Authenticates who connected. From then on it counts as a live connection of its role.
@@ -147,28 +162,25 @@ impl Tcp {
             handshake::accept(&mut stream, self.instance, self.plan.topology.key.as_deref(), welcome).await?;
         let Some((from, to)) = parties else { return Err(io::ErrorKind::InvalidData.into()) };
         // Only now is it authenticated.
-        let taken = {
-            let peer = lock(&self.peers[from.index()]);
-            peer.live_connections > 0 && peer.instance.is_some_and(|instance| instance != known.instance)
-        };
-        if taken {
+        if self.is_taken(from, known.instance) {
             let why = format!("there is another monitor of `{}`", self.name(from));
             return Err(handshake::refuse(&mut stream, known.out, &why).await);
         }
         self.meet(from, known.instance);
-        self.last_seen(from);
-        let live_connections = LiveConnection::new(self, from);
+        self.note_seen(from, known.instance);
+        let live_connection = LiveConnection::new(self, from);
         let expected = lock(&self.peers[from.index()]).incoming[to.index()].dedup.expected();
         known.out.send(&mut stream, FrameKind::Welcome, &[&expected.to_le_bytes()]).await?;
-        Ok((stream, known, live_connections, to))
+        Ok((stream, known, live_connection, to))
     }
 
-    /// Receives fragments until the connection breaks.
+    /// Receives fragments until the connection breaks. It takes the whole [`LiveConnection`], because a task that names only
+    /// its role would not keep it.
     async fn receive_loop(
         &self,
         stream: Stream,
         known: handshake::Established,
-        from: Role,
+        &LiveConnection { role: from, .. }: &LiveConnection,
         to: Role,
     ) -> io::Error {
         let handshake::Established { mut out, mut back, instance } = known;
@@ -177,6 +189,20 @@ impl Tcp {
         let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         let mut acknowledged = Instant::now();
         loop {
+            // Whoever waits for this process hears that it lives.
+            while self.receiver.upgrade().is_some_and(|receiver| receiver.is_congested()) {
+                tokio::time::sleep(CONGESTION_POLL_INTERVAL).await;
+                if acknowledged.elapsed() > MAX_ACK_DELAY {
+                    acknowledged = Instant::now();
+                    let expected = lock(&self.peers[from.index()]).incoming[to.index()].dedup.expected();
+                    let expected = expected.to_le_bytes();
+                    if let Err(error) = out.send(&mut writer, FrameKind::Acknowledgement, &[&expected]).await
+                    {
+                        return error;
+                    }
+                    self.note_seen(from, instance);
+                }
+            }
             let frame =
                 tokio::time::timeout(READ_TIMEOUT, back.receive(&mut reader, MAX_FRAME_BODY_BYTES)).await;
             let (kind, body) = match frame {
@@ -185,7 +211,9 @@ impl Tcp {
                 Err(_) => return io::ErrorKind::TimedOut.into(),
             };
             let mut expected = None;
-            self.last_seen(from);
+            if !self.note_seen(from, instance) {
+                return wrong("another process has taken its place");
+            }
             match kind {
                 FrameKind::Ping => {}
                 FrameKind::Fragment => {

@@ -37,7 +37,11 @@ impl Reassembly {
         let last = match fragment.first() {
             Some(&TAG_MORE) => false,
             Some(&TAG_LAST) => true,
-            _ => return Ok(Some(fragment)),
+            _ => {
+                // A whole one: the rest of the one before was given up.
+                self.0 = Vec::new();
+                return Ok(Some(fragment));
+            }
         };
         let _ = fragment.split_to(1);
         if self.0.len() + fragment.len() > longest {
