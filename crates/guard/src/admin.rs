@@ -1,4 +1,4 @@
-//! The operators' listener: `/livez`, `/readyz`, `/metrics`, `/sessions`, `/drain`, over HTTP/1.1.
+//! The operators' listener: `/livez`, `/readyz`, `/metrics`, `/sessions`, `/sessions/ID`, `/drain`, over HTTP/1.1.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,10 +19,10 @@ use crate::guard::Guard;
 use crate::listen::{Acceptor, Listener, Place, unlistenable};
 
 /// Operators at the same time.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// Sessions on a page.
-const SESSIONS: usize = 1000;
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_SESSIONS: usize = 1000;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The admin listener, bound.
 pub(crate) struct AdminListener {
@@ -48,7 +48,7 @@ impl AdminListener {
     pub(crate) async fn serve(self, guard: Arc<Guard>, drain: impl Fn() + Clone + Send + Sync + 'static) {
         let Ok(acceptor) = Acceptor::new(self.listener) else { return };
         let token: Option<Arc<str>> = self.token.map(Into::into);
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             let Ok(accepted) = acceptor.accept().await else {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -66,9 +66,9 @@ impl AdminListener {
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .header_read_timeout(PATIENCE)
+                    .header_read_timeout(REQUEST_TIMEOUT)
                     .serve_connection(TokioIo::new(socket), service);
-                let _ = tokio::time::timeout(PATIENCE * 6, connection).await;
+                let _ = tokio::time::timeout(REQUEST_TIMEOUT * 6, connection).await;
                 drop(permit);
             });
         }
@@ -99,7 +99,13 @@ fn answer(
             guard.metrics(),
         ),
         (&Method::GET, "/sessions") => {
-            page(StatusCode::OK, "application/json", guard.sessions(SESSIONS).to_string())
+            page(StatusCode::OK, "application/json", guard.sessions(MAX_SESSIONS).to_string())
+        }
+        (&Method::GET, path) if path.starts_with("/sessions/") => {
+            match path.strip_prefix("/sessions/").and_then(|id| guard.session(id)) {
+                Some(session) => page(StatusCode::OK, "application/json", session.to_string()),
+                None => text(StatusCode::NOT_FOUND, "no such session is under way\n"),
+            }
         }
         (&Method::POST, "/drain") => {
             drain();
@@ -108,7 +114,7 @@ fn answer(
         (_, "/livez" | "/readyz" | "/metrics" | "/sessions" | "/drain") => {
             text(StatusCode::METHOD_NOT_ALLOWED, "GET, and POST for /drain\n")
         }
-        _ => text(StatusCode::NOT_FOUND, "/livez /readyz /metrics /sessions /drain\n"),
+        _ => text(StatusCode::NOT_FOUND, "/livez /readyz /metrics /sessions /sessions/ID /drain\n"),
     }
 }
 

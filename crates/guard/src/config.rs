@@ -4,6 +4,7 @@
 //! plan is made of it; problems of both kinds are [`Problem`]s with a span.
 
 mod address;
+mod deprecated;
 mod expand;
 mod files;
 mod listener;
@@ -22,7 +23,8 @@ use toml::Spanned;
 pub use address::{Address, Network};
 pub use files::Files;
 pub use listener::{
-    AtLimit, Farewell, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn, TlsOut,
+    AtLimit, CloseMessages, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn,
+    TlsOut,
 };
 pub use multiparty::{
     DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,
@@ -63,6 +65,9 @@ pub struct Config {
     #[serde(default, rename = "listener")]
     #[schemars(with = "Vec<Listener>", length(min = 1))]
     pub listeners: Vec<Spanned<Listener>>,
+    /// What is not wrong with it, but should be changed.
+    #[serde(skip)]
+    pub warnings: Vec<Problem>,
 }
 
 /// The operators' HTTP listener.
@@ -185,12 +190,15 @@ impl Config {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let config = Self::deserialize(toml::de::Deserializer::from(table)).map_err(|e| vec![problem(&e)])?;
+        let warnings = deprecated::rename(table.get_mut())?;
+        let mut config =
+            Self::deserialize(toml::de::Deserializer::from(table)).map_err(|e| vec![problem(&e)])?;
         if config.listeners.is_empty() && config.multiparty.is_none() {
             let message = "there is no `[[listener]]` and no `[multiparty]`: nothing to guard";
             let help = "a listener has at least `listen`, `upstream` and `protocol`";
             return Err(vec![Problem::new(message, 0..0).with_help(help)]);
         }
+        config.warnings = warnings;
         Ok(config)
     }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 use referee_session::{Engine as _, SessionStore, TwoParty};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::config::{AtLimit, ProxyIn};
 use crate::driver::{Driver, Outcome};
 use crate::guard::{Listening, Version};
 use crate::listen::Accepted;
-use crate::live_session::LiveSession;
+use crate::live_session::{End, LiveSession};
 use crate::metrics::{Counters, Meter, lock};
 use crate::plan::{Plan, Upstream};
 use crate::proxy_header;
@@ -53,17 +54,28 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
     let connected = timeout(handshake, connect(&plan, socket, &source)).await;
     let streams = match connected {
         Ok(Ok(streams)) => streams,
-        Ok(Err(Failure { why, error })) => return account.finish(why, [0; 2], Some(error.to_string())).await,
-        Err(_) => return account.finish(EndReason::HandshakeTime, [0; 2], None).await,
+        Ok(Err(Failure { why, error })) => {
+            return account.finish(why, End { detail: Some(error.to_string()), ..End::default() }).await;
+        }
+        Err(_) => return account.finish(EndReason::HandshakeTime, End::default()).await,
     };
     let sink = thread.shared.sink.clone();
     let session = Arc::clone(&account.session);
     let meter = Meter::new(counters, &version.messages, thread.number);
-    let driver = Driver::new(Arc::clone(&session.engine), streams, meter, plan.driver_options());
-    let Outcome { why, bytes, error } = driver.run(|verdicts| sink.emit(session.reports(verdicts))).await;
+    let driver = Driver::new(
+        Arc::clone(&session.engine),
+        streams,
+        (meter, Arc::clone(&session.gauges)),
+        plan.driver_options(),
+    );
+    let draining = listening.stopped.subscribe();
+    let span = tracing::debug_span!("session", listener = plan.name, id, source = session.source);
+    let outcome = driver.run(draining, |verdicts| sink.emit(session.reports(verdicts)));
+    let outcome = outcome.instrument(span).await;
+    let Outcome { why, bytes, discarded, error } = outcome;
     let detail =
         error.map(|(who, error)| format!("the connection with {}: {error}", plan.rules.roles()[who.index()]));
-    account.finish(why, bytes, detail).await;
+    account.finish(why, End { bytes, discarded, detail }).await;
 }
 
 /// A connection's permit, one of those of its listener; given back when dropped.
@@ -197,16 +209,16 @@ impl Account {
         Self { session, permit, counters: Arc::clone(counters), is_reported: false }
     }
 
-    async fn finish(&mut self, why: EndReason, bytes: [u64; 2], detail: Option<String>) {
+    async fn finish(&mut self, why: EndReason, end: End) {
         self.is_reported = true;
-        let reports = self.reports(why, bytes, detail);
+        let reports = self.reports(why, end);
         self.permit.thread.shared.sink.emit(reports).await;
     }
 
     /// What there is to report, the end last.
-    fn reports(&self, why: EndReason, bytes: [u64; 2], detail: Option<String>) -> Vec<Report> {
+    fn reports(&self, why: EndReason, end: End) -> Vec<Report> {
         self.counters.note_closed(why);
-        let (end, mut reports) = self.session.end(why, bytes, detail);
+        let (end, mut reports) = self.session.end(why, end);
         let is_unusual = end.detail.is_some() || end.violations > 0;
         if self.permit.thread.shared.sink.wants_ends || is_unusual {
             reports.push(Report::SessionEnd(Box::new(end)));
@@ -220,8 +232,8 @@ impl Drop for Account {
         lock(&self.permit.thread.worker.sessions).remove(&self.session.id);
         if !self.is_reported {
             // The thread stops while the session is under way.
-            for report in self.reports(EndReason::Drained, [0; 2], None) {
-                self.permit.thread.shared.sink.emit_now(report);
+            for report in self.reports(EndReason::Drained, End::default()) {
+                self.permit.thread.shared.sink.emit_blocking(report);
             }
         }
     }

@@ -290,7 +290,7 @@ impl Guard {
     /// Whether it can do its work: it listens, and its journal can be written.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.is_draining() && self.shared.sink.errors.load(Ordering::Relaxed) == 0
+        !self.is_draining() && !self.shared.sink.health.is_failing()
     }
 
     /// How many sessions are under way.
@@ -321,6 +321,20 @@ impl Guard {
         own.chain(self.multiparty.iter().flat_map(|multiparty| multiparty.describe(most))).collect()
     }
 
+    /// How the live session `id` stands; of a network, also by what its monitors call it.
+    #[must_use]
+    pub fn session(&self, id: &str) -> Option<Value> {
+        let number = id.parse().ok();
+        let own = number.and_then(|number| {
+            self.shared.workers().iter().find_map(|worker| worker.describe_session(number))
+        });
+        own.or_else(|| {
+            let all = self.multiparty.iter().flat_map(|multiparty| multiparty.describe(usize::MAX));
+            let is_it = |value: &Value| ["session", "network_session"].iter().any(|key| value[*key] == id);
+            all.into_iter().find(is_it)
+        })
+    }
+
     /// All that was counted, as OpenMetrics text.
     #[must_use]
     pub fn metrics(&self) -> String {
@@ -340,7 +354,8 @@ impl Guard {
                 .multiparty
                 .as_ref()
                 .map(|multiparty| (multiparty.name().to_owned(), multiparty.role_metrics())),
-            journal_errors: count(&self.shared.sink.errors),
+            journal_errors: count(&self.shared.sink.health.failed_writes),
+            reports_dropped: count(&self.shared.sink.health.dropped_reports),
         };
         snapshot.open_metrics()
     }

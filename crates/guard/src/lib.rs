@@ -14,6 +14,7 @@
 mod admin;
 pub mod config;
 mod connection;
+mod descriptors;
 mod driver;
 mod guard;
 pub mod journal;
@@ -38,6 +39,7 @@ mod tls;
 mod websocket;
 mod worker;
 
+pub use descriptors::raise_limit as raise_descriptor_limit;
 pub use guard::{Guard, Inherited};
 pub use listen::Listener;
 pub use pages::use_small_pages;

@@ -4,11 +4,23 @@ use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
 use referee_session::{Engine as _, SessionVerdict, TwoParty};
-use serde_json::Value;
+use referee_wire::Sender;
+use serde_json::{Value, json};
 
+use crate::driver::Gauges;
 use crate::metrics::{Counters, lock};
 use crate::plan::Plan;
 use crate::report::{EndReason, EndRecord, Report, VerdictClass, VerdictReport, timestamp};
+
+/// What its driver knows of the end of a session.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    /// Bytes that went on, from the client and from the server.
+    pub(crate) bytes: [u64; 2],
+    /// Bytes of either side that did not.
+    pub(crate) discarded: u64,
+    pub(crate) detail: Option<String>,
+}
 
 /// A session under way.
 pub(crate) struct LiveSession {
@@ -16,6 +28,7 @@ pub(crate) struct LiveSession {
     pub(crate) source: String,
     pub(crate) plan: Arc<Plan>,
     pub(crate) engine: Arc<Mutex<TwoParty>>,
+    pub(crate) gauges: Arc<Gauges>,
     counters: Arc<Counters>,
     began: Instant,
 }
@@ -33,6 +46,7 @@ impl LiveSession {
             source,
             plan: Arc::clone(plan),
             engine: Arc::new(Mutex::new(engine)),
+            gauges: Arc::default(),
             counters: Arc::clone(counters),
             began: Instant::now(),
         }
@@ -70,8 +84,7 @@ impl LiveSession {
     pub(crate) fn end(
         &self,
         why: EndReason,
-        [bytes_from_client, bytes_from_server]: [u64; 2],
-        detail: Option<String>,
+        End { bytes: [bytes_from_client, bytes_from_server], discarded, detail }: End,
     ) -> (EndRecord, Vec<Report>) {
         let mut engine = lock(&self.engine);
         let reports = self.reports(engine.take_reports());
@@ -88,6 +101,7 @@ impl LiveSession {
             violations: engine.violations(),
             bytes_from_client,
             bytes_from_server,
+            bytes_discarded: discarded,
             milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
         (record, reports)
@@ -101,6 +115,25 @@ impl LiveSession {
             fields.insert("listener".to_owned(), self.plan.name.clone().into());
             fields.insert("session".to_owned(), self.id.to_string().into());
             fields.insert("source".to_owned(), self.source.clone().into());
+        }
+        value
+    }
+
+    /// How it stands, with what its driver holds, and since when nothing has come.
+    pub(crate) fn describe_fully(&self) -> Value {
+        let mut value = self.describe();
+        let milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if let Value::Object(fields) = &mut value {
+            let queues = Sender::BOTH.map(|sender| {
+                let [undecided, unsent] = self.gauges.queues(sender);
+                let role = &self.plan.rules.roles()[sender.index()];
+                json!({ "role": role, "undecided_bytes": undecided, "unsent_bytes": unsent })
+            });
+            fields.insert("queues".to_owned(), queues.to_vec().into());
+            fields.insert("policy".to_owned(), self.plan.policy_name().into());
+            fields.insert("milliseconds".to_owned(), milliseconds.into());
+            let idle = milliseconds.saturating_sub(self.gauges.last_activity());
+            fields.insert("idle_milliseconds".to_owned(), idle.into());
         }
         value
     }

@@ -4,6 +4,21 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat, Problem};
 
+/// Logs a remark for whoever runs the guard, where the log is for machines and plain lines would be in its way.
+pub fn remark(line: &str) {
+    tracing::info!("{line}");
+}
+
+/// Logs a warning.
+pub fn warn(line: &str) {
+    tracing::warn!("{line}");
+}
+
+/// Logs why the guard cannot go on.
+pub fn error(line: &str) {
+    tracing::error!("{line}");
+}
+
 /// Begins to log as `config` says. A second call changes nothing.
 ///
 /// # Errors

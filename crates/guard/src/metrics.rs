@@ -47,6 +47,8 @@ pub(crate) struct Counters {
     pub(crate) unchecked: Count,
     /// Bytes passed on, from the client and from the server.
     pub(crate) bytes: [Count; 2],
+    /// Bytes that did not go on, from the client and from the server.
+    pub(crate) discarded: [Count; 2],
     /// Bytes held by sessions.
     pub(crate) buffered: Count,
     /// By role, kind and label.

@@ -1,5 +1,8 @@
 //! A plan: a listener of the configuration, checked and compiled. Sessions keep the plan they began with.
 
+mod warnings;
+mod words;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
@@ -22,6 +25,7 @@ use crate::driver::DriverOptions;
 use crate::multiparty::{Findings, MultipartyPlan};
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::tls;
+use warnings::unwritable;
 
 /// Protocol files are not larger than this.
 const MAX_PROTOCOL: u64 = 64 << 20;
@@ -92,7 +96,7 @@ impl Plans {
         folder: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Refusal> {
-        let config = Config::read(text, environment)
+        let mut config = Config::read(text, environment)
             .map_err(|problems| Refusal { problems, protocols: Vec::new() })?;
         let mut refusal = Refusal::default();
         let mut plans: Vec<Arc<Plan>> = Vec::new();
@@ -134,6 +138,13 @@ impl Plans {
             );
         }
         refusal.problems.append(&mut clashes(&config));
+        if let Some(journal) = &mut config.journal {
+            journal.folder = folder.join(&journal.folder);
+            if let Some(problem) = unwritable(&journal.folder) {
+                let place = locate(text, ["journal", "folder"]).unwrap_or(0..0);
+                refusal.problems.push(Problem::new(problem, place));
+            }
+        }
         if let Some(threads) = &config.threads
             && !(1..=1024).contains(threads.get_ref())
         {
@@ -216,8 +227,7 @@ impl Maker<'_> {
                     return None;
                 }
             },
-            // A small protocol may stand in the configuration itself.
-            None if named.contains('\n') => (named.clone(), None, "protocol.scr".to_owned()),
+            None if is_inline(&named) => (named.clone(), None, "protocol.scr".to_owned()),
             None => {
                 let path = self.file(Path::new(&named));
                 match read_text(&path) {
@@ -352,7 +362,8 @@ impl Maker<'_> {
             },
             max_message: listener.limits.message.0,
             pass_beyond_limit: listener.at_limit == AtLimit::Open,
-            close_messages: [&listener.farewell.client, &listener.farewell.server].map(close_message),
+            close_messages: [&listener.close_message.client, &listener.close_message.server]
+                .map(close_message),
             redaction: Redaction::new(&listener.redact, messages),
             properties: self.properties(rules.spans_connections()),
         }
@@ -430,6 +441,11 @@ impl Maker<'_> {
     }
 }
 
+/// Whether `protocol` is no file but a small protocol that stands in the configuration itself, in one line or several.
+pub(crate) fn is_inline(protocol: &str) -> bool {
+    protocol.contains(['\n', '{'])
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(MAX_PROTOCOL).read_to_end(&mut bytes)?;
@@ -454,42 +470,5 @@ impl Plan {
             idle: self.limits.idle.0,
             total: self.limits.total.0,
         }
-    }
-
-    fn in_words(&self) -> String {
-        let upstream = match &self.upstream {
-            Upstream::Address(address) => format!("goes on to {address}"),
-            Upstream::Command(command) => format!("is answered by `{}`", command.join(" ")),
-        };
-        let [client, server] = self.rules.roles();
-        let judged = match self.scrutiny {
-            Scrutiny::Client => format!("{client}'s part"),
-            Scrutiny::Server => format!("{server}'s part"),
-            Scrutiny::Both => "both parts".to_owned(),
-        };
-        let options = self.rules.options();
-        let consequence = match options.policy {
-            Policy::Halt => "the first wrong message is stopped and both sides are closed",
-            Policy::Drop => "wrong messages are not passed on",
-            Policy::Observe => "everything is passed on and what is wrong is reported",
-        };
-        let tls = match (&self.tls, self.has_client_ca, &self.upstream_tls) {
-            (None, _, None) => "",
-            (Some(_), true, None) => " (TLS with certificates from clients)",
-            (Some(_), false, None) => " (TLS with clients)",
-            (None, _, Some(_)) => " (TLS with the server)",
-            (Some(_), true, Some(_)) => " (TLS with certificates from clients, and TLS with the server)",
-            (Some(_), false, Some(_)) => " (TLS with clients and with the server)",
-        };
-        let properties = match options.properties.as_ref().map_or(0, Properties::count) {
-            0 => String::new(),
-            1 => ", and 1 property".to_owned(),
-            count => format!(", and {count} properties"),
-        };
-        format!(
-            "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked{properties}; \
-             {consequence}",
-            self.name, self.listen, self.protocol.name,
-        )
     }
 }

@@ -1,8 +1,12 @@
 //! The report sink: one thread that writes reports to the journal, and to the log once they are safe there.
+//!
+//! It is bounded. Whoever has a report waits while the queue is full; while the journal cannot be written, the thread keeps the
+//! batch that it has and tries again, and takes nothing more. So no report is logged that is not in the journal, none is
+//! lost, and nothing grows: sessions with something to report wait with it (backpressure).
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -16,6 +20,10 @@ use crate::report::{Report, VerdictAction, VerdictReport};
 const MAX_QUEUED: usize = 4096;
 /// How many are forced onto the disk at once.
 const MAX_BATCH: usize = 1024;
+/// How soon the journal is tried again after an error.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// How long somebody who cannot wait asynchronously waits for a place in the queue.
+const EMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Somebody in this process who hears of every report.
 pub type Observer = Box<dyn Fn(&Report) + Send>;
@@ -26,7 +34,31 @@ pub(crate) struct ReportSink {
     sender: mpsc::Sender<Option<Report>>,
     /// Whether anybody wants to hear of the ends of sessions without violation.
     pub(crate) wants_ends: bool,
-    pub(crate) errors: Arc<AtomicU64>,
+    pub(crate) health: Arc<JournalHealth>,
+}
+
+/// How the journal is.
+#[derive(Debug, Default)]
+pub(crate) struct JournalHealth {
+    /// The last attempt to write failed.
+    is_failing: AtomicBool,
+    /// The guard stops: what cannot be written now never will be.
+    is_closing: AtomicBool,
+    /// Attempts to write that failed.
+    pub(crate) failed_writes: AtomicU64,
+    /// Reports that were neither written nor logged.
+    pub(crate) dropped_reports: AtomicU64,
+}
+
+impl JournalHealth {
+    /// Whether the journal cannot be written at the moment.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    fn drop_reports(&self, count: usize) {
+        self.dropped_reports.fetch_add(count as u64, Ordering::Relaxed);
+    }
 }
 
 impl ReportSink {
@@ -52,20 +84,21 @@ impl ReportSink {
         };
         let exporter = config.otlp.as_ref().map(Exporter::start).transpose()?;
         let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some() || observer.is_some();
-        let errors = Arc::new(AtomicU64::new(0));
-        let sink = SinkThread {
+        let health = Arc::<JournalHealth>::default();
+        let thread = SinkThread {
             receiver,
             journal,
             exporter,
             observer,
             log_ends: config.log.sessions,
-            errors: Arc::clone(&errors),
-            forced: Instant::now(),
+            health: Arc::clone(&health),
+            synced: Instant::now(),
         };
-        let thread = std::thread::Builder::new().name("report-sink".to_owned()).spawn(move || sink.work())?;
-        Ok((Self { sender, wants_ends, errors }, thread))
+        let thread = std::thread::Builder::new().name("report-sink".to_owned()).spawn(|| thread.work())?;
+        Ok((Self { sender, wants_ends, health }, thread))
     }
 
+    /// Hands `reports` over, and waits while there is no room for them.
     pub(crate) async fn emit(&self, reports: Vec<Report>) {
         for report in reports {
             // The sink outlives every session.
@@ -73,17 +106,32 @@ impl ReportSink {
         }
     }
 
-    /// For those who cannot wait: a session that is dropped.
+    /// For those who cannot wait: the report is dropped, and counted, if there is no room for it.
     pub(crate) fn emit_now(&self, report: Report) {
         if self.sender.try_send(Some(report)).is_err() {
-            self.errors.fetch_add(1, Ordering::Relaxed);
+            self.health.drop_reports(1);
         }
     }
-}
 
-impl ReportSink {
-    /// Writes what was told so far, and ends.
+    /// For a thread that ends: waits for a while, unless the journal cannot be written.
+    pub(crate) fn emit_blocking(&self, mut report: Report) {
+        let deadline = Instant::now() + EMIT_TIMEOUT;
+        while let Err(error) = self.sender.try_send(Some(report)) {
+            match error {
+                mpsc::error::TrySendError::Full(Some(full))
+                    if !self.health.is_failing() && Instant::now() < deadline =>
+                {
+                    report = full;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return self.health.drop_reports(1),
+            }
+        }
+    }
+
+    /// Writes what was reported so far, and ends.
     pub(crate) fn close(&self) {
+        self.health.is_closing.store(true, Ordering::Relaxed);
         // Not a blocking send: this may be called within an event loop.
         while let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(None) {
             std::thread::sleep(Duration::from_millis(1));
@@ -98,8 +146,8 @@ struct SinkThread {
     exporter: Option<Exporter>,
     observer: Option<Observer>,
     log_ends: bool,
-    errors: Arc<AtomicU64>,
-    forced: Instant,
+    health: Arc<JournalHealth>,
+    synced: Instant,
 }
 
 impl SinkThread {
@@ -108,8 +156,11 @@ impl SinkThread {
         let mut open = true;
         while open && self.receiver.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
             open = batch.iter().all(Option::is_some);
-            let reports: Vec<Report> = batch.drain(..).flatten().collect();
-            self.write(&reports);
+            let mut reports: Vec<Report> = batch.drain(..).flatten().collect();
+            if !self.write(&mut reports) {
+                self.health.drop_reports(reports.len());
+                continue;
+            }
             for report in reports {
                 log(&report, self.log_ends);
                 if let Some(observer) = &self.observer {
@@ -127,27 +178,45 @@ impl SinkThread {
         }
     }
 
-    fn write(&mut self, reports: &[Report]) {
-        let Some((writer, fsync)) = &mut self.journal else { return };
+    /// Writes `reports` to the journal, however often that has to be tried. Those that no journal can hold are taken out. Whether
+    /// they are written; they are not if the guard stops while the journal cannot be written.
+    fn write(&mut self, reports: &mut Vec<Report>) -> bool {
+        let Some((writer, fsync)) = &mut self.journal else { return true };
         let force = match fsync {
             Fsync::Always => true,
-            Fsync::EverySecond => self.forced.elapsed() >= Duration::from_secs(1),
+            Fsync::EverySecond => self.synced.elapsed() >= Duration::from_secs(1),
             Fsync::Never => false,
         };
-        let mut result = Ok(());
-        for report in reports {
-            result = result.and(writer.append(report).map(drop));
+        reports.retain(|report| {
+            let appended = writer.append(report);
+            if let Err(error) = &appended {
+                self.health.drop_reports(1);
+                tracing::error!(%error, "a report does not fit into the journal");
+            }
+            appended.is_ok()
+        });
+        while let Err(error) = writer.commit(force) {
+            self.health.failed_writes.fetch_add(1, Ordering::Relaxed);
+            if !self.health.is_failing.swap(true, Ordering::Relaxed) {
+                tracing::error!(
+                    %error,
+                    "the journal cannot be written; sessions with something to report wait until it can"
+                );
+            }
+            if self.health.is_closing.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(RETRY_AFTER);
         }
-        if let Err(error) = result.and(writer.commit(force)) {
-            self.errors.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(%error, "the journal could not be written");
+        if self.health.is_failing.swap(false, Ordering::Relaxed) {
+            tracing::info!("the journal is written again");
         }
         if force {
-            self.forced = Instant::now();
+            self.synced = Instant::now();
         }
+        true
     }
 }
-
 fn log(report: &Report, log_ends: bool) {
     match report {
         Report::Verdict(report) => log_verdict(report),
@@ -174,6 +243,7 @@ fn log(report: &Report, log_ends: bool) {
             violations = end.violations,
             bytes_from_client = end.bytes_from_client,
             bytes_from_server = end.bytes_from_server,
+            bytes_discarded = end.bytes_discarded,
             milliseconds = end.milliseconds,
             "{}",
             if end.unchecked { "session ended, and was not checked to its end" } else { "session ended" }

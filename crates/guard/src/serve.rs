@@ -140,6 +140,9 @@ impl Service<'_> {
             }
             Ok(Ok(plans)) => match guard.reload(&plans) {
                 Ok(()) => {
+                    for warning in plans.warnings() {
+                        tracing::warn!("{}", warning.message);
+                    }
                     *files = Files::new(self.path, &plans);
                     tracing::info!(listeners = plans.plans.len(), "reloaded");
                 }

@@ -53,6 +53,12 @@ impl Worker {
         let sessions: Vec<_> = lock(&self.sessions).values().take(most).cloned().collect();
         sessions.iter().map(|session| session.describe()).collect()
     }
+
+    /// How its live session `id` stands.
+    pub(crate) fn describe_session(&self, id: u64) -> Option<serde_json::Value> {
+        let session = lock(&self.sessions).get(&id).cloned();
+        session.map(|session| session.describe_fully())
+    }
 }
 
 /// Does what it is ordered until it is stopped.

@@ -49,6 +49,9 @@ pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, Derivatio
 pub use self::family::{PropertyBundle, PropertyFamily, PropertyMemories, PropertyStep};
 pub use self::program::TooLarge;
 
+/// How many bytes a key of an instance may have: keys are kept for every instance. What has a longer one is not observed.
+pub const MAX_KEY: usize = 4096;
+
 /// A property that can be monitored.
 #[derive(Clone, Debug)]
 pub struct PropertyMonitor {

@@ -127,7 +127,7 @@ fn start(running: &mut Running, protocol: &str, roles: &[&str], together: bool) 
     let table = |index: usize| {
         format!(
             "[[multiparty.role]]\nname = \"{}\"\nlisten = \"127.0.0.1:{}\"\ncodec = {{ kind = \"json\" }}\n\
-             violation = '{{\"type\":\"violation\",\"notice\":{{json}}}}'\n",
+             close-message = '{{\"type\":\"violation\",\"notice\":{{json}}}}'\n",
             roles[index], places[index]
         )
     };

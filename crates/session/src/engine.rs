@@ -82,6 +82,13 @@ pub trait Engine {
     /// Whether the session has come to its end, for both sides.
     fn is_over(&self) -> bool;
 
+    /// Whether nothing more is to come: the session is over, all its messages are whole, and it is not only observed. Its driver
+    /// closes it if its sides do not.
+    fn is_finished(&self) -> bool;
+
+    /// Whether nothing is under way, and both sides may leave: a connection that is kept alive for the next request.
+    fn is_idle(&self) -> bool;
+
     /// Whether bytes are inspected at all.
     fn is_inspecting(&self) -> bool;
 

@@ -10,7 +10,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use referee_monitor::FieldValue;
 use referee_monitor::property::{
-    PropertyBundle, PropertyFamily, PropertyMemories, PropertyMonitor, PropertyVerdict,
+    MAX_KEY, PropertyBundle, PropertyFamily, PropertyMemories, PropertyMonitor, PropertyVerdict,
 };
 use referee_theory::Field;
 use referee_theory::property::{EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
@@ -41,8 +41,10 @@ pub(crate) struct Observed {
 struct Instances {
     memories: PropertyMemories,
     by_key: HashMap<Box<str>, Entry>,
-    /// There was no room for a key, which has been told.
-    full: bool,
+    /// There was no room for a key, which was reported.
+    is_full: bool,
+    /// A key was too long, which was reported.
+    has_long_key: bool,
 }
 
 #[derive(Debug)]
@@ -57,8 +59,10 @@ struct Entry {
 pub(crate) struct Finding {
     pub(crate) property: Arc<str>,
     pub(crate) verdict: PropertyVerdict,
-    /// The key of the instance, if it has one.
+    /// The key of the instance, if it has one, and is not too long for that.
     pub(crate) key: Option<String>,
+    /// There is no instance, because its key would be longer than [`MAX_KEY`].
+    pub(crate) has_long_key: bool,
     /// Which message of the instance, from 0.
     pub(crate) event: u64,
 }
@@ -75,9 +79,6 @@ pub(crate) struct Observation<'a> {
 
 /// Monitors of properties with the same keys.
 type Group = (Box<[Key]>, Vec<Arc<PropertyMonitor>>);
-
-/// Keys that are longer are cut: they are kept for as long as the connection.
-const LONGEST_KEY: usize = 4096;
 
 impl Properties {
     /// How many there are.
@@ -124,7 +125,8 @@ impl Properties {
             let instances = |family: &Family| Instances {
                 memories: family.properties.memories(),
                 by_key: HashMap::new(),
-                full: false,
+                is_full: false,
+                has_long_key: false,
             };
             families.extend(self.families.iter().map(instances));
         }
@@ -156,18 +158,26 @@ impl Family {
             [only] => only.to_string(),
             several => Term::Tuple(Items::Terms(several)).to_string(),
         };
-        let end = key.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST_KEY).unwrap_or(key.len());
-        let key = key.get(..end).unwrap_or_default();
-        let shown = (!self.keys.is_empty()).then(|| key.to_owned());
+        // Cut, two keys might be one, and the innocent be blamed. `watch` takes no such events either.
+        let has_long_key = key.len() > MAX_KEY;
+        let shown = (!self.keys.is_empty() && !has_long_key).then(|| key.clone());
         let finding = |member: usize, verdict, event| {
             let property = Arc::clone(self.properties.monitors().get(member)?.property().name());
-            Some(Finding { property, verdict, key: shown.clone(), event })
+            Some(Finding { property, verdict, key: shown.clone(), has_long_key, event })
         };
+        let key = key.as_str();
+        let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
+        let members = 0..self.properties.monitors().len();
+        if has_long_key {
+            if !std::mem::replace(&mut instances.has_long_key, true) {
+                findings.extend(members.filter_map(limited));
+            }
+            return;
+        }
         if !instances.by_key.contains_key(key) {
             if *held >= most {
-                if !std::mem::replace(&mut instances.full, true) {
-                    let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
-                    findings.extend((0..self.properties.monitors().len()).filter_map(limited));
+                if !std::mem::replace(&mut instances.is_full, true) {
+                    findings.extend(members.filter_map(limited));
                 }
                 return;
             }
@@ -238,5 +248,47 @@ fn term<'a>(value: &FieldValue<'a>, bump: &'a Bump) -> Term<'a> {
             Term::Record(Fields::Terms(members.into_bump_slice()))
         }
         FieldValue::Malformed(_) => Term::Absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use referee_pipeline::Parsed;
+    use referee_syntax::Language;
+    use referee_theory::Type;
+
+    use super::*;
+
+    /// No key is set twice.
+    const ONCE: &str = "property once for each \"/payload/key\" { \
+        [client -> server : Set]max Y.([client -> server : Set]ff and [_]Y) }";
+
+    fn findings(keys: &[&str]) -> Vec<(PropertyVerdict, bool)> {
+        let file = Parsed::new(ONCE, Language::Hml).well_formed().unwrap();
+        let properties = Properties::new(file.properties().unwrap(), 100).unwrap();
+        let mut observed = Observed::default();
+        let declared = [Field { name: Some("key".into()), ty: Type::String }];
+        let each = keys.iter().flat_map(|key| {
+            let fields = [FieldValue::Str(key)];
+            let observation = Observation {
+                from: "client",
+                to: "server",
+                label: "Set",
+                declared: &declared,
+                fields: &fields,
+            };
+            properties.observe(&mut observed, &observation)
+        });
+        each.map(|finding| (finding.verdict, finding.has_long_key)).collect()
+    }
+
+    #[test]
+    fn two_long_keys_are_never_one_instance() {
+        let long = "k".repeat(MAX_KEY);
+        let (one, other) = (format!("{long}1"), format!("{long}2"));
+        // Reported once, and nobody is blamed, not even for the same key.
+        assert_eq!(findings(&[&one, &other, &one]), [(PropertyVerdict::ResourceLimit, true)]);
+        assert_eq!(findings(&[&long, &one, &long]).len(), 2);
+        assert_eq!(findings(&["a", "b", "a"]), [(PropertyVerdict::Violation, false)]);
     }
 }

@@ -9,9 +9,9 @@ mod view;
 use std::sync::Arc;
 use std::task::Waker;
 
-use referee_monitor::{Lead, Session};
+use referee_monitor::{Lead, Policy, Session};
 use referee_verdict::EndReason;
-use referee_wire::{Connection, Fields, Limits, Reading, Scratch, Sender, Step};
+use referee_wire::{Connection, Fields, Leave, Limits, Reading, Scratch, Sender, Step};
 
 use crate::direction::{DirectionState, Fate, Held};
 use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict};
@@ -121,6 +121,30 @@ impl Engine for TwoParty {
         self.rules.monitor.is_over(&self.state.session)
     }
 
+    fn is_finished(&self) -> bool {
+        let is_whole = |direction: &DirectionState| match direction {
+            DirectionState::BetweenMessages | DirectionState::Ended { within: None, .. } => true,
+            // Discarded, with all that follows it.
+            DirectionState::Held(held) => !held.is_late,
+            _ => false,
+        };
+        self.state.inspecting
+            && !self.rules.spans
+            && self.rules.options.policy != Policy::Observe
+            && self.is_over()
+            && self.state.directions.iter().all(is_whole)
+    }
+
+    fn is_idle(&self) -> bool {
+        let state = &self.state;
+        state.inspecting
+            && state.directions.iter().all(|direction| *direction == DirectionState::BetweenMessages)
+            && state.lead.is_empty()
+            && !state.borrowed.is_active()
+            && self.rules.codec.is_idle(&state.connection)
+            && (self.rules.spans || state.is_between_exchanges(&self.rules))
+    }
+
     fn is_inspecting(&self) -> bool {
         self.state.inspecting
     }
@@ -158,6 +182,13 @@ impl SessionState {
         self.inspecting = false;
         self.note = Some(note);
         self.progress += 1;
+    }
+
+    /// Whether it is the client's turn, and neither side has to say anything more.
+    fn is_between_exchanges(&self, rules: &TwoPartyRules) -> bool {
+        let owes = |sender| rules.owes(sender, self.session.state());
+        let leaves = |sender| !owes(sender) || rules.codec.leave(sender) != Leave::Never;
+        rules.ahead.is_turn(&self.session, rules.side(Sender::Client)) && Sender::BOTH.into_iter().all(leaves)
     }
 
     fn direction(&mut self, sender: Sender) -> &mut DirectionState {

@@ -140,6 +140,8 @@ pub struct EndRecord {
     pub bytes_from_client: u64,
     /// Bytes from the server that went on; of a network: bytes given to the component.
     pub bytes_from_server: u64,
+    /// Bytes of either side that did not go on: wrong messages under *drop*, and what came when the session was over.
+    pub bytes_discarded: u64,
     /// How long it lasted.
     pub milliseconds: u64,
 }

@@ -220,8 +220,8 @@ fn rows(plan: &Plan, columns: &csv::Columns, text: &str, body: usize, decoded: &
     }
 }
 
-/// Keys are kept for every session, so they may not be as long as lines.
-pub(crate) const MAX_KEY: usize = 4096;
+// Keys are kept for every session, so they may not be as long as lines.
+pub(crate) use referee_monitor::property::MAX_KEY;
 
 #[inline]
 fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: u32, place: Span) {

@@ -26,8 +26,8 @@ pub struct Listener {
     /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<String>>>,
-    /// The protocol's file, relative to the configuration; or `preset:NAME`; or, if it has several lines, the text
-    /// of a `.scr` protocol itself.
+    /// The protocol's file, relative to the configuration; or `preset:NAME`; or the text of a `.scr`
+    /// protocol itself, which is what has a `{`.
     #[schemars(with = "String")]
     pub protocol: Spanned<String>,
     /// Which protocol of the file; without it, the first.
@@ -67,9 +67,9 @@ pub struct Listener {
     /// Limits.
     #[serde(default)]
     pub limits: Limits,
-    /// What is said to a side before it is closed after a violation.
+    /// What a side is sent before it is closed after a violation.
     #[serde(default)]
-    pub farewell: Farewell,
+    pub close_message: CloseMessages,
     /// Payload fields that are never shown: `pwd`, or `Auth.pwd` for one message; `*` for all.
     #[serde(default)]
     pub redact: Vec<String>,
@@ -192,7 +192,7 @@ impl Default for Limits {
     }
 }
 
-/// What is said to a side before it is closed after a violation.
+/// What a side is sent before it is closed after a violation.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
@@ -200,7 +200,7 @@ impl Default for Limits {
     rename_all = "kebab-case",
     expecting = "a table, { client = \"…\", server = \"…\" }"
 )]
-pub struct Farewell {
+pub struct CloseMessages {
     /// To the client.
     pub client: Option<String>,
     /// To the server.

@@ -14,8 +14,8 @@ use super::{Address, PolicyName, Problem, Size, Time, TlsIn, TlsOut};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Multiparty {
-    /// The protocol's file (`.scr`, `.gt`), relative to the configuration; or, if it has several lines, the text of a
-    /// `.scr` protocol itself.
+    /// The protocol's file (`.scr`, `.gt`), relative to the configuration; or the text of a `.scr` protocol itself, which is
+    /// what has a `{`.
     #[schemars(with = "String")]
     pub protocol: Spanned<String>,
     /// Which protocol of the file; without it, the first.
@@ -71,13 +71,13 @@ pub struct RoleTable {
     pub listen: Option<Spanned<Address>>,
     /// Instead of `listen`: where its component is. It is connected to for each session.
     #[schemars(with = "Option<Address>")]
-    pub connect: Option<Spanned<Address>>,
+    pub upstream: Option<Spanned<Address>>,
     /// TLS with a component that connects.
     #[schemars(with = "Option<TlsIn>")]
     pub tls: Option<Spanned<TlsIn>>,
     /// TLS with a component that is connected to.
     #[schemars(with = "Option<TlsOut>")]
-    pub connect_tls: Option<Spanned<TlsOut>>,
+    pub upstream_tls: Option<Spanned<TlsOut>>,
     /// What is asked for where the component is a WebSocket server: `/socket`. Without it: `/`.
     #[schemars(with = "Option<String>")]
     pub path: Option<Spanned<String>>,
@@ -102,7 +102,7 @@ pub struct RoleTable {
     /// What is written to the component before its connection is closed after a violation; `{blame}`, `{kind}`,
     /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
     #[schemars(with = "Option<String>")]
-    pub violation: Option<Spanned<String>>,
+    pub close_message: Option<Spanned<String>>,
 }
 
 /// What carries letters between monitors of different processes.

@@ -52,7 +52,9 @@ fn problems_have_their_place() {
     let problems = read("[[listener]\nlisten = 127.0.0.1:2525\n").unwrap_err();
     assert!(problems.iter().all(|problem| !problem.span.is_empty()), "{problems:?}");
     // No names of the program's own.
-    for (key, value) in [("codec", "\"text\""), ("farewell", "\"bye\""), ("limits", "7"), ("tls", "true")] {
+    for (key, value) in
+        [("codec", "\"text\""), ("close-message", "\"bye\""), ("limits", "7"), ("tls", "true")]
+    {
         let (message, place) = complaint(&format!("{SMALLEST}{key} = {value}\n"));
         assert!(message.contains("a table") && !message.contains("struct"), "{message}");
         assert_eq!(place, value);

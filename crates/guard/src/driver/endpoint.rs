@@ -247,11 +247,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Endpoint<S> {
         }
     }
 
-    /// Gives back memory that is not needed; says how much is in use.
-    pub(super) fn settle(&mut self) -> usize {
+    /// Gives back memory that is not needed; says how many bytes are not decided, and how many not sent.
+    pub(super) fn settle(&mut self) -> (usize, usize) {
         if self.inbox.is_empty() && self.inbox.capacity() > 0 {
             self.inbox = Vec::new();
         }
-        self.inbox.len() + self.outbox.len()
+        (self.inbox.len(), self.outbox.len() - self.sent)
     }
 }

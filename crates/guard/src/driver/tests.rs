@@ -8,6 +8,7 @@ use referee_session::{Engine as _, Options, TwoParty, TwoPartyRules};
 use referee_theory::{Action as Exchange, MachineBuilder, Origin, Transition, Vocabulary};
 use referee_wire::{Sender, Table};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
@@ -47,6 +48,7 @@ struct Setup {
     server: DuplexStream,
     engine: Arc<Mutex<TwoParty>>,
     counters: Arc<Counters>,
+    draining: watch::Sender<bool>,
     driver: JoinHandle<(Outcome, Vec<String>)>,
 }
 
@@ -57,10 +59,13 @@ fn session(options: Options, limits: DriverOptions, pipe: usize) -> Setup {
     let labels = rules.codec().messages().iter().map(|m| (m.sender.index(), Arc::clone(&m.name))).collect();
     let meter = Meter::new(&counters, &Arc::new(MessageCounters::new(labels, 1)), 0);
     let ((client, inner), (server, outer)) = (duplex(pipe), duplex(pipe));
-    let driver = Driver::new(Arc::clone(&engine), [inner, outer], meter, limits);
+    let driver = Driver::new(Arc::clone(&engine), [inner, outer], (meter, Arc::default()), limits);
+    let draining = watch::Sender::new(false);
+    let inner_draining = draining.clone();
     let driver = tokio::spawn(async move {
+        let draining = inner_draining;
         let reports = Mutex::new(Vec::new());
-        let outcome = driver.run(|verdicts| {
+        let outcome = driver.run(draining.subscribe(), |verdicts| {
             let messages = verdicts.into_iter().map(|verdict| verdict.record.message);
             reports.lock().unwrap().extend(messages);
             std::future::ready(())
@@ -68,7 +73,7 @@ fn session(options: Options, limits: DriverOptions, pipe: usize) -> Setup {
         let outcome = outcome.await;
         (outcome, reports.into_inner().unwrap())
     });
-    Setup { client, server, engine, counters, driver }
+    Setup { client, server, engine, counters, draining, driver }
 }
 
 async fn hear(stream: &mut DuplexStream, text: &str) {
@@ -191,4 +196,45 @@ async fn what_is_observed_is_judged_after_it_went_on() {
     let (outcome, reports) = it.driver.await.unwrap();
     assert_eq!(outcome.bytes, [6, 0]);
     assert!(reports[0].starts_with("client sent `WHAT`"), "{reports:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_over_is_closed_if_its_sides_do_not() {
+    let mut it = session(Options::default(), LIMITS, 64);
+    it.client.write_all(b"QUIT\r\n").await.unwrap();
+    hear(&mut it.server, "QUIT\r\n").await;
+    let began = Instant::now();
+    assert_eq!((rest(&mut it.client).await, rest(&mut it.server).await), (String::new(), String::new()));
+    assert_eq!(began.elapsed(), LINGER_TIMEOUT);
+    drop((it.client, it.server));
+    let (outcome, reports) = it.driver.await.unwrap();
+    assert_eq!((outcome.why, reports.len()), (EndReason::Over, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_the_end_is_still_judged() {
+    let mut it = session(Options::default(), LIMITS, 64);
+    it.client.write_all(b"QUIT\r\n").await.unwrap();
+    hear(&mut it.server, "QUIT\r\n").await;
+    it.client.write_all(b"ASK\r\n").await.unwrap();
+    assert_eq!(rest(&mut it.client).await, "");
+    drop((it.client, it.server));
+    let (outcome, reports) = it.driver.await.unwrap();
+    assert_eq!((outcome.why, reports.len()), (EndReason::Violation, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_waits_for_the_exchange_under_way_and_not_for_the_next() {
+    let options = Options::default();
+    let mut it = session(options, LIMITS, 64);
+    it.client.write_all(b"ASK\r\n").await.unwrap();
+    hear(&mut it.server, "ASK\r\n").await;
+    it.draining.send_replace(true);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    it.server.write_all(b"ANSWER\r\n").await.unwrap();
+    hear(&mut it.client, "ANSWER\r\n").await;
+    // The client still has to say `Quit`: the session goes on until it has.
+    it.client.write_all(b"ASK\r\n").await.unwrap();
+    hear(&mut it.server, "ASK\r\n").await;
+    it.driver.abort();
 }

@@ -40,6 +40,11 @@ impl Meter {
         self.counters.bytes[sender.index()].add(bytes as u64);
     }
 
+    /// Bytes of `sender` did not go on.
+    pub(crate) fn note_discarded(&self, sender: Sender, bytes: usize) {
+        self.counters.discarded[sender.index()].add(bytes as u64);
+    }
+
     /// The session holds `now` bytes instead of `before`.
     pub(crate) fn note_buffered(&self, before: u64, now: u64) {
         self.counters.buffered.add(now.wrapping_sub(before));

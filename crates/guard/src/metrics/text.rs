@@ -33,7 +33,9 @@ pub(crate) struct Snapshot {
     pub(crate) network: Option<(String, Vec<RoleMetrics>)>,
     /// Those that worked and those that did not.
     pub(crate) reloads: [u64; 2],
+    /// Attempts to write the journal that failed, and reports that were lost.
     pub(crate) journal_errors: u64,
+    pub(crate) reports_dropped: u64,
 }
 
 impl Snapshot {
@@ -62,6 +64,14 @@ impl Scope {
             }
         }
         all
+    }
+
+    /// Writes what `which` counts of each sender.
+    fn by_sender(&self, family: &mut MetricEncoder<'_>, which: fn(&Counters) -> &[Count; 2]) -> fmt::Result {
+        self.roles.iter().enumerate().try_for_each(|(side, role)| {
+            let bytes = self.threads.iter().filter_map(|c| which(c).get(side)).map(Count::get).sum();
+            counter(family, &[("listener", &self.listener), ("role", role)], bytes)
+        })
     }
 
     /// By sender and label, all versions of the protocol together.
@@ -143,10 +153,10 @@ impl Collector for Snapshot {
             })
         })?;
         each("referee_bytes", "Bytes passed on, by sender", &|family, scope| {
-            scope.roles.iter().enumerate().try_for_each(|(side, role)| {
-                let bytes = scope.threads.iter().filter_map(|c| c.bytes.get(side)).map(Count::get).sum();
-                counter(family, &[("listener", &scope.listener), ("role", role)], bytes)
-            })
+            scope.by_sender(family, |counters| &counters.bytes)
+        })?;
+        each("referee_discarded_bytes", "Bytes not passed on, by sender", &|family, scope| {
+            scope.by_sender(family, |counters| &counters.discarded)
         })?;
 
         let help = "Time to decode and judge a message";
@@ -173,9 +183,13 @@ impl Collector for Snapshot {
         for (result, count) in ["ok", "refused"].into_iter().zip(self.reloads) {
             counter(&mut family, &[("result", result)], count)?;
         }
-        let help = "Records that could not be written";
+        let help = "Attempts to write the journal that failed, and were repeated";
         let mut family =
             encoder.encode_descriptor("referee_journal_errors", help, None, MetricType::Counter)?;
-        counter(&mut family, &[], self.journal_errors)
+        counter(&mut family, &[], self.journal_errors)?;
+        let help = "Reports that were neither written nor logged";
+        let mut family =
+            encoder.encode_descriptor("referee_reports_dropped", help, None, MetricType::Counter)?;
+        counter(&mut family, &[], self.reports_dropped)
     }
 }

@@ -86,7 +86,7 @@ impl ConnectionSetup {
         let accepts = match (&table.tls, endpoint) {
             (None, _) => None,
             (Some(tls), Endpoint::Connect(_)) => {
-                let message = "`tls` is for a component that connects: write `connect-tls`";
+                let message = "`tls` is for a component that connects: write `upstream-tls`";
                 return Err((tls.span(), message.to_owned()));
             }
             (Some(tls), Endpoint::Listen(_)) => {
@@ -97,10 +97,10 @@ impl ConnectionSetup {
                 Some(tls::server(&config).map_err(|message| (tls.span(), message))?.into())
             }
         };
-        let connects = match (&table.connect_tls, endpoint) {
+        let connects = match (&table.upstream_tls, endpoint) {
             (None, _) => None,
             (Some(tls), Endpoint::Listen(_)) => {
-                let message = "`connect-tls` is for a component that is connected to: write `tls`";
+                let message = "`upstream-tls` is for a component that is connected to: write `tls`";
                 return Err((tls.span(), message.to_owned()));
             }
             (Some(tls), Endpoint::Connect(address)) => {

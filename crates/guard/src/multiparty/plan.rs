@@ -22,6 +22,7 @@ use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
 use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
+use crate::plan::is_inline;
 
 const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -236,7 +237,7 @@ impl<'a> PlanBuilder<'a> {
 
     fn protocol(&mut self) -> Option<CheckedProtocol> {
         let (named, span) = (self.config.protocol.get_ref(), self.config.protocol.span());
-        let (text, file) = if named.contains('\n') {
+        let (text, file) = if is_inline(named) {
             (named.clone(), "protocol.scr".to_owned())
         } else {
             let path = self.file(Path::new(named));
@@ -343,17 +344,17 @@ impl<'a> PlanBuilder<'a> {
     ) -> Option<RolePlan> {
         let limits = &self.config.limits;
         let name = table.name.get_ref().clone();
-        let endpoint = match (&table.listen, &table.connect) {
+        let endpoint = match (&table.listen, &table.upstream) {
             (Some(address), None) => Endpoint::Listen(address.get_ref().clone()),
             (None, Some(address)) => Endpoint::Connect(address.get_ref().clone()),
             (Some(_), Some(connect)) => {
-                self.problem(connect.span(), "either `listen` or `connect`, not both");
+                self.problem(connect.span(), "either `listen` or `upstream`, not both");
                 return None;
             }
             (None, None) => {
                 self.problem(
                     table.name.span(),
-                    format!("where is the component of `{name}`? Say `listen` or `connect`"),
+                    format!("where is the component of `{name}`? Say `listen` or `upstream`"),
                 );
                 return None;
             }
@@ -371,7 +372,8 @@ impl<'a> PlanBuilder<'a> {
             let message = "how are dependencies written to the component? Say so with `dependency`";
             self.problem(table.name.span(), message);
         }
-        let templates = [(&table.dependency, template::DEPENDENCY), (&table.violation, template::VIOLATION)];
+        let templates =
+            [(&table.dependency, template::DEPENDENCY), (&table.close_message, template::VIOLATION)];
         for (written, known) in templates {
             if let Some(written) = written
                 && let Some(word) = template::unknown(written.get_ref(), known)
@@ -417,7 +419,7 @@ impl<'a> PlanBuilder<'a> {
             setup,
             codec,
             dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
-            violation: table.violation.as_ref().map(|text| text.get_ref().clone()),
+            violation: table.close_message.as_ref().map(|text| text.get_ref().clone()),
             window: (limits.window, limits.buffer.0),
             message: limits.message.0,
             sessions: limits.sessions,

@@ -446,6 +446,7 @@ impl Runtime {
             why: end.why,
             detail: None,
             unchecked: false,
+            bytes_discarded: 0,
             messages: end.messages,
             violations: u64::from(end.violations),
             bytes_from_client: end.bytes[0],

@@ -1,6 +1,6 @@
 //! How sessions end: framings, what comes after the end, draining, and what operators see of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use referee_guard::Guard;
 use referee_guard::report::Report;
@@ -32,6 +32,7 @@ fn framed(framing: &str, text: &str) -> String {
         "headers" => format!("Content-Length: {}\r\n\r\n{text}", text.len()),
         "length-16" => format!("\0{}{text}", char::from(u8::try_from(text.len()).unwrap())),
         "length-32" => format!("\0\0\0{}{text}", char::from(u8::try_from(text.len()).unwrap())),
+        "stream" => text.to_owned(),
         _ => format!("{text}\n"),
     }
 }
@@ -82,6 +83,10 @@ fn a_half_close_after_the_last_message_ends_no_session() {
 }
 
 const LINES: &str = "kind = \"text\"\nmessages.Pay = \"PAY\"\nmessages.Receipt = \"RECEIPT\"\n";
+/// The server may ask for another card.
+const PAY_AGAIN: &str = "protocol Shop(role client, role server) { Pay() from client to server; \
+                         choice at server { Receipt() from server to client; } \
+                         or { Again() from server to client; Card() from client to server; } }";
 
 /// A request that is repeated before its answer: nobody will answer the second.
 #[test]
@@ -92,12 +97,19 @@ fn a_session_that_is_over_is_closed_and_what_was_sent_ahead_is_counted() {
         peer.say("RECEIPT\r\n");
         peer.rest()
     });
-    let setup = guard_of(PAY, LINES, &upstream, "");
+    let setup = guard_of(
+        PAY_AGAIN,
+        &format!("{LINES}messages.Again = \"AGAIN\"\nmessages.Card = \"CARD\"\n"),
+        &upstream,
+        "",
+    );
     let mut client = setup.connect();
     client.say("PAY\r\nPAY\r\n");
     // Neither of them closes by itself.
+    let began = Instant::now();
     assert_eq!(client.rest(), "RECEIPT\r\n");
     assert_eq!(server.join().unwrap(), "");
+    assert!(began.elapsed() < PATIENCE / 2, "{:?}", began.elapsed());
     drop(client);
     setup.wait_idle();
     let discarded = "referee_discarded_bytes_total{listener=\"talk\",role=\"client\"}";

@@ -8,9 +8,12 @@
     reason = "a test reads files and fails by panicking"
 )]
 
+mod configuring;
+mod ending;
 mod exporting;
 mod functions;
 mod hostile;
+mod journaling;
 mod multiparty;
 mod operating;
 mod presets;

@@ -53,7 +53,7 @@ fn the_violating_message_is_not_forwarded() {
             }
             peer.rest()
         });
-        let setup = guard_by(&upstream, properties, "farewell = { client = \"NO again\\r\\n\" }");
+        let setup = guard_by(&upstream, properties, "close-message = { client = \"NO again\\r\\n\" }");
         let mut client = set_twice(&setup);
         assert_eq!(client.rest(), "NO again\r\n");
         assert_eq!(server.join().unwrap(), "");

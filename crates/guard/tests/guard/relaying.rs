@@ -41,12 +41,12 @@ fn a_right_session_passes_byte_for_byte() {
 }
 
 #[test]
-fn a_wrong_client_is_stopped_and_both_sides_hear_farewell() {
+fn a_wrong_client_is_stopped_and_both_sides_get_their_close_message() {
     let (upstream, server) = server(|mut peer| {
         peer.say("HELLO you\r\n");
         peer.rest()
     });
-    let extra = "farewell = { client = \"NO protocol violation\\r\\n\", server = \"QUIT\\r\\n\" }";
+    let extra = "close-message = { client = \"NO protocol violation\\r\\n\", server = \"QUIT\\r\\n\" }";
     let setup = guard(&upstream, extra);
     let mut client = setup.connect();
     client.hear("HELLO you\r\n");

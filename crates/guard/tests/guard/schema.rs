@@ -107,11 +107,11 @@ fn both_refuse_the_same_mistakes() {
     right(&role("listen = \"127.0.0.1:0\"\ntls = { certificate = \"a\", key = \"b\", client-ca = \"c\" }"));
     let mistakes = [
         role("listen = \"nowhere\""),
-        role("connect = 7"),
+        role("upstream = 7"),
         role("path = 7"),
         role("tls = { certificate = \"a\" }"),
         role("tls = { certificate = \"a\", key = \"b\", ca = \"c\" }"),
-        role("connect-tls = { client-ca = \"c\" }"),
+        role("upstream-tls = { client-ca = \"c\" }"),
         role("codec.carries = \"xml\""),
         "threads = 4\n".to_owned(),
         format!("threads = \"many\"\n{SMALLEST}"),
@@ -135,7 +135,7 @@ fn both_refuse_the_same_mistakes() {
         listener("limits.message = \"1 furlong\""),
         listener("limits.idle = \"soon\""),
         listener("limits.connection = 5"),
-        listener("farewell = \"bye\""),
+        listener("close-message = \"bye\""),
         listener("tls.certificate = \"a.pem\""),
         listener("tls = { certificate = \"a\", key = \"b\", ca = \"c\" }"),
         codec("messages.A = \"A\""),

@@ -13,7 +13,7 @@ threads = 2
 name = "shop"
 listen = "127.0.0.1:0"
 upstream = "UPSTREAM"
-farewell = { client = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" }
+close-message = { client = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" }
 protocol = """
 protocol Shop(role client, role server) {
   Login() from client to server;

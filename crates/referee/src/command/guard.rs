@@ -1,12 +1,15 @@
 //! `referee guard`: stand between a client and a server, and let only what follows the protocol pass.
 
+use std::cell::Cell;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use referee::guard::config::{Config, Log};
-use referee::guard::{Ended, Refusal, Service, log, multiparty, use_small_pages};
+use referee::guard::config::{Config, Log, LogFormat, Problem};
+use referee::guard::{
+    Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, use_small_pages,
+};
 use referee::monitor;
 
 use crate::Outcome;
@@ -74,11 +77,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let Some(path) = &arguments.config else { bail!("which configuration?") };
     let name = path.display().to_string();
     let environment = |variable: &str| std::env::var(variable).ok();
-    let started = |words: &[String]| {
-        for line in words {
-            output::remark(line);
-        }
-    };
+    // Where the log is for machines, every line is one of it.
+    let is_json = Cell::new(false);
+    let remark = |line: &str| if is_json.get() { log::remark(line) } else { output::remark(line) };
+    let started = |words: &[String]| words.iter().for_each(|line| remark(line));
+    raise_descriptor_limit();
     let service = Service { path, environment: &environment, started: &started };
     let plans = match service.read().with_context(|| format!("cannot read `{name}`"))? {
         Ok(plans) => plans,
@@ -88,6 +91,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     };
     if arguments.check_config {
+        let warnings = warnings(&name, path, &plans);
+        warnings.iter().for_each(|line| output::remark(&format!("warning: {line}")));
         for line in plans.in_words() {
             output::print(&format!("{line}\n"))?;
         }
@@ -100,11 +105,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // What it starts would inherit that it has small pages.
     use_small_pages(plans.config().listeners.iter().all(|listener| listener.as_ref().command.is_none()));
-    match service.run(&plans)? {
-        Ended::Drained => output::remark("all sessions have ended"),
-        Ended::Cut(count) => output::remark(&format!("{count} sessions were cut off")),
+    is_json.set(plans.config().log.format == LogFormat::Json);
+    for line in warnings(&name, path, &plans) {
+        if is_json.get() { log::warn(&line) } else { output::remark(&format!("warning: {line}")) }
+    }
+    match service.run(&plans) {
+        Ok(Ended::Drained) => remark("all sessions have ended"),
+        Ok(Ended::Cut(count)) => remark(&format!("{count} sessions were cut off")),
+        Err(error) if is_json.get() => {
+            log::error(&error.to_string());
+            return Ok(Outcome::WrongInput);
+        }
+        Err(error) => return Err(error.into()),
     }
     Ok(Outcome::Holds)
+}
+
+/// What is not wrong with the configuration at `path`, but should be changed or known, each in a line.
+fn warnings(name: &str, path: &Path, plans: &Plans) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let line = |offset: usize| text.get(..offset).unwrap_or_default().matches('\n').count() + 1;
+    let sentence = |problem: Problem| {
+        let help = problem.help.map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{name}:{}: {}{help}", line(problem.span.start), problem.message)
+    };
+    plans.warnings().into_iter().map(sentence).collect()
 }
 
 /// Runs the monitors that RelaMon's files describe.

@@ -149,6 +149,25 @@ fn another_guard_takes_over_without_a_refused_connection() {
 }
 
 #[test]
+fn a_log_for_machines_has_no_other_lines() {
+    let folder = Folder::new();
+    let top = "drain = \"100ms\"\n[log]\nformat = \"json\"\nsessions = true\n";
+    let mut guard = Process::start(&folder.config(top, &talkative(), "127.0.0.1:0"), "");
+    let mut client = connect(&guard.address("ping listens on"));
+    exchange(&mut client, 1).unwrap();
+    client.write_all(b"FROB\n").unwrap();
+    guard.wait_for("which it never sends");
+    drop(client);
+    guard.wait_for("session ended");
+    guard.signal("-TERM");
+    assert_eq!(guard.child.wait().unwrap().code(), Some(0));
+    guard.wait_for("all sessions have ended");
+    for line in guard.said().lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok_and(|it| it.is_object()), "{line}");
+    }
+}
+
+#[test]
 fn after_kill_9_everything_that_was_logged_is_in_the_journal() {
     let folder = Folder::new();
     let upstream = talkative();

@@ -145,7 +145,8 @@ impl Process {
     /// Where it listens.
     #[track_caller]
     pub(crate) fn address(&self, text: &str) -> String {
-        self.wait_for(text).rsplit(' ').next().unwrap().to_owned()
+        // The line may be one of JSON.
+        self.wait_for(text).trim_end_matches(['"', '}']).rsplit(' ').next().unwrap().to_owned()
     }
 
     pub(crate) fn signal(&self, name: &str) {

@@ -1,6 +1,6 @@
 //! What is reported of a session: verdicts with their explanation.
 
-use referee_monitor::property::PropertyVerdict;
+use referee_monitor::property::{MAX_KEY, PropertyVerdict};
 use referee_monitor::{Event, Explanation, FieldValue, Handling, Kind, Report};
 use referee_theory::Origin;
 use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
@@ -157,6 +157,9 @@ fn sentence(name: &str, finding: &Finding) -> String {
     match finding.verdict {
         PropertyVerdict::Violation => format!("`{name}` violates property `{property}`"),
         PropertyVerdict::Satisfaction => format!("`{name}` satisfies property `{property}`"),
+        PropertyVerdict::ResourceLimit if finding.has_long_key => {
+            format!("property `{property}` does not see `{name}`: its key is longer than {MAX_KEY} bytes")
+        }
         PropertyVerdict::ResourceLimit => {
             format!("no room for property `{property}` (limits.instances): no more is said of it")
         }

@@ -13,6 +13,8 @@ pub struct SessionView {
     pub state: String,
     /// The messages that are possible now, with their fields.
     pub expected: Vec<String>,
+    /// Whose turn it is.
+    pub awaits: Vec<String>,
     /// Whether the protocol has come to its end.
     pub over: bool,
     /// Whether bytes are inspected.
@@ -42,18 +44,24 @@ impl TwoParty {
     pub fn view(&self) -> SessionView {
         let (rules, state) = (&self.rules, &self.state);
         let expected = rules.monitor.explain_expected(&state.session);
+        let role = |sender: Sender| rules.roles[sender.index()].clone();
         SessionView {
             state: rules.monitor.machine().state_name(state.session.state()).to_string(),
             expected: expected.into_iter().map(|expected| expected.signature).collect(),
+            awaits: Sender::BOTH.into_iter().filter(|sender| self.awaits(*sender)).map(role).collect(),
             over: self.is_over(),
             inspecting: self.is_inspecting(),
             messages: state.judged,
             violations: state.violations,
             recent: state.recent.list(&rules.codec, &rules.roles),
             directions: Sender::BOTH.map(|sender| DirectionView {
-                role: rules.roles[sender.index()].clone(),
+                role: role(sender),
                 state: state.directions[sender.index()].name(),
             }),
         }
+    }
+
+    fn awaits(&self, sender: Sender) -> bool {
+        !self.is_over() && self.rules.ahead.is_turn(&self.state.session, self.rules.side(sender))
     }
 }

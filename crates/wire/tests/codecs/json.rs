@@ -1,5 +1,6 @@
 //! JSON documents in every framing, and JSON-RPC.
 
+use referee_wire::Limits;
 use referee_wire::Sender::{Client, Server};
 
 use crate::support::{Proxy, compile};
@@ -16,6 +17,16 @@ protocol Shop(role client, role server) {
     }
   }
 }";
+
+#[test]
+fn an_end_between_two_documents_is_clean_in_every_framing() {
+    for framing in ["lines", "stream", "length-16", "length-32", "length-64", "headers"] {
+        let codec = compile(SHOP, &format!("kind = 'json'\nframing = '{framing}'")).unwrap();
+        let mut connection = codec.connection(Limits::default());
+        assert!(codec.end(&mut connection, Client, b"").is_ok(), "{framing}");
+        assert!(codec.end(&mut connection, Client, b"\0{").is_err(), "{framing}");
+    }
+}
 
 #[test]
 fn every_split_of_every_framing() {

@@ -83,7 +83,7 @@ impl Setup {
             let text = format!(
                 "[multiparty]\nprotocol = \"auth.scr\"\nlisten = \"127.0.0.1:{}\"\n{}\n{}\n{peers}\n\
                  [[multiparty.role]]\nname = \"{role}\"\nlisten = \"127.0.0.1:{}\"\n\
-                 violation = '{{json}}'\n{}\n[multiparty.role.codec]\nkind = \"json\"\n",
+                 close-message = '{{json}}'\n{}\n[multiparty.role.codec]\nkind = \"json\"\n",
                 ports[index],
                 self.top.replace("FOLDER", &folder.0.display().to_string()),
                 self.only.get(role).map_or("", |text| text),

@@ -150,20 +150,20 @@ protocol = "auth.scr"
 [[multiparty.role]]
 name = "s"
 listen = "127.0.0.1:0"
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 [[multiparty.role]]
 name = "c"
-connect = "{}"
-connect-tls = {{ ca = "ca.pem", server-name = "c" }}
+upstream = "{}"
+upstream-tls = {{ ca = "ca.pem", server-name = "c" }}
 path = "/play"
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 [[multiparty.role]]
 name = "a"
 listen = "127.0.0.1:0"
 tls = {{ certificate = "monitor.pem", key = "monitor.key", client-ca = "ca.pem" }}
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 "#,
             listener.local_addr().unwrap()
