@@ -127,7 +127,10 @@ fn a_close_between_two_framed_messages_is_an_end() {
         network.wait_idle();
         assert_eq!(network.metric("s", "referee_multiparty_verdicts_total"), 0.0);
         let session = ROLES.map(|role| TcpStream::connect(&network.places[role]).unwrap());
-        (&session[0]).write_all(&framed(framing, r#"{"type":"login","n":1}"#)).unwrap();
+        let login = framed(framing, r#"{"type":"login","n":1}"#);
+        (&session[0]).write_all(&login).unwrap();
+        // Before that, it would only have left before the session began.
+        (&session[1]).read_exact(&mut vec![0; login.len()]).unwrap();
         session[1].shutdown(std::net::Shutdown::Write).unwrap();
         let said = documents(&session[0], framing);
         assert!(said[0].contains("premature-end") && !said[0].contains("within a message"), "{said:?}");
