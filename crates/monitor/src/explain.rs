@@ -267,11 +267,15 @@ impl fmt::Display for Explanation {
             Side::Process => "the process",
             Side::Environment => "the environment",
         });
-        let got = self.got.as_deref().unwrap_or("a message");
+        let got = match self.got.as_deref() {
+            None => "a message".to_owned(),
+            Some("") => "a message without a label".to_owned(),
+            Some(label) => format!("`{label}`"),
+        };
         match self.kind {
-            Kind::Label => write!(f, "{blame} sent `{got}`, which it never sends")?,
-            Kind::Order => write!(f, "{blame} sent `{got}`, which is not possible now")?,
-            Kind::AfterEnd => return write!(f, "{blame} sent `{got}` after the end of the session"),
+            Kind::Label => write!(f, "{blame} sent {got}, which it never sends")?,
+            Kind::Order => write!(f, "{blame} sent {got}, which is not possible now")?,
+            Kind::AfterEnd => return write!(f, "{blame} sent {got} after the end of the session"),
             Kind::PrematureEnd => write!(f, "{blame} ended before the session was over")?,
             Kind::Malformed | Kind::Type => {
                 write!(f, "{blame} sent ")?;
@@ -289,7 +293,7 @@ impl fmt::Display for Explanation {
                 }
             }
             Kind::Assertion => {
-                write!(f, "{blame} sent `{got}`")?;
+                write!(f, "{blame} sent {got}")?;
                 if let Some(assertion) = &self.assertion {
                     return assertion.write(f);
                 }

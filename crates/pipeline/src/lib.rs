@@ -41,5 +41,6 @@ pub use monitorable::Monitorable;
 pub use network::NoNetwork;
 pub use parsed::{Analysed, IllFormed, Parsed, UnknownLanguage, WellFormed};
 pub use projected::{NoDefaultRole, NoProjection, NoProtocol, Projected, SubjectKind, UnknownRole};
-pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, Severity};
-pub use source::Source;
+pub use referee_syntax::scr::{Loader, ModuleFile};
+pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Followers, Language, Severity};
+pub use source::{FilePart, Source};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use referee_syntax::{Analysis, Content, Diagnostic, Document, Language, parse};
+use referee_syntax::scr::{self, Loader};
+use referee_syntax::{Analysis, Content, Diagnostic, Document, Followers, Language, parse};
 use referee_theory::property::Property;
 
 use crate::projected::{NoProtocol, Projected};
@@ -55,6 +56,25 @@ impl Parsed {
         }
     }
 
+    /// As [`of`](Self::of); the modules that a `.scr` text imports are found by `loader`.
+    ///
+    /// # Errors
+    /// Neither name nor text tells the language.
+    pub fn load(
+        source: Source,
+        language: Option<Language>,
+        loader: &mut dyn Loader,
+    ) -> Result<Self, UnknownLanguage> {
+        match language.or_else(|| Language::detect(source.name(), source.text())) {
+            // Modules are looked for once the text itself can be read; until then its mistakes come with corrections.
+            Some(Language::Scr) if imports_something(source.text()) => {
+                let (document, texts) = scr::load(source.text(), loader);
+                Ok(Self { source: source.with_imports(texts), document })
+            }
+            language => Self::of(source, language),
+        }
+    }
+
     /// What could be understood.
     #[must_use]
     pub fn document(&self) -> &Document {
@@ -66,13 +86,30 @@ impl Parsed {
     /// # Errors
     /// There are errors; all of them are in what is returned.
     pub fn well_formed(self) -> Result<WellFormed, IllFormed> {
-        let analysed = Analysed { source: self.source, analysis: Analysis::of(self.document) };
+        self.well_formed_for(Followers::Monitors)
+    }
+
+    /// As [`well_formed`](Self::well_formed), where `followers` are to follow the protocols.
+    ///
+    /// # Errors
+    /// There are errors; all of them are in what is returned.
+    pub fn well_formed_for(self, followers: Followers) -> Result<WellFormed, IllFormed> {
+        let analysed = Analysed { source: self.source, analysis: Analysis::with(self.document, followers) };
         if analysed.analysis.is_well_formed() {
             Ok(WellFormed(analysed))
         } else {
             Err(IllFormed(Box::new(analysed)))
         }
     }
+}
+
+/// Whether `text` has no syntax errors, and imports.
+fn imports_something(text: &str) -> bool {
+    if !text.contains("import") {
+        return false;
+    }
+    let (module, diagnostics) = scr::parse_module(text);
+    !module.imports.is_empty() && !diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// A text and everything that can be said about it before anything runs.

@@ -2,13 +2,28 @@
 
 use std::sync::Arc;
 
+use referee_syntax::scr::Texts;
 use referee_syntax::{Lines, Position};
 
-/// A text and what the user calls it: the path of a file, `-`. Cheap to clone.
+/// A text and what the user calls it: the path of a file, `-`. With the texts that it imports behind it, each with its own
+/// name. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
+    /// Where imported texts begin, ascending, and what they are called.
+    imported: Arc<[(u32, Arc<str>)]>,
+}
+
+/// One of the files of a [`Source`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilePart<'a> {
+    /// What the user calls it.
+    pub name: &'a str,
+    /// What it holds.
+    pub text: &'a str,
+    /// Where that begins in [`Source::text`].
+    pub start: u32,
 }
 
 impl Source {
@@ -17,7 +32,23 @@ impl Source {
     pub fn new(name: &str, text: &str) -> Self {
         // Some editors put a byte-order mark first.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), imported: Arc::default() }
+    }
+
+    /// The same with what it imports behind it.
+    pub(crate) fn with_imports(&self, texts: Texts) -> Self {
+        Self { name: Arc::clone(&self.name), text: texts.text.into(), imported: texts.files.into() }
+    }
+
+    /// The file that byte `offset` is in.
+    #[must_use]
+    pub fn file(&self, offset: u32) -> FilePart<'_> {
+        let index = self.imported.partition_point(|(start, _)| *start <= offset);
+        let before = index.checked_sub(1).and_then(|index| self.imported.get(index));
+        let (start, name) = before.map_or((0, &*self.name), |(start, name)| (*start, name));
+        // Texts are separated by one byte.
+        let end = self.imported.get(index).map_or(self.text.len(), |(next, _)| *next as usize - 1);
+        FilePart { name, text: self.text.get(start as usize..end).unwrap_or_default(), start }
     }
 
     /// The bytes called `name`. What is no UTF-8 is replaced, so that a diagnostic can point at it.
@@ -38,16 +69,17 @@ impl Source {
         &self.text
     }
 
-    /// The line and column of byte `offset`.
+    /// The line and column of byte `offset`, in its file.
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
-        Lines::new(&self.text).position(offset)
+        let file = self.file(offset);
+        Lines::new(file.text).position(offset - file.start)
     }
 
     /// `auth.scr:12:7`: where byte `offset` is.
     #[must_use]
     pub fn location(&self, offset: u32) -> String {
         let start = self.position(offset);
-        format!("{}:{}:{}", self.name, start.line, start.column)
+        format!("{}:{}:{}", self.file(offset).name, start.line, start.column)
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 use referee::guard::config::Problem;
+use referee::syntax::Span;
 use referee::{Diagnostic, Severity, Source};
 
 pub(crate) mod json;
@@ -84,6 +85,30 @@ impl Renderer {
         out
     }
 
+    /// `diagnostics` about `source`, each with the file that it is about.
+    pub(crate) fn render_source(&self, source: &Source, diagnostics: &[Diagnostic]) -> String {
+        let mut out = String::new();
+        for diagnostic in diagnostics {
+            let file = source.file(diagnostic.span.start);
+            let shift = |span: Span| Span { start: span.start - file.start, end: span.end - file.start };
+            let is_here = |span: Span| source.file(span.start).start == file.start;
+            let mut own = diagnostic.clone();
+            own.span = shift(own.span);
+            own.related.retain(|(span, _)| is_here(*span));
+            own.related.iter_mut().for_each(|(span, _)| *span = shift(*span));
+            if let Some(fix) = &mut own.fix {
+                fix.edits.iter_mut().for_each(|edit| edit.span = shift(edit.span));
+            }
+            for (span, text) in diagnostic.related.iter().filter(|(span, _)| !is_here(*span)) {
+                let elsewhere = format!("{}: {text}", source.location(span.start));
+                own.help =
+                    Some(own.help.map_or_else(|| elsewhere.clone(), |help| format!("{help}\n{elsewhere}")));
+            }
+            out += &self.render(file.name, file.text, &[own]);
+        }
+        out
+    }
+
     /// `diagnostics` about the text called `name`.
     pub(crate) fn render(&self, name: &str, text: &str, diagnostics: &[Diagnostic]) -> String {
         let source = NamedSource::new(name, text.to_owned());
@@ -104,7 +129,7 @@ fn colours_wanted() -> bool {
 }
 
 fn report(diagnostic: &Diagnostic, text: &str) -> MietteDiagnostic {
-    let label = |span: referee::syntax::Span, text: Option<String>, primary: bool| {
+    let label = |span: Span, text: Option<String>, primary: bool| {
         let (start, length) = (span.start as usize, (span.end - span.start) as usize);
         if primary {
             LabeledSpan::new_primary_with_span(text, (start, length))
@@ -158,7 +183,7 @@ pub(crate) fn print_json(document: &serde_json::Value) -> io::Result<()> {
 
 /// Shows `diagnostics` about `source` on standard error.
 pub(crate) fn show_diagnostics(source: &Source, diagnostics: &[Diagnostic]) -> io::Result<()> {
-    let text = Renderer::new(&io::stderr()).render(source.name(), source.text(), diagnostics);
+    let text = Renderer::new(&io::stderr()).render_source(source, diagnostics);
     anstream::stderr().write_all(text.as_bytes())
 }
 

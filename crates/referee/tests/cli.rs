@@ -177,6 +177,62 @@ fn what_check_refuses_is_refused_everywhere() {
     refused(&["watch", "--protocol", "-", "--language", "gt", "--role", "a", "/dev/null"]);
 }
 
+/// For components alone an undefined projection is an error in `.scr` files; monitors can do with relative types.
+#[test]
+fn an_undefined_projection_needs_monitors() {
+    let shop = "protocol Shop(role buyer, role shop, role bank) {
+        choice at buyer { Buy() from buyer to shop; Pay() from shop to bank; } or { Leave() from buyer to shop; } }";
+    let alone = referee(&["check", "-", "--language", "scr", "--format", "json"], shop);
+    assert_eq!(status(&alone), 2);
+    assert_eq!(json(&alone)["diagnostics"][0]["code"], "RF0401");
+    let with = referee(&["check", "-", "--language", "scr", "--format", "json", "--with-monitors"], shop);
+    assert_eq!(status(&with), 0, "{}", stdout(&with));
+    assert_eq!(json(&with)["diagnostics"][0]["code"], "RF0411");
+    assert_eq!(json(&with)["monitors"]["verdict"], "safe");
+    let gt = "buyer -> shop (buy . shop -> bank <int> . end, leave . end)";
+    assert_eq!(status(&referee(&["check", "-", "--language", "gt"], gt)), 0);
+    assert_eq!(status(&referee(&["check", "-", "--language", "gt", "--require-projection"], gt)), 2);
+}
+
+/// Imported modules are found where Scribble finds them, and what is wrong with them is said about their file.
+#[test]
+fn modules_are_found_and_named() {
+    let folder = std::env::temp_dir().join(format!("referee-modules-{}", std::process::id()));
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let main = "module shop.Main; import shop.parts.Pay; import lib.Bye;
+        protocol Main(role a, role b) { do Pay.Pay(a, b); do lib.Bye.Bye(a, b); }";
+    let main = write("src/shop/Main.scr", main);
+    let pay = "module shop.parts.Pay; aux global protocol Pay(role p, role q) { Amount(int) from p to q; }";
+    write("src/shop/parts/Pay.scr", pay);
+    write("more/lib/Bye.nuscr", "module lib.Bye;\naux protocol Bye(role p, role q) { Bye() from q to p; }");
+    let more = folder.join("more").display().to_string();
+    let missing = referee(&["check", &main, "--format", "json"], "");
+    assert_eq!(status(&missing), 2);
+    assert_eq!(json(&missing)["diagnostics"][0]["code"], "RF0120");
+    let found = referee(&["check", &main, "--import-path", &more], "");
+    assert_eq!(status(&found), 0, "{}", stdout(&found));
+    let shown = referee(&["show", &main, "--import-path", &more, "--view", "machine", "--role", "a"], "");
+    assert!(
+        stdout(&shown).contains("b!Amount(int)") && stdout(&shown).contains("b?Bye"),
+        "{}",
+        stdout(&shown)
+    );
+    // A mistake in an imported file is shown there.
+    write("more/lib/Bye.nuscr", "module lib.Bye;\naux protocol Bye(role p, role q) { Bye() from x to p; }");
+    let wrong = referee(&["check", &main, "--import-path", &more, "--format", "json"], "");
+    let diagnostic = &json(&wrong)["diagnostics"][0];
+    assert_eq!((diagnostic["code"].as_str(), diagnostic["line"].as_u64()), (Some("RF0103"), Some(2)));
+    assert!(diagnostic["file"].as_str().unwrap().ends_with("Bye.nuscr"), "{diagnostic}");
+    let wrong = referee(&["check", &main, "--import-path", &more], "");
+    assert!(stdout(&wrong).contains("Bye.nuscr:2:"), "{}", stdout(&wrong));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn what_is_printed_can_be_read_again() {
     let fsm = referee(&["show", "-", "--language", "scr", "--view", "machine", "--format", "fsm"], GOOD);

@@ -7,7 +7,7 @@ use referee_theory::project::ProjectionError;
 use referee_theory::relative::{RelativeError, RelativeType};
 use referee_theory::{GlobalType, System};
 
-use crate::diagnostics::projection::{projection_only, relative_only};
+use crate::diagnostics::projection::{can_hang, projection_only, relative_only};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;
@@ -36,10 +36,25 @@ pub struct ProjectedProtocol {
     pub relative: Result<Vec<RelativeType>, Vec<RelativeError>>,
 }
 
+/// Who is to follow a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followers {
+    /// Components by themselves: every role needs a projection.
+    Components,
+    /// Components with monitors beside them, which pass on outcomes of choices: relative types are enough.
+    Monitors,
+}
+
 impl Analysis {
-    /// Analyses `document`.
+    /// Analyses `document`, whose protocols may be followed with monitors.
     #[must_use]
     pub fn of(document: Document) -> Self {
+        Self::with(document, Followers::Monitors)
+    }
+
+    /// Analyses `document`, whose protocols `followers` are to follow.
+    #[must_use]
+    pub fn with(document: Document, followers: Followers) -> Self {
         let mut diagnostics = document.diagnostics.clone();
         let mut protocols = Vec::new();
         if let Content::Global(all) = &document.content {
@@ -51,7 +66,7 @@ impl Analysis {
                     local: global.project_all(),
                     relative: global.relative_all(),
                 };
-                report(&projected, protocol, &document, &mut diagnostics);
+                report(&projected, protocol, &document, followers, &mut diagnostics);
                 protocols.push(projected);
             }
         }
@@ -76,6 +91,7 @@ fn report(
     projected: &ProjectedProtocol,
     protocol: &GlobalProtocol,
     document: &Document,
+    followers: Followers,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let vocabulary = projected.global.vocabulary();
@@ -87,13 +103,18 @@ fn report(
         (_, Err(errors)) if protocol.demands == Demands::Relative => {
             diagnostics.extend(errors.iter().map(relative));
         }
+        (Err(errors), Ok(_)) if followers == Followers::Components && protocol.demands != Demands::Local => {
+            diagnostics.extend(errors.iter().map(|error| {
+                let role = vocabulary.role_name(error.role);
+                can_hang(local(error), role)
+            }));
+        }
         (Err(errors), Ok(_)) if protocol.demands != Demands::Local => {
-            let why = errors.first().map_or_else(String::new, |error| local(error).message);
-            diagnostics.push(relative_only(protocol.span, &why));
+            let first = errors.first().map(|error| (local(error), vocabulary.role_name(error.role)));
+            diagnostics.extend(first.map(|(why, role)| relative_only(why, role)));
         }
         (Ok(_), Err(errors)) => {
-            let why = errors.first().map_or_else(String::new, |error| relative(error).message);
-            diagnostics.push(projection_only(protocol.span, &why));
+            diagnostics.extend(errors.first().map(|error| projection_only(relative(error))));
         }
         (Err(errors), _) => diagnostics.extend(errors.iter().map(local)),
     }

@@ -114,6 +114,12 @@ impl Code {
     }
 }
 
+/// A label in backticks. Scribble's messages may have none.
+#[must_use]
+pub fn quoted(label: &str) -> String {
+    if label.is_empty() { "a message without a label".to_owned() } else { format!("`{label}`") }
+}
+
 impl Diagnostic {
     /// Says something beside the place itself.
     #[must_use]
@@ -194,7 +200,7 @@ codes! {
     Error RF0103 "unknown role"
     Error RF0104 "duplicate role"
     Error RF0105 "unknown recursion variable"
-    Warning RF0106 "type name close to a known one"
+    Warning RF0106 "unknown type"
     Error RF0107 "wrong number of arguments"
     Error RF0108 "role plays two roles"
     Error RF0109 "duplicate type"
@@ -204,6 +210,9 @@ codes! {
     Error RF0117 "nested protocol in the wrong place"
     Warning RF0118 "unknown pragma"
     Error RF0119 "argument of the wrong kind"
+    Error RF0120 "module cannot be read"
+    Error RF0121 "modules import one another"
+    Warning RF0122 "imported twice"
     Error RF0201 "message to oneself"
     Error RF0202 "duplicate label in a choice"
     Error RF0203 "unguarded recursion"
@@ -234,6 +243,9 @@ codes! {
     Error RF0316 "name of recursion data used again"
     Error RF0317 "role cannot follow recursion data"
     Error RF0318 "recursion data change at the start of a branch"
+    Error RF0319 "refinement that cannot be satisfied"
+    Error RF0320 "stuck because of refinements"
+    Note RF0321 "refinement not decided"
     Error RF0401 "role does not learn that it is done"
     Error RF0402 "role does not know whether to send or to receive"
     Error RF0403 "role does not know whom to wait for"

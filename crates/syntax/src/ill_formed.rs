@@ -22,7 +22,7 @@ use crate::diagnostics::projection::{
 use crate::diagnostics::structure::{
     duplicate_label, projection_too_large, recursion_too_deep, self_message, unguarded_recursion,
 };
-use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405};
+use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405, quoted};
 use crate::document::External;
 use crate::source::{Origins, Span};
 
@@ -77,8 +77,8 @@ pub fn projection(
         RoleAction::Act { action, peer, message, origin } => {
             let (verb, preposition) =
                 if action == Action::Send { ("sends", "to") } else { ("waits for", "from") };
-            let (label, peer) = (vocabulary.label_of(message), vocabulary.role_name(peer));
-            (Some(origins.span(origin)), format!("{verb} `{label}` {preposition} `{peer}`"))
+            let (label, peer) = (quoted(vocabulary.label_of(message)), vocabulary.role_name(peer));
+            (Some(origins.span(origin)), format!("{verb} {label} {preposition} `{peer}`"))
         }
     };
     let (left, right) = (say(error.left), say(error.right));

@@ -81,8 +81,8 @@ impl Language {
         let word_end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         let (word, rest) = (&text[..word_end], skip_comments(&text[word_end..], nesting));
         match word {
-            "module" | "import" | "type" | "sig" | "global" | "protocol" | "aux" | "nested" | "explicit"
-            | "external" => Some(Self::Scr),
+            "module" | "import" | "type" | "data" | "sig" | "global" | "protocol" | "aux" | "nested"
+            | "explicit" | "external" => Some(Self::Scr),
             "" if text.starts_with("(*#") => Some(Self::Scr),
             "" => None,
             _ if rest.starts_with(':') => Some(Self::Kmc),

@@ -26,7 +26,7 @@ pub mod source;
 pub mod st;
 mod tokens;
 
-pub use analysis::{Analysis, ProjectedProtocol};
+pub use analysis::{Analysis, Followers, ProjectedProtocol};
 pub use corrected::{Corrected, Correction, corrected};
 pub use diagnostics::{Code, Diagnostic, Edit, Fix, Severity};
 pub use document::{BinaryProtocol, Content, Document, External, GlobalProtocol, LocalSystem};

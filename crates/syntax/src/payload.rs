@@ -5,6 +5,21 @@ use referee_theory::Type;
 /// The names of types that mean the same in every language, canonical names first.
 pub const NAMES: [&str; 7] = ["int", "float", "bool", "string", "bytes", "unit", "list"];
 
+/// What a type of another language is called here.
+#[must_use]
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "number" | "Number" | "num" | "decimal" | "Decimal" | "float32" | "float64" | "f32" | "f64" => {
+            "float"
+        }
+        "int8" | "int16" | "int32" | "int64" | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32"
+        | "u64" | "uint" | "uint32" | "uint64" | "short" | "byte" | "natural" | "Nat" => "int",
+        "text" | "Text" | "char" | "Char" | "varchar" => "string",
+        "void" | "Void" | "none" | "None" => "unit",
+        _ => return None,
+    })
+}
+
 /// The type that `name` means, whichever language it comes from.
 #[must_use]
 pub fn builtin(name: &str) -> Option<Type> {

@@ -17,24 +17,29 @@ mod flatten;
 mod format;
 mod graph;
 mod lower;
+mod modules;
 mod names;
 mod once;
 mod parser;
 mod refine;
 mod token;
+mod validate;
 mod written;
 
 use ast::{Protocol, ProtocolKind};
+use modules::Linked;
 use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::names::unused_role;
+use crate::diagnostics::structure::import_ignored;
 use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
 use crate::source::Origins;
 
 pub use format::format;
+pub use modules::{Loader, ModuleFile, Texts};
 pub use parser::parse as parse_module;
 pub(crate) use token::is_word;
 
@@ -42,18 +47,40 @@ pub(crate) use token::is_word;
 #[must_use]
 pub fn parse(text: &str) -> Document {
     let (module, mut diagnostics) = parser::parse(text);
+    let ignored = module.imports.iter().map(|import| import_ignored(import.name.span, &import.name.text));
+    diagnostics.extend(ignored);
+    let imports = vec![None; module.imports.len()];
+    document(text, &[Linked { module, imports }], diagnostics)
+}
+
+/// Reads a `.scr` text and what it imports. Places are places in all texts together.
+#[must_use]
+pub fn load(text: &str, loader: &mut dyn Loader) -> (Document, Texts) {
+    let (linked, texts, diagnostics) = modules::link(text, loader);
+    (document(text, &linked, diagnostics), texts)
+}
+
+/// What the first of `modules`, whose text is `text`, says.
+fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) -> Document {
     let mut origins = Origins::default();
-    let mut names = Names::new(&module);
+    let mut names = Names::new(modules);
     // Names are resolved all the same when there are syntax errors, but the rest would only echo them.
     let complete = !diagnostics.iter().any(Diagnostic::is_error);
     let mut protocols = Vec::new();
-    for id in (0..names.protocols.len()).map(ProtocolId) {
+    let own = names.protocols.iter().take_while(|declared| declared.module == 0).count();
+    for id in (0..own).map(ProtocolId) {
         let (protocol, found) = lower_protocol(&mut names, &mut origins, id, complete);
         diagnostics.extend(found);
         protocols.push(protocol);
     }
     diagnostics.append(&mut names.diagnostics);
-    let diagnostics = once::once(text, &module, in_order(diagnostics));
+    // Other texts stand behind this one.
+    let is_own = |diagnostic: &Diagnostic| diagnostic.span.start as usize <= text.len();
+    let (mut diagnostics, imported): (Vec<_>, Vec<_>) = in_order(diagnostics).into_iter().partition(is_own);
+    if let Some(main) = modules.first() {
+        diagnostics = once::once(text, &main.module, diagnostics);
+    }
+    diagnostics.extend(imported);
     Document { language: Language::Scr, content: Content::Global(protocols), diagnostics, origins }
 }
 
@@ -65,7 +92,9 @@ fn lower_protocol(
 ) -> (GlobalProtocol, Vec<Diagnostic>) {
     let declaration = names.protocol(id);
     let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
-    if let Some(root) = root {
+    let invited = std::mem::take(&mut names.invited);
+    if let Some(root) = root.filter(|_| complete) {
+        diagnostics.extend(validate::validate(&nodes, root, &vocabulary, names.asked));
         diagnostics.extend(refine::refine(&mut nodes, root, &mut vocabulary));
     }
     let mut vocabulary = Arc::new(vocabulary);
@@ -75,12 +104,15 @@ fn lower_protocol(
         && !diagnostics.iter().any(Diagnostic::is_error)
     {
         let header = declaration.header;
-        let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header);
+        // nuScr's nested protocols are refused as nuScr does.
+        let factors = !names.nested_mode;
+        let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header, factors);
         diagnostics.extend(found);
         global = flattened;
     }
     let (mut externals, mut enforcement) = (Vec::new(), Vec::new());
     if let Some(global) = &mut global {
+        global.invite(invited);
         let called = called(global);
         let assertions = global.check_assertions(&scope(names, &called));
         externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());

@@ -105,11 +105,16 @@ pub(crate) struct Cursor<'a, T> {
 impl<'a, T: Lexed<'a>> Cursor<'a, T> {
     /// At the first token of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
+        Self::starting_at(text, 0)
+    }
+
+    /// At the first token of `text` from `start` on: what stands before is another text.
+    pub(crate) fn starting_at(text: &'a str, start: usize) -> Self {
         let mut cursor = Self {
             text,
             token: None,
-            span: Span::at(0),
-            previous: Span::at(0),
+            span: Span::at(start),
+            previous: Span::at(start),
             damaged: false,
             reported_at: None,
             stray: (0, Span::at(0)),
@@ -118,7 +123,7 @@ impl<'a, T: Lexed<'a>> Cursor<'a, T> {
             names: FxHashMap::default(),
             diagnostics: Vec::new(),
         };
-        cursor.find_token(0);
+        cursor.find_token(start);
         cursor
     }
 

@@ -1,18 +1,38 @@
 //! Every diagnostic's example triggers it, and the corrected example is clean.
 
 use referee_syntax::diagnostics::ALL;
-use referee_syntax::{Analysis, Severity, parse};
+use referee_syntax::scr::{self, Loader, ModuleFile};
+use referee_syntax::{Analysis, Diagnostic, Language, Severity, parse};
+
+/// There are no other files.
+struct Alone;
+
+impl Loader for Alone {
+    fn load(&mut self, _: &str) -> Result<ModuleFile, String> {
+        Err("there are no other files here".to_owned())
+    }
+}
+
+/// What is said about `text`, the example of `code`.
+fn said(code: &str, text: &str, language: Language) -> Vec<Diagnostic> {
+    let document = if (code, language) == ("RF0217", Language::Scr) || language != Language::Scr {
+        parse(text, language)
+    } else {
+        scr::load(text, &mut Alone).0
+    };
+    Analysis::of(document).diagnostics
+}
 
 #[test]
 fn every_example_triggers_its_code_and_its_correction_does_not() {
     let mut wrong = Vec::new();
     for code in ALL {
-        let found = Analysis::of(parse(code.example().wrong, code.example().language)).diagnostics;
+        let found = said(code.id, code.example().wrong, code.example().language);
         if !found.iter().any(|diagnostic| diagnostic.code.id == code.id) {
             let ids: Vec<_> = found.iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
             wrong.push(format!("{}: `wrong` gives {ids:?}", code.id));
         }
-        let found = Analysis::of(parse(code.example().right, code.example().language)).diagnostics;
+        let found = said(code.id, code.example().right, code.example().language);
         for diagnostic in found {
             if diagnostic.code.id == code.id || diagnostic.is_error() {
                 wrong.push(format!(
@@ -39,7 +59,7 @@ fn codes_are_listed_in_order_and_explained() {
 fn errors_of_examples_point_into_the_text() {
     for code in ALL {
         let text = code.example().wrong;
-        for diagnostic in Analysis::of(parse(text, code.example().language)).diagnostics {
+        for diagnostic in said(code.id, text, code.example().language) {
             let spans = diagnostic.related.iter().map(|(span, _)| *span).chain([diagnostic.span]);
             for span in spans {
                 assert!(span.start <= span.end && text.get(span.range()).is_some(), "{} {span:?}", code.id);

@@ -83,6 +83,9 @@ impl Machine {
         }
         for representative in representatives {
             let source = state_of_block[&blocks[representative.index()]];
+            if self.is_accepting(representative) {
+                builder.accept(source);
+            }
             let mut seen = FxHashSet::default();
             for t in self.transitions(representative) {
                 let target = state_of_block[&blocks[t.target.index()]];
@@ -112,6 +115,10 @@ impl Graph {
         for machine in machines {
             for state in machine.states() {
                 let source = base + state.index();
+                if machine.is_accepting(state) {
+                    // Where the role may wait for ever, it behaves differently: as if it could do one thing more.
+                    successors[source].push((u32::MAX, narrow(source)));
+                }
                 for t in machine.transitions(state) {
                     let fresh = u32::try_from(actions.len()).unwrap_or(u32::MAX);
                     let key = (t.action, t.peer, vocabulary.signature(t.message));

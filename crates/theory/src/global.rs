@@ -152,6 +152,9 @@ pub struct GlobalType {
     partial: FxHashMap<BranchId, Enforcement>,
     /// What roles compute: see [`GlobalType::carry_data`].
     data: Data,
+    /// Roles that may never take part: see [`GlobalType::invite`].
+    // INVARIANT: sorted.
+    invited: Vec<Role>,
 }
 
 impl GlobalType {
@@ -160,6 +163,20 @@ impl GlobalType {
     pub fn enforce(&mut self, assertions: &Assertions) {
         let partial = assertions.enforcement.iter().filter(|found| !(found.sender && found.receiver));
         self.partial = partial.map(|found| (found.branch, *found)).collect();
+    }
+
+    /// Says that each of `roles` takes part only once somebody has connected to it: until then it need not know whether
+    /// anything will come.
+    pub fn invite(&mut self, roles: impl IntoIterator<Item = Role>) {
+        self.invited.extend(roles);
+        self.invited.sort_unstable();
+        self.invited.dedup();
+    }
+
+    /// Whether `role` takes part only once somebody has connected to it.
+    #[must_use]
+    pub fn is_invited(&self, role: Role) -> bool {
+        self.invited.binary_search(&role).is_ok()
     }
 
     /// The message of a branch as its sender (or else its receiver) can check it, with what that role computes after

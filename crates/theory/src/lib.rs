@@ -13,6 +13,7 @@ pub mod data;
 pub mod equivalence;
 pub mod expr;
 pub mod global;
+pub mod linear;
 pub mod machine;
 pub mod payload;
 pub mod project;

@@ -61,6 +61,14 @@ impl Items {
         }
     }
 
+    /// The same without the end of the protocol, if that is one of several receptions.
+    fn without_end(&self) -> Option<Self> {
+        let Self::Several(items) = self else { return None };
+        let rest: Vec<Item> = items.iter().copied().filter(|item| *item != Item::End).collect();
+        let receives = rest.iter().all(|item| matches!(item, Item::Receive(..)));
+        (rest.len() < items.len() && !rest.is_empty() && receives).then(|| Self::new(rest))
+    }
+
     fn as_slice(&self) -> &[Item] {
         match self {
             Self::One(item) => std::slice::from_ref(item),
@@ -235,7 +243,12 @@ impl<'a> Projection<'a> {
         let initial = self.closure(self.global.root());
         let source = builder.add_state();
         numbers.insert(initial.clone(), source);
-        queue.push_back((initial, source));
+        // Who is not connected yet waits: perhaps for ever.
+        let unconnected = self.global.is_invited(self.role).then(|| initial.without_end()).flatten();
+        if unconnected.is_some() {
+            builder.accept(source);
+        }
+        queue.push_back((unconnected.unwrap_or(initial), source));
         while let Some((items, source)) = queue.pop_front() {
             let merged = self
                 .merge(items.as_slice())

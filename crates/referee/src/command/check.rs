@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use referee::syntax::{GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
-use referee::{Analysed, Content, Language, Severity, view};
+use referee::{Analysed, Content, Followers, Language, Severity, view};
 
 mod ci;
 mod compatibility;
@@ -36,12 +36,18 @@ pub(crate) struct Arguments {
     /// Text for people, or one document for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The protocol will run with Referee's monitors, which pass on outcomes of choices: roles of `.scr` files need no
+    /// projection then, as those of `.gt` files do not.
+    #[arg(long, conflicts_with = "require_projection")]
+    with_monitors: bool,
     /// Refuse a protocol without a projection for every role, also where its language (`.gt`) means it to be run with monitors.
     #[arg(long)]
     require_projection: bool,
     /// Print the JSON Schema of `--format json` and nothing else.
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    imports: input::Imports,
     #[command(flatten)]
     compatibility: compatibility::CompatibilityArguments,
 }
@@ -76,8 +82,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut findings = Vec::new();
     let mut out = output::stdout();
     for file in &files {
-        let checked = match input::read(file).and_then(|source| input::parse(source, arguments.language)) {
-            Ok(parsed) => parsed.well_formed(),
+        let parsed =
+            input::read(file).and_then(|source| input::parse(source, arguments.language, &arguments.imports));
+        let checked = match parsed {
+            Ok(parsed) => {
+                let followers = arguments.followers(parsed.document().language);
+                parsed.well_formed_for(followers)
+            }
             Err(error) if one => return Err(error),
             Err(error) => {
                 // One bad file among many must not hide what is known about the others.
@@ -126,6 +137,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 /// Whether some role of some protocol has no projection.
 fn lacks_projection(read: &Analysed) -> bool {
     read.analysis().protocols.iter().any(|protocol| protocol.local.is_err())
+}
+
+impl Arguments {
+    /// Who follows protocols written in `language`.
+    fn followers(&self, language: Language) -> Followers {
+        match language {
+            Language::Scr if !self.with_monitors => Followers::Components,
+            _ => Followers::Monitors,
+        }
+    }
 }
 
 struct Summary {
@@ -194,7 +215,7 @@ fn plural(count: usize, what: &str) -> String {
 /// What people read about one file.
 fn report(read: &Analysed, answers: &Answers, renderer: &Renderer) -> String {
     let (analysis, source) = (read.analysis(), read.source());
-    let mut text = renderer.render(source.name(), source.text(), &analysis.diagnostics);
+    let mut text = renderer.render_source(source, &analysis.diagnostics);
     let name = styled(STRONG, source.name());
     if !analysis.is_well_formed() {
         let errors = plural(analysis.count(Severity::Error), "error");

@@ -62,7 +62,7 @@ fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabular
         }
         (Parsed::new(&format!("{before}{}\n{after}", source.text()), Language::Fsm), before.len())
     } else {
-        (input::parse(source.clone(), None)?, 0)
+        (input::parse(source.clone(), None, &input::Imports::default())?, 0)
     };
     let well_formed = match parsed.well_formed() {
         Ok(well_formed) => well_formed,

@@ -43,6 +43,8 @@ pub(crate) struct Arguments {
     /// Text for people, or one JSON document for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    imports: input::Imports,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -62,7 +64,9 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Some(text) = input::well_formed(&arguments.protocol, None)? else { return Ok(Outcome::WrongInput) };
+    let Some(text) = input::well_formed(&arguments.protocol, None, &arguments.imports)? else {
+        return Ok(Outcome::WrongInput);
+    };
     let protocol = show::protocol(&text, None)?;
     let role = protocol.role(&arguments.role)?;
     let network = protocol.deployable_network(&Options::default())?;

@@ -47,6 +47,8 @@ pub(crate) struct Arguments {
     /// The language of the file, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
+    #[command(flatten)]
+    imports: input::Imports,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -87,7 +89,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Some(text) = input::well_formed(&arguments.file, arguments.language)? else {
+    let Some(text) = input::well_formed(&arguments.file, arguments.language, &arguments.imports)? else {
         return Ok(Outcome::WrongInput);
     };
     if let (View::Property, Some(properties)) = (arguments.view, text.properties()) {

@@ -67,6 +67,8 @@ pub(crate) struct Arguments {
     /// The language of the protocol, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
+    #[command(flatten)]
+    imports: input::Imports,
     /// What events call the roles, where that is not their names: --role-name process=client,environment=server.
     #[arg(long, value_name = "ROLE=NAME", value_delimiter = ',')]
     role_name: Vec<String>,

@@ -2,12 +2,12 @@
 
 use referee::monitor::property::{Derivation, DerivationRule, PropertyVerdict};
 use referee::syntax::document::GlobalProtocol;
-use referee::syntax::{Edit, Lines, ProjectedProtocol};
+use referee::syntax::{Edit, ProjectedProtocol, Span};
 use referee::theory::Vocabulary;
 use referee::theory::property::Property;
 use referee::verdict::{VerdictClass, VerdictRecord, json_value};
 use referee::watch::{Place, PropertyReport, Report};
-use referee::{Analysed, Content, Diagnostic, view};
+use referee::{Analysed, Content, Diagnostic, Source, view};
 use serde_json::{Value, json};
 
 use crate::command::check::Answers;
@@ -19,14 +19,13 @@ const SCHEMA_VERSION: u32 = 1;
 pub(crate) fn checked(read: &Analysed, answers: &Answers) -> Value {
     let analysis = read.analysis();
     let document = &analysis.document;
-    let lines = Lines::new(read.source().text());
     let mut value = json!({
         "schema_version": SCHEMA_VERSION,
         "file": read.source().name(),
         "language": document.language.name(),
         "kind": document.kind(),
         "roles": roles(&document.content),
-        "diagnostics": analysis.diagnostics.iter().map(|d| diagnostic(d, &lines)).collect::<Vec<_>>(),
+        "diagnostics": analysis.diagnostics.iter().map(|d| diagnostic(d, read.source())).collect::<Vec<_>>(),
         "well_formed": analysis.is_well_formed(),
         "projection": null,
         "compatibility": answers.json(main_protocol(&document.content)),
@@ -117,10 +116,11 @@ fn global_protocol(
 }
 
 /// One diagnostic. A place is written with lines and columns, from 1, whose ends are not included.
-pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
-    let (start, end) = (lines.position(diagnostic.span.start), lines.position(diagnostic.span.end));
+pub(crate) fn diagnostic(diagnostic: &Diagnostic, source: &Source) -> Value {
+    let file = |span: Span| source.file(span.start).name;
+    let (start, end) = (source.position(diagnostic.span.start), source.position(diagnostic.span.end));
     let edit = |edit: &Edit| {
-        let (start, end) = (lines.position(edit.span.start), lines.position(edit.span.end));
+        let (start, end) = (source.position(edit.span.start), source.position(edit.span.end));
         json!({"text": edit.text, "line": start.line, "column": start.column,
                "end_line": end.line, "end_column": end.column})
     };
@@ -128,8 +128,8 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
         .related
         .iter()
         .map(|(span, text)| {
-            let (start, end) = (lines.position(span.start), lines.position(span.end));
-            json!({"message": text, "line": start.line, "column": start.column,
+            let (start, end) = (source.position(span.start), source.position(span.end));
+            json!({"message": text, "file": file(*span), "line": start.line, "column": start.column,
                    "end_line": end.line, "end_column": end.column})
         })
         .collect();
@@ -137,6 +137,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
         "severity": diagnostic.code.severity.name(),
         "code": diagnostic.code.id,
         "message": diagnostic.message,
+        "file": file(diagnostic.span),
         "line": start.line,
         "column": start.column,
         "end_line": end.line,

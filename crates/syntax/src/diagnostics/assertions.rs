@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, RF0301, RF0302, RF0303, RF0304, RF0305, RF0306, RF0307, RF0308, RF0309, RF0310, RF0311,
-    RF0312, RF0313, RF0314, RF0315, RF0316, RF0317, RF0318,
+    RF0312, RF0313, RF0314, RF0315, RF0316, RF0317, RF0318, RF0319, RF0320, RF0321,
 };
 use crate::expr::SyntaxError;
 use crate::source::Span;
@@ -188,6 +188,29 @@ pub fn cannot_follow(
         ),
         None => diagnostic,
     }
+}
+
+/// `refinement` cannot hold, given what was asserted before.
+#[must_use]
+pub fn unsatisfiable(span: Span, refinement: &str) -> Diagnostic {
+    RF0319
+        .at(span, format!("`{refinement}` can never hold here"))
+        .label("so this message can never be sent")
+        .help("weaken it, or what was asserted before")
+}
+
+/// `role` may have no message that it is allowed to send at `span`.
+#[must_use]
+pub fn may_be_stuck(span: Span, role: &str) -> Diagnostic {
+    RF0320
+        .at(span, format!("`{role}` may be stuck: for some values no message is allowed here"))
+        .help("cover all values: add a branch, or weaken a refinement")
+}
+
+/// `what` the pragmas ask for is not decided.
+#[must_use]
+pub fn not_decided(span: Span, what: &str) -> Diagnostic {
+    RF0321.at(span, format!("not decided: {what}"))
 }
 
 /// A branch begins with the jump at `span`, which changes recursion data.

@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
-    RF0115, RF0116, RF0117, RF0118, RF0119,
+    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122,
 };
 use crate::source::Span;
 
@@ -27,6 +27,31 @@ pub fn wrong_kind(span: Span, name: &str, declared: Span, is_nested: bool) -> Di
         .at(span, format!("`{name}` is a {kind} protocol"))
         .related(declared, "declared here")
         .help(format!("use `{verb}` for a {kind} protocol"))
+}
+
+/// There is no module `name`, for the reason given.
+#[must_use]
+pub fn module_not_found(span: Span, name: &str, why: &str) -> Diagnostic {
+    RF0120
+        .at(span, format!("the module `{name}` cannot be read: {why}"))
+        .help("correct the name, or say with `--import-path` where its packages are")
+}
+
+/// The import at `span` closes a circle; `way` names the modules in it.
+#[must_use]
+pub fn imports_itself(span: Span, way: &str) -> Diagnostic {
+    RF0121
+        .at(span, format!("modules import one another: {way}"))
+        .help("move what both need to a third module")
+}
+
+/// The module `name` is imported at `first` already.
+#[must_use]
+pub fn imported_twice(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0122
+        .at(span, format!("`{name}` is imported twice"))
+        .related(first, "first here")
+        .help("leave one of them out")
 }
 
 /// The argument at `span` is not of the kind of the parameter `wanted`, declared at `declared`.
@@ -101,12 +126,14 @@ pub fn unknown_recursion_variable<'a>(
         .suggest(name, scope)
 }
 
-/// `name` is unknown, but `close` exists.
+/// `name` is neither declared nor built in; perhaps `meant` was meant.
 #[must_use]
-pub fn misspelt_type(span: Span, name: &str, close: &str) -> Diagnostic {
-    RF0106
-        .at(span, format!("`{name}` is not a known type and will not be checked"))
-        .help(format!("did you mean `{close}`? if not, declare it: `type {name};`"))
+pub fn unknown_type(span: Span, name: &str, meant: Option<&str>) -> Diagnostic {
+    let diagnostic = RF0106.at(span, format!("`{name}` is not a known type and will not be checked"));
+    match meant {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`? if not, declare it: `type {name};`")),
+        None => diagnostic.help(format!("declare it: `type {name};`, or correct its name")),
+    }
 }
 
 /// `name` takes `expected` of `what`, not `found`.

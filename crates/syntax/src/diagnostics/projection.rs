@@ -1,6 +1,6 @@
 //! Projections and relative projections that are undefined: RF04xx.
 
-use super::{Code, Diagnostic, RF0410, RF0411, RF0412};
+use super::{Code, Diagnostic, RF0410, RF0411, RF0412, quoted};
 use crate::source::Span;
 
 /// A choice that a role does not see: its place, who decides, and what leads to either branch.
@@ -79,8 +79,8 @@ pub(crate) fn hidden_dependency(found: &HiddenDependency<'_>) -> Diagnostic {
             found.sender, found.receiver
         ),
     )
-    .related(found.left.1, format!("after `{}` {}", found.left.0, say(found.left.2)))
-    .related(found.right.1, format!("after `{}` {}", found.right.0, say(found.right.2)))
+    .related(found.left.1, format!("after {} {}", quoted(found.left.0), say(found.left.2)))
+    .related(found.right.1, format!("after {} {}", quoted(found.right.0), say(found.right.2)))
     .help(format!(
         "let one of them take part in the choice: let `{}` tell `{p}` or `{q}` first which way it goes, and `{}` \
          after that",
@@ -98,14 +98,27 @@ fn shorten(text: &str) -> String {
     format!("`{cut}…`")
 }
 
-/// `role` has no projection, but all relative projections are defined.
+/// `role` has no projection for the reason `why`, but all relative projections are defined, and there are monitors.
 #[must_use]
-pub fn relative_only(span: Span, why: &str) -> Diagnostic {
-    RF0411.at(span, format!("this protocol needs monitors that pass on outcomes: {why}"))
+pub fn relative_only(why: Diagnostic, role: &str) -> Diagnostic {
+    let message = format!("this protocol needs monitors that pass on outcomes: {}", why.message);
+    let help =
+        format!("without monitors `{role}` can hang: send it a message in both branches, or deploy monitors");
+    Diagnostic { code: &RF0411, message, help: Some(help), ..why }
 }
 
-/// `why` some pair has no relative type.
+/// `role` has no projection for the reason `why`, but monitors could pass on outcomes.
 #[must_use]
-pub fn projection_only(span: Span, why: &str) -> Diagnostic {
-    RF0412.at(span, format!("no relative types: {why}"))
+pub fn can_hang(why: Diagnostic, role: &str) -> Diagnostic {
+    why.help(format!(
+        "without monitors `{role}` can hang: send it a message in both branches, or deploy monitors and check with \
+         `--with-monitors`"
+    ))
+}
+
+/// Some pair has no relative type, for the reason `why`.
+#[must_use]
+pub fn projection_only(why: Diagnostic) -> Diagnostic {
+    let message = format!("no relative types: {}", why.message);
+    Diagnostic { code: &RF0412, message, ..why }
 }

@@ -4,7 +4,7 @@ use referee_theory::Action;
 
 use super::{
     Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
-    RF0218,
+    RF0218, quoted,
 };
 use crate::source::Span;
 
@@ -30,10 +30,33 @@ pub fn self_peer(span: Span, role: &str, action: Action) -> Diagnostic {
 #[must_use]
 pub fn duplicate_label(span: Span, first: Span, label: &str, receiver: &str) -> Diagnostic {
     RF0202
-        .at(span, format!("two branches of this choice begin with `{label}` to `{receiver}`"))
+        .at(span, format!("two branches of this choice begin with {} to `{receiver}`", quoted(label)))
         .label("and here again")
         .related(first, "first here")
         .help("give them different labels, or put the common message before the choice")
+}
+
+/// Two branches, chosen by `chooser`, begin with the same message, and then `other` would have to know which it is.
+#[must_use]
+pub fn begin_alike(span: Span, first: Span, chooser: &str, other: &str) -> Diagnostic {
+    RF0202
+        .at(span, "two branches of this choice begin with the same message, and then differ before it is known which it is")
+        .label(format!("behind this, `{other}` would have to know what `{chooser}` has chosen"))
+        .related(first, "first here")
+        .help(format!("give them different labels, or let `{chooser}` send what tells them apart next"))
+}
+
+/// Two branches begin with the same message, and then one of them ends.
+#[must_use]
+pub fn ends_or_goes_on(span: Span, first: Span) -> Diagnostic {
+    RF0202
+        .at(
+            span,
+            "two branches of this choice begin with the same message, and nobody can tell whether more comes",
+        )
+        .label("behind this, one branch ends and the other goes on")
+        .related(first, "first here")
+        .help("give them different labels, or let both go on")
 }
 
 /// The call at `span` leads back to the definition at `definition` with nothing in between.

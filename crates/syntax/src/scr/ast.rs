@@ -26,8 +26,8 @@ pub struct Module {
     pub pragmas: Vec<Pragma>,
     /// `module a.b;`.
     pub name: Option<Name>,
-    /// `import a.b;`: accepted, nothing is loaded.
-    pub imports: Vec<Name>,
+    /// `import a.b;`.
+    pub imports: Vec<Import>,
     /// Type declarations.
     pub types: Vec<TypeDeclaration>,
     /// Message signatures: `sig <…> "…" from "…" as S;`.
@@ -44,6 +44,15 @@ pub struct Module {
     pub renamings: Vec<Renaming>,
     /// Comments, in the order of the text, for the formatter.
     pub comments: Vec<Span>,
+}
+
+/// `import a.b as c;`.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The module.
+    pub name: Name,
+    /// What it is called here.
+    pub alias: Option<Name>,
 }
 
 /// Something at the top level of a file.
@@ -102,9 +111,11 @@ pub struct Pragma {
     pub value: Option<Name>,
 }
 
-/// `type T = …;` or Scribble's `type <schema> "name" from "file" as T;`.
+/// `type T = …;` or Scribble's `data <schema> "name" from "file" as T;`.
 #[derive(Clone, Debug)]
 pub struct TypeDeclaration {
+    /// `type` or `data`.
+    pub keyword: &'static str,
     /// The name it introduces.
     pub name: Name,
     /// What it stands for; `None` for a type that is defined elsewhere, hence opaque.
@@ -207,6 +218,8 @@ pub struct Protocol {
 pub struct ProtocolParameter {
     /// Whether it stands for a message signature rather than a type.
     pub is_signature: bool,
+    /// `sig`, `type` or `data`.
+    pub keyword: &'static str,
     /// Its name.
     pub name: Name,
 }

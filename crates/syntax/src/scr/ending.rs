@@ -3,52 +3,50 @@
 //! A `continue` never does; a recursion does if its body can, a choice if one of its branches can, a `do` if the protocol can. The
 //! least solution: found by counting, for each block, the statements that are not known to end yet.
 
-use super::ast::{Block, Module, Protocol, ProtocolKind, StatementKind};
-use rustc_hash::FxHashMap;
+use super::ast::{Block, StatementKind};
+use super::names::{Names, ProtocolId};
+
+/// A statement: the file and the number there.
+type Place = (usize, usize);
 
 /// What a block belongs to.
 #[derive(Clone, Copy)]
 enum Owner {
-    Statement(usize),
-    Protocol(usize),
+    Statement(Place),
+    Protocol(ProtocolId),
 }
 
-/// Whether each statement of `module` can come to an end. With `nested` protocols a `do` is an invitation, which does.
-pub(super) fn ending(module: &Module, nested: bool) -> Vec<bool> {
+/// For each file, whether each of its statements can come to an end.
+pub(super) fn ending(names: &Names<'_>) -> Vec<Vec<bool>> {
+    let counts: Vec<usize> = names.modules.iter().map(|linked| linked.module.statements.len()).collect();
     let mut counting = Counting {
-        ends: vec![false; module.statements.len()],
-        block_of: vec![None; module.statements.len()],
+        ends: counts.iter().map(|count| vec![false; *count]).collect(),
+        block_of: counts.iter().map(|count| vec![None; *count]).collect(),
         left: Vec::new(),
-        calls: vec![Vec::new(); module.protocols.len()],
+        calls: vec![Vec::new(); names.protocols.len()],
         pending: Vec::new(),
     };
-    let mut by_name: FxHashMap<&str, usize> = FxHashMap::default();
-    for (index, protocol) in module.protocols.iter().enumerate() {
-        if protocol.kind != ProtocolKind::Nested {
-            by_name.entry(&protocol.name.text).or_insert(index);
-        }
+    for (id, declared) in names.protocols.iter().enumerate() {
+        counting.add(&declared.protocol.body, declared.module, Owner::Protocol(ProtocolId(id)));
     }
-    let mut bodies: Vec<(&Protocol, Option<usize>)> = Vec::new();
-    bodies.extend(module.protocols.iter().enumerate().map(|(index, protocol)| (protocol, Some(index))));
-    while let Some((protocol, index)) = bodies.pop() {
-        // Nothing waits for a nested protocol.
-        counting.add(&protocol.body, Owner::Protocol(index.unwrap_or(usize::MAX)));
-        bodies.extend(protocol.nested.iter().map(|nested| (nested, None)));
-    }
-    for (index, statement) in module.statements.iter().enumerate() {
-        match &statement.kind {
-            StatementKind::Continue { .. } => {}
-            StatementKind::Message(_) | StatementKind::Calls { .. } | StatementKind::Connection { .. } => {
-                counting.pending.push(Owner::Statement(index));
+    for (file, linked) in names.modules.iter().enumerate() {
+        for (index, statement) in linked.module.statements.iter().enumerate() {
+            let place = (file, index);
+            match &statement.kind {
+                StatementKind::Continue { .. } => {}
+                StatementKind::Message(_)
+                | StatementKind::Calls { .. }
+                | StatementKind::Connection { .. } => counting.pending.push(Owner::Statement(place)),
+                StatementKind::Choice { branches, .. } => {
+                    branches.iter().for_each(|branch| counting.add(branch, file, Owner::Statement(place)));
+                }
+                StatementKind::Rec { body, .. } => counting.add(body, file, Owner::Statement(place)),
+                // An invitation to a nested protocol is over at once.
+                StatementKind::Do { protocol, .. } => match names.known_global(protocol, file) {
+                    Some(called) if !names.nested_mode => counting.calls[called.0].push(place),
+                    _ => counting.pending.push(Owner::Statement(place)),
+                },
             }
-            StatementKind::Choice { branches, .. } => {
-                branches.iter().for_each(|branch| counting.add(branch, Owner::Statement(index)));
-            }
-            StatementKind::Rec { body, .. } => counting.add(body, Owner::Statement(index)),
-            StatementKind::Do { protocol, .. } => match by_name.get(&*protocol.text) {
-                Some(&called) if !nested => counting.calls[called].push(index),
-                _ => counting.pending.push(Owner::Statement(index)),
-            },
         }
     }
     counting.run();
@@ -56,23 +54,23 @@ pub(super) fn ending(module: &Module, nested: bool) -> Vec<bool> {
 }
 
 struct Counting {
-    ends: Vec<bool>,
+    ends: Vec<Vec<bool>>,
     /// The block that each statement stands in.
-    block_of: Vec<Option<usize>>,
+    block_of: Vec<Vec<Option<usize>>>,
     /// For each block, its owner and how many of its statements are not known to end.
     left: Vec<(Owner, usize)>,
     /// The statements that do each protocol.
-    calls: Vec<Vec<usize>>,
+    calls: Vec<Vec<Place>>,
     /// What was found to end.
     pending: Vec<Owner>,
 }
 
 impl Counting {
-    fn add(&mut self, block: &Block, owner: Owner) {
+    fn add(&mut self, block: &Block, file: usize, owner: Owner) {
         let number = self.left.len();
         self.left.push((owner, block.statements.len()));
         for statement in &block.statements {
-            self.block_of[statement.index()] = Some(number);
+            self.block_of[file][statement.index()] = Some(number);
         }
         if block.statements.is_empty() {
             self.pending.push(owner);
@@ -82,11 +80,11 @@ impl Counting {
     fn run(&mut self) {
         while let Some(owner) = self.pending.pop() {
             match owner {
-                Owner::Statement(index) => {
-                    if std::mem::replace(&mut self.ends[index], true) {
+                Owner::Statement((file, index)) => {
+                    if std::mem::replace(&mut self.ends[file][index], true) {
                         continue;
                     }
-                    if let Some(block) = self.block_of[index] {
+                    if let Some(block) = self.block_of[file][index] {
                         let (owner, left) = &mut self.left[block];
                         *left -= 1;
                         if *left == 0 {
@@ -94,8 +92,8 @@ impl Counting {
                         }
                     }
                 }
-                Owner::Protocol(index) => {
-                    let calls = self.calls.get_mut(index).map(std::mem::take).unwrap_or_default();
+                Owner::Protocol(id) => {
+                    let calls = std::mem::take(&mut self.calls[id.0]);
                     self.pending.extend(calls.into_iter().map(Owner::Statement));
                 }
             }

@@ -7,8 +7,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::expr::{Expr, Node};
-use referee_theory::global::Parameter;
+use referee_theory::expr::Expr;
 use referee_theory::{
     Branch, Global, GlobalType, GlobalTypeBuilder, NodeId, Origin, Role, Vocabulary, global,
 };
@@ -18,12 +17,14 @@ use smallvec::smallvec;
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::assertions::{data_before_choice, hidden_data};
 use crate::diagnostics::names::unknown_chooser;
-use crate::diagnostics::structure::{empty_branch, too_large, unguarded_recursion, wrong_chooser};
+use crate::diagnostics::structure::{
+    begin_alike, empty_branch, ends_or_goes_on, too_large, unguarded_recursion, wrong_chooser,
+};
 use crate::ill_formed;
 use crate::source::{Origins, Span};
 
+mod beginnings;
 mod knots;
 
 /// So many nodes are looked at to unfold recursions.
@@ -37,6 +38,9 @@ pub(super) struct Flattening<'a> {
     /// By raw node; shorter than `nodes` while copies are made.
     converted: Vec<Option<NodeId>>,
     pending: Vec<RawId>,
+    /// The choices between what follows branches that begin alike, by what follows.
+    factored: FxHashMap<Vec<RawId>, RawId>,
+    factors: bool,
     /// The first messages of each unfolded recursion.
     unfolded: FxHashMap<RawId, Vec<RawMessage>>,
     /// How many nodes were looked at to unfold recursions.
@@ -47,13 +51,15 @@ pub(super) struct Flattening<'a> {
 }
 
 impl<'a> Flattening<'a> {
-    /// The global type that starts at `root`, or what is wrong with it. `header` is where it is declared.
+    /// The global type that starts at `root`, or what is wrong with it. `header` is where it is declared; `factors`
+    /// whether branches may begin with the same message.
     pub(super) fn run(
         nodes: Vec<Raw>,
         root: RawId,
         vocabulary: &'a Arc<Vocabulary>,
         origins: &'a mut Origins,
         header: Span,
+        factors: bool,
     ) -> (Option<GlobalType>, Vec<Diagnostic>) {
         let mut declared: FxHashMap<Arc<str>, Vec<Origin>> = FxHashMap::default();
         for node in &nodes {
@@ -71,6 +77,8 @@ impl<'a> Flattening<'a> {
             builder: GlobalTypeBuilder::new(),
             converted: Vec::new(),
             pending: Vec::new(),
+            factored: FxHashMap::default(),
+            factors,
             unfolded: FxHashMap::default(),
             looked_at: 0,
             diagnostics: Vec::new(),
@@ -156,16 +164,27 @@ impl<'a> Flattening<'a> {
 
     fn choice(&mut self, raw: RawId, node: NodeId, at: &Chooser, span: Span) {
         let heads = self.first_messages(raw, span);
+        let heads = if self.factors { self.factor(heads, at, span) } else { heads };
         let Some(first) = heads.first() else { return };
         let sender = match at {
             Chooser::Known(role) => *role,
+            Chooser::Hidden { .. } => first.sender,
             Chooser::Unknown(place, name) => {
                 let chooser = self.vocabulary.role_name(first.sender);
                 self.diagnostics.push(unknown_chooser(*place, name, chooser));
                 first.sender
             }
         };
-        self.check_chooser(&heads, sender, span);
+        match at {
+            Chooser::Hidden { by, first, second } => {
+                if let (2.., Some(other)) = (heads.len(), heads.iter().find(|head| head.sender != *by)) {
+                    let [by, other] = [*by, other.sender].map(|role| self.vocabulary.role_name(role));
+                    self.diagnostics.push(begin_alike(*second, *first, by, other));
+                    return;
+                }
+            }
+            _ => self.check_chooser(&heads, sender, span),
+        }
         let branches = heads.into_iter().map(|head| self.branch(head)).collect();
         let origin = self.origins.add(span);
         let exchange = Global::Exchange(global::Exchange { sender, branches, origin });
@@ -180,44 +199,6 @@ impl<'a> Flattening<'a> {
             outermost = body;
         }
         self.builder.set(outermost, exchange);
-    }
-
-    /// The recursions with data that a branch of the choice `start` begins with, outer ones first.
-    fn entered_with_data(&mut self, start: RawId) -> Vec<RawId> {
-        let mut entered: Vec<RawId> = Vec::new();
-        let mut seen = FxHashSet::default();
-        let mut pending = vec![start];
-        while let Some(raw) = pending.pop() {
-            if !seen.insert(raw) {
-                continue;
-            }
-            match &self.nodes[raw.index()] {
-                Raw::End | Raw::Message(_) => continue,
-                Raw::Call { target, arguments, span } => {
-                    let same = |(parameter, argument): (&Parameter, &Arc<Expr>)| matches!(argument.node(), Node::Variable(name) if *name == parameter.name);
-                    if let Raw::Rec { parameters, .. } = &self.nodes[target.index()]
-                        && !parameters.iter().zip(arguments).all(same)
-                    {
-                        self.diagnostics.push(data_before_choice(*span));
-                    }
-                    continue;
-                }
-                Raw::Rec { parameters, .. } if !parameters.is_empty() => entered.push(raw),
-                Raw::Rec { .. } | Raw::Choice { .. } => {}
-            }
-            pending.extend(self.nodes[raw.index()].children().iter().rev());
-        }
-        for &rec in &entered {
-            let Raw::Rec { parameters, .. } = &self.nodes[rec.index()] else { continue };
-            for parameter in parameters {
-                let same_name = self.declared.get(&parameter.name).into_iter().flatten();
-                if let Some(other) = same_name.copied().find(|origin| *origin != parameter.origin) {
-                    let (span, other) = (self.origins.span(parameter.origin), self.origins.span(other));
-                    self.diagnostics.push(hidden_data(span, other, &parameter.name));
-                }
-            }
-        }
-        entered
     }
 
     fn check_chooser(&mut self, heads: &[RawMessage], sender: Role, choice: Span) {
@@ -308,6 +289,10 @@ impl<'a> Flattening<'a> {
     }
 
     fn report_empty_branch(&mut self, start: RawId, choice: Span) {
+        if let Raw::Choice { at: Chooser::Hidden { first, second, .. }, .. } = &self.nodes[start.index()] {
+            let diagnostic = ends_or_goes_on(*second, *first);
+            return self.diagnostics.push(diagnostic);
+        }
         let chooser = match &self.nodes[start.index()] {
             Raw::Choice { at: Chooser::Known(role), .. } => self.vocabulary.role_name(*role),
             _ => "the role that decides",

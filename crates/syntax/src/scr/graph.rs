@@ -58,6 +58,15 @@ pub(super) enum Chooser {
     Known(Role),
     /// Not a role of the protocol: its place and name.
     Unknown(Span, Arc<str>),
+    /// A role that has chosen before, between branches that begin with the same message.
+    Hidden {
+        /// The role.
+        by: Role,
+        /// The message in one branch …
+        first: Span,
+        /// … and in another.
+        second: Span,
+    },
 }
 
 impl Raw {

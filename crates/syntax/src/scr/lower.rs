@@ -162,7 +162,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let id = statements[left - 1];
                 let follower = statements.get(left).copied();
                 stack.push(Frame::Block { statements, left: left - 1, next });
-                let here = &self.names.module.statements[id.index()];
+                let here = &self.names.module_of(self.instance.protocol).statements[id.index()];
                 self.check_follower(id, here, follower);
                 self.statement(here, next, stack)
             }
@@ -209,13 +209,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
     /// Nothing can follow what never ends; with nested protocols, nothing may follow a block.
     fn check_follower(&mut self, id: StatementId, here: &Statement, follower: Option<StatementId>) {
         let Some(follower) = follower else { return };
-        let follower = self.names.module.statements[follower.index()].span;
+        let protocol = self.instance.protocol;
+        let follower = self.names.module_of(protocol).statements[follower.index()].span;
         match here.kind {
             StatementKind::Continue { .. } => self.diagnostics.push(unreachable(follower, here.span)),
             StatementKind::Choice { .. } | StatementKind::Rec { .. } if self.names.nested_mode => {
                 self.diagnostics.push(statement_after_block(follower, here.span));
             }
-            _ if !self.names.ends[id.index()] => {
+            _ if !self.names.ends[self.module()][id.index()] => {
                 self.diagnostics.push(unreachable_behind_loop(follower, here.span));
             }
             _ => {}
@@ -228,6 +229,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
             StatementKind::Message(message) => {
                 let specs = self.message(message);
                 let sender = self.role(&message.from);
+                if message.connects {
+                    let invited: Vec<Role> =
+                        message.to.iter().filter_map(|role| self.find_role(role)).collect();
+                    self.names.invited.extend(invited);
+                }
                 let mut start = next;
                 for receiver in message.to.iter().rev() {
                     let (Some(sender), Some(receiver)) = (sender, self.role(receiver)) else { continue };
@@ -266,8 +272,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 Some(self.call(caller, protocol, called, roles, here.span, next))
             }
             StatementKind::Connection { keyword, left, right } => {
-                let _ = (self.role(left), self.role(right));
-                self.diagnostics.push(connections_not_monitored(here.span, keyword));
+                let (_, right) = (self.role(left), self.role(right));
+                match *keyword {
+                    "connect" => self.names.invited.extend(right),
+                    _ => self.diagnostics.push(connections_not_monitored(here.span, keyword)),
+                }
                 Some(next)
             }
         }
@@ -299,7 +308,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         next: RawId,
         stack: &mut Vec<Frame<'a>>,
     ) -> Option<RawId> {
-        let found = self.names.find_global(name);
+        let found = self.names.find_global(name, self.module());
         if self.names.nested_mode {
             let Some(caller) = roles.first() else { return Some(next) };
             return Some(self.call(caller, name, found, roles, span, next));
@@ -384,6 +393,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
             fits = false;
         }
         fits.then(|| players.into_iter().collect()).flatten()
+    }
+
+    /// The file whose protocol is being written out.
+    pub(super) fn module(&self) -> usize {
+        self.names.protocols[self.instance.protocol.0].module
     }
 
     fn find_role(&self, name: &Name) -> Option<Role> {

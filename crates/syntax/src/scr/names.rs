@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use referee_theory::Type;
 use referee_theory::expr::Signature;
+use referee_theory::{Role, Type};
 use rustc_hash::FxHashMap;
 
 use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
 use super::ending::ending;
+use super::modules::Linked;
+use super::validate::Asked;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
-    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, misspelt_type, unknown_pragma,
-    unknown_protocol, wrong_kind,
+    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, unknown_pragma, unknown_protocol,
+    unknown_type, wrong_kind,
 };
-use crate::diagnostics::structure::import_ignored;
 use crate::diagnostics::suggest;
 use crate::document::External;
 use crate::payload;
@@ -47,22 +48,30 @@ pub(super) struct ProtocolId(pub(super) usize);
 pub(super) struct Declared<'a> {
     pub(super) protocol: &'a Protocol,
     parent: Option<ProtocolId>,
+    /// The file it stands in: an index into [`Names::modules`].
+    pub(super) module: usize,
 }
 
 pub(super) struct Names<'a> {
-    pub(super) module: &'a Module,
-    /// All protocols, nested ones after those that declare them.
+    /// The file that is read, and those that it imports.
+    pub(super) modules: &'a [Linked],
+    /// All protocols, nested ones after those that declare them; those of the file that is read first.
     pub(super) protocols: Vec<Declared<'a>>,
-    types: FxHashMap<Arc<str>, Option<Type>>,
+    /// The types that each file declares.
+    types: Vec<FxHashMap<Arc<str>, Type>>,
     pub(super) externals: Vec<External>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// Which statements can come to an end.
-    pub(super) ends: Vec<bool>,
+    /// Which statements of each file can come to an end.
+    pub(super) ends: Vec<Vec<bool>>,
     /// nuScr's nested mode: `do` is an invitation too.
     pub(super) nested_mode: bool,
     /// The protocols of each name, in the order of the text.
-    by_name: FxHashMap<&'a str, Vec<ProtocolId>>,
+    by_name: FxHashMap<(usize, &'a str), Vec<ProtocolId>>,
     external_spans: FxHashMap<Arc<str>, Span>,
+    /// What nuScr's pragmas ask of refinements.
+    pub(super) asked: Asked,
+    /// The roles that take part in the protocol being read only once they are connected.
+    pub(super) invited: Vec<Role>,
     /// How many steps protocols may still have, written out: each is written out on its own, so that a
     /// chain of protocols would take the square of its length.
     pub(super) steps_left: usize,
@@ -71,48 +80,78 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(module: &'a Module) -> Self {
-        let nested_mode = module.pragmas.iter().any(|pragma| &*pragma.key.text == "NestedProtocols");
+    /// The names of the first of `modules` and of what it imports.
+    pub(super) fn new(modules: &'a [Linked]) -> Self {
+        let pragmas = modules.first().map_or(&[][..], |main| &main.module.pragmas);
+        let has = |key: &str| pragmas.iter().any(|pragma| &*pragma.key.text == key);
+        let nested_mode = has("NestedProtocols");
         let mut names = Self {
-            module,
-            ends: ending(module, nested_mode),
+            modules,
+            ends: Vec::new(),
             protocols: Vec::new(),
-            types: FxHashMap::default(),
+            types: vec![FxHashMap::default(); modules.len()],
             externals: Vec::new(),
             diagnostics: Vec::new(),
             nested_mode,
             by_name: FxHashMap::default(),
             external_spans: FxHashMap::default(),
+            asked: Asked {
+                satisfiability: has("ValidateRefinementSatisfiability"),
+                progress: has("ValidateRefinementProgress"),
+            },
+            invited: Vec::new(),
             steps_left: MAX_STEPS,
             comparisons_left: MAX_COMPARISONS,
         };
-        for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
-            names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
+        for (index, Linked { module, .. }) in modules.iter().enumerate() {
+            for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
+                names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
+            }
+            names.declare_types(index);
+            names.declare_externals(index);
+            names.declare_protocols(&module.protocols, None, index);
         }
-        for import in &module.imports {
-            names.diagnostics.push(import_ignored(import.span, &import.text));
-        }
-        names.declare_types();
-        names.declare_externals();
-        names.declare_protocols(&module.protocols, None);
+        names.ends = ending(&names);
         names
     }
 
-    fn declare_types(&mut self) {
+    /// The file that protocol `id` stands in.
+    pub(super) fn module_of(&self, id: ProtocolId) -> &'a Module {
+        &self.modules[self.protocols[id.0].module].module
+    }
+
+    /// What `name` means in file `module`: the file that declares it, and what it is called there. `a.b.M.P` is `P` of
+    /// the file `a.b.M`, which may also be called `M` or by the name that the import gives it.
+    fn declared_in<'n>(&self, name: &'n str, module: usize) -> Option<(usize, &'n str)> {
+        let Some((prefix, last)) = name.rsplit_once('.') else { return Some((module, name)) };
+        let is_called = |full: &str| full == prefix || full.rsplit('.').next() == Some(prefix);
+        let here = &self.modules[module];
+        if here.module.name.as_ref().is_some_and(|own| is_called(&own.text)) {
+            return Some((module, last));
+        }
+        let found = here.module.imports.iter().zip(&here.imports).find(|(import, _)| match &import.alias {
+            Some(alias) => *alias.text == *prefix || *import.name.text == *prefix,
+            None => is_called(&import.name.text),
+        });
+        found.and_then(|(_, target)| Some(((*target)?, last)))
+    }
+
+    fn declare_types(&mut self, of: usize) {
+        let declarations = &self.modules[of].module.types;
         let mut first: FxHashMap<&str, usize> = FxHashMap::default();
-        for (index, declaration) in self.module.types.iter().enumerate() {
+        for (index, declaration) in declarations.iter().enumerate() {
             let name = &declaration.name;
             if let Some(&earlier) = first.get(&*name.text) {
-                let earlier = self.module.types[earlier].name.span;
+                let earlier = declarations[earlier].name.span;
                 self.diagnostics.push(duplicate_type(name.span, earlier, &name.text));
             } else {
                 first.insert(&name.text, index);
             }
         }
         // Definitions may refer to later ones: resolve each when it is first needed.
-        for declaration in &self.module.types {
+        for declaration in declarations {
             let mut resolving = vec![Arc::clone(&declaration.name.text)];
-            self.resolve_declared(&declaration.name, &first, &mut resolving);
+            self.resolve_declared(of, &declaration.name, &first, &mut resolving);
         }
     }
 
@@ -120,39 +159,40 @@ impl<'a> Names<'a> {
     /// as deep as there are declarations, and bounded by [`MAX_ALIASES`].
     fn resolve_declared(
         &mut self,
+        of: usize,
         name: &Name,
         declared: &FxHashMap<&str, usize>,
         resolving: &mut Vec<Arc<str>>,
     ) {
         const MAX_ALIASES: usize = 128;
-        if self.types.contains_key(&name.text) {
+        if self.types[of].contains_key(&name.text) {
             return;
         }
         let Some(&index) = declared.get(&*name.text) else { return };
-        let declaration = &self.module.types[index];
+        let declaration = &self.modules[of].module.types[index];
         let Some(definition) = &declaration.definition else {
             // Scribble declares the types of its host language; where their name is known, so is their meaning.
             let known = declaration.foreign.as_ref().and_then(|_| payload::builtin(&name.text));
             let ty = known.unwrap_or_else(|| Type::Opaque(Arc::clone(&name.text)));
-            self.types.insert(Arc::clone(&name.text), Some(ty));
+            self.types[of].insert(Arc::clone(&name.text), ty);
             return;
         };
         for used in named_types(definition) {
             if resolving.contains(&used.text) || resolving.len() > MAX_ALIASES {
                 self.diagnostics.push(cyclic_type(used.span, &used.text));
-                self.types.insert(Arc::clone(&name.text), Some(Type::Opaque(Arc::clone(&name.text))));
+                self.types[of].insert(Arc::clone(&name.text), Type::Opaque(Arc::clone(&name.text)));
                 return;
             }
             resolving.push(Arc::clone(&used.text));
-            self.resolve_declared(used, declared, resolving);
+            self.resolve_declared(of, used, declared, resolving);
             resolving.pop();
         }
-        let ty = self.ty(definition, &FxHashMap::default());
-        self.types.insert(Arc::clone(&name.text), Some(ty));
+        let ty = self.ty(definition, &FxHashMap::default(), of);
+        self.types[of].insert(Arc::clone(&name.text), ty);
     }
 
-    fn declare_externals(&mut self) {
-        for declaration in &self.module.externals {
+    fn declare_externals(&mut self, of: usize) {
+        for declaration in &self.modules[of].module.externals {
             let name = &declaration.name;
             if let Some(first) = self.external_spans.get(&name.text) {
                 self.diagnostics.push(duplicate_external(name.span, *first, &name.text));
@@ -160,15 +200,15 @@ impl<'a> Names<'a> {
             }
             self.external_spans.insert(Arc::clone(&name.text), name.span);
             let none = FxHashMap::default();
-            let parameters = declaration.parameters.iter().map(|ty| self.ty(ty, &none)).collect();
-            let result = self.ty(&declaration.result, &none);
+            let parameters = declaration.parameters.iter().map(|ty| self.ty(ty, &none, of)).collect();
+            let result = self.ty(&declaration.result, &none, of);
             let name_text = Arc::clone(&name.text);
             self.externals.push(External { name: name_text, parameters, result, span: name.span });
         }
     }
 
     /// Bounded recursion: the parser limits how deep protocols are declared in one another.
-    fn declare_protocols(&mut self, protocols: &'a [Protocol], parent: Option<ProtocolId>) {
+    fn declare_protocols(&mut self, protocols: &'a [Protocol], parent: Option<ProtocolId>, module: usize) {
         let mut first: FxHashMap<(&str, bool), Span> = FxHashMap::default();
         for protocol in protocols {
             let (span, name) = (protocol.name.span, &protocol.name.text);
@@ -184,9 +224,9 @@ impl<'a> Names<'a> {
                 }
             }
             let id = ProtocolId(self.protocols.len());
-            self.protocols.push(Declared { protocol, parent });
-            self.by_name.entry(&protocol.name.text).or_default().push(id);
-            self.declare_protocols(&protocol.nested, Some(id));
+            self.protocols.push(Declared { protocol, parent, module });
+            self.by_name.entry((module, &*protocol.name.text)).or_default().push(id);
+            self.declare_protocols(&protocol.nested, Some(id), module);
         }
     }
 
@@ -194,28 +234,33 @@ impl<'a> Names<'a> {
         self.protocols[id.0].protocol
     }
 
-    /// The global protocol that `do name` means.
-    pub(super) fn find_global(&self, name: &Name) -> Result<ProtocolId, Diagnostic> {
+    /// The global protocol that `do name` means in file `module`.
+    pub(super) fn find_global(&self, name: &Name, module: usize) -> Result<ProtocolId, Diagnostic> {
         let is_global = |declared: &&Declared<'_>| declared.protocol.kind != ProtocolKind::Nested;
-        self.find(name, |_, declared| declared.parent.is_none() && is_global(&declared)).ok_or_else(|| {
-            match self.find(name, |_, _| true) {
-                Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
-                None => {
-                    let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
-                    unknown_protocol(name.span, &name.text, visible)
-                }
+        self.known_global(name, module).ok_or_else(|| match self.find(name, module, |_, _| true) {
+            Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
+            None => {
+                let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
+                unknown_protocol(name.span, &name.text, visible)
             }
         })
     }
 
+    /// The global protocol that `do name` means in file `module`, if there is one.
+    pub(super) fn known_global(&self, name: &Name, module: usize) -> Option<ProtocolId> {
+        let is_global = |_, d: &Declared<'_>| d.parent.is_none() && d.protocol.kind != ProtocolKind::Nested;
+        self.find(name, module, is_global)
+    }
+
     /// The nested protocol that `calls name` means inside the protocol `from`: the innermost in scope.
     pub(super) fn find_nested(&self, name: &Name, from: ProtocolId) -> Result<ProtocolId, Diagnostic> {
+        let module = self.protocols[from.0].module;
         let mut scope = Some(from);
         loop {
             let declared_here = |_: ProtocolId, declared: &Declared<'_>| {
                 declared.parent == scope && declared.protocol.kind == ProtocolKind::Nested
             };
-            if let Some(found) = self.find(name, declared_here) {
+            if let Some(found) = self.find(name, module, declared_here) {
                 return Ok(found);
             }
             match scope {
@@ -223,7 +268,7 @@ impl<'a> Names<'a> {
                 None => break,
             }
         }
-        let global = self.find(name, |_, d| d.parent.is_none() && d.protocol.kind != ProtocolKind::Nested);
+        let global = self.known_global(name, module);
         Err(match global {
             Some(id) => wrong_kind(name.span, &name.text, self.protocol(id).name.span, false),
             None => {
@@ -233,19 +278,28 @@ impl<'a> Names<'a> {
         })
     }
 
-    fn find(&self, name: &Name, wanted: impl Fn(ProtocolId, &Declared<'_>) -> bool) -> Option<ProtocolId> {
-        let all = self.by_name.get(&*name.text)?;
+    fn find(
+        &self,
+        name: &Name,
+        module: usize,
+        wanted: impl Fn(ProtocolId, &Declared<'_>) -> bool,
+    ) -> Option<ProtocolId> {
+        let all = self.by_name.get(&self.declared_in(&name.text, module)?)?;
         all.iter().copied().find(|id| wanted(*id, &self.protocols[id.0]))
     }
 
-    /// Whether `name` is declared as a message signature.
-    pub(super) fn has_signature(&self, name: &str) -> bool {
-        self.module.signatures.iter().any(|signature| *signature.name.text == *name)
+    /// Whether `name` is declared as a message signature, as file `module` sees it.
+    pub(super) fn has_signature(&self, name: &str, module: usize) -> bool {
+        self.declared_in(name, module).is_some_and(|(module, name)| {
+            self.modules[module].module.signatures.iter().any(|signature| *signature.name.text == *name)
+        })
     }
 
-    /// Whether `name` is a type, declared or built in.
-    pub(super) fn has_type(&self, name: &str) -> bool {
-        self.types.contains_key(name) || payload::builtin(name).is_some()
+    /// Whether `name` is a type, declared or built in, as file `module` sees it.
+    pub(super) fn has_type(&self, name: &str, module: usize) -> bool {
+        let declared = self.declared_in(name, module);
+        declared.is_some_and(|(module, name)| self.types[module].contains_key(name))
+            || payload::builtin(name).is_some()
     }
 
     /// Whether a predicate called `name` is declared.
@@ -260,33 +314,44 @@ impl<'a> Names<'a> {
         left.is_some()
     }
 
-    /// What a written type means; `parameters` are the type parameters of the protocol around it.
-    pub(super) fn ty(&mut self, syntax: &TypeSyntax, parameters: &FxHashMap<Arc<str>, Type>) -> Type {
+    /// What a written type means in file `module`; `parameters` are the type parameters of the protocol around it.
+    pub(super) fn ty(
+        &mut self,
+        syntax: &TypeSyntax,
+        parameters: &FxHashMap<Arc<str>, Type>,
+        module: usize,
+    ) -> Type {
         match syntax {
             TypeSyntax::Named(name) => {
                 if let Some(ty) = parameters.get(&name.text) {
                     return ty.clone();
                 }
-                if let Some(Some(ty)) = self.types.get(&name.text) {
+                if let Some((module, name)) = self.declared_in(&name.text, module)
+                    && let Some(ty) = self.types[module].get(name)
+                {
                     return ty.clone();
                 }
                 if let Some(ty) = payload::builtin(&name.text) {
                     return ty;
                 }
-                let worth_while = name.text.len() > 3 && self.may_compare(self.types.len() + 1);
-                let known = self.types.keys().map(|name| &**name).chain(payload::NAMES.iter().copied());
-                if worth_while
-                    && let Some(close) = suggest::closest(&name.text, known)
-                    && !close.eq_ignore_ascii_case(&name.text)
-                {
-                    self.diagnostics.push(misspelt_type(name.span, &name.text, close));
+                let declared = self.types[module].len();
+                let worth_while = name.text.len() > 3 && self.may_compare(declared + 1);
+                let declared = self.types[module].keys().map(|name| &**name);
+                let known = declared.chain(payload::NAMES.iter().copied());
+                let close = if worth_while { suggest::closest(&name.text, known) } else { None };
+                let close = close.filter(|close| !close.eq_ignore_ascii_case(&name.text));
+                // Types of one's own have names with capitals; others look as if they were built in.
+                let looks_built_in = name.text.starts_with(|first: char| first.is_lowercase());
+                let meant = payload::elsewhere(&name.text).or(close);
+                if meant.is_some() || looks_built_in && !name.text.contains('.') {
+                    self.diagnostics.push(unknown_type(name.span, &name.text, meant));
                 }
                 Type::Opaque(Arc::clone(&name.text))
             }
-            TypeSyntax::List(element, _) => Type::list(self.ty(element, parameters)),
+            TypeSyntax::List(element, _) => Type::list(self.ty(element, parameters, module)),
             TypeSyntax::Tuple(parts, _) if parts.is_empty() => Type::Unit,
             TypeSyntax::Tuple(parts, _) => {
-                Type::Tuple(parts.iter().map(|part| self.ty(part, parameters)).collect())
+                Type::Tuple(parts.iter().map(|part| self.ty(part, parameters, module)).collect())
             }
             TypeSyntax::Record(fields, _) => {
                 let mut seen: FxHashMap<&str, &Name> = FxHashMap::default();
@@ -295,8 +360,9 @@ impl<'a> Names<'a> {
                         self.diagnostics.push(duplicate_field(name.span, first.span, &name.text));
                     }
                 }
-                let field =
-                    |(name, ty): &(Name, TypeSyntax)| (Arc::clone(&name.text), self.ty(ty, parameters));
+                let field = |(name, ty): &(Name, TypeSyntax)| {
+                    (Arc::clone(&name.text), self.ty(ty, parameters, module))
+                };
                 Type::Record(fields.iter().map(field).collect())
             }
             TypeSyntax::Delegation(protocol, role) => {

@@ -4,8 +4,8 @@
 //! the next statement or declaration, so that one run reports all independent mistakes.
 
 use super::ast::{
-    ExternalDeclaration, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind, ProtocolParameter,
-    Renaming, SignatureDeclaration, TypeDeclaration,
+    ExternalDeclaration, Import, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind,
+    ProtocolParameter, Renaming, SignatureDeclaration, TypeDeclaration,
 };
 use super::cursor::{Cursor, MAX_ERRORS, Parsed};
 use super::token::Token;
@@ -19,8 +19,13 @@ mod statements;
 /// What `text` says, and what is wrong with it.
 #[must_use]
 pub fn parse(text: &str) -> (Module, Vec<Diagnostic>) {
+    parse_from(text, 0)
+}
+
+/// What `text` says from `start` on: what stands before is another file.
+pub(super) fn parse_from(text: &str, start: usize) -> (Module, Vec<Diagnostic>) {
     let mut parser = Parser {
-        cursor: Cursor::new(text),
+        cursor: Cursor::starting_at(text, start),
         module: Module::default(),
         depth: 0,
         open_braces: 0,
@@ -43,8 +48,8 @@ struct Parser<'a> {
     seen_global: bool,
 }
 
-const DECLARATIONS: [&str; 9] =
-    ["module", "import", "type", "sig", "external", "protocol", "global", "aux", "nested"];
+const DECLARATIONS: [&str; 10] =
+    ["module", "import", "type", "data", "sig", "external", "protocol", "global", "aux", "nested"];
 
 impl Parser<'_> {
     fn module(&mut self) {
@@ -107,13 +112,14 @@ impl Parser<'_> {
         if self.cursor.is_word("import") {
             self.cursor.bump();
             let name = self.qualified_name("a module name")?;
-            let name = self.renaming(name, "a name")?.0;
+            let (name, alias) = self.renaming(name, "a name")?;
             self.semicolon()?;
             self.item(ItemKind::Import(self.module.imports.len()), start);
-            self.module.imports.push(name);
+            self.module.imports.push(Import { name, alias });
             return Ok(());
         }
-        if self.cursor.is_word("type") {
+        // Scribble's keyword for types is `data` today, and was `type`.
+        if self.cursor.is_word("type") || self.cursor.is_word("data") {
             return self.type_declaration();
         }
         if self.cursor.is_word("sig") {
@@ -194,6 +200,7 @@ impl Parser<'_> {
 
     fn type_declaration(&mut self) -> Parsed<()> {
         let start = self.cursor.span();
+        let keyword = if self.cursor.is_word("data") { "data" } else { "type" };
         self.cursor.bump();
         let (name, definition, foreign) = if self.cursor.token() == Token::Less {
             let foreign = self.foreign()?;
@@ -210,7 +217,7 @@ impl Parser<'_> {
         self.semicolon()?;
         let span = start.to(self.here());
         self.item(ItemKind::Type(self.module.types.len()), start);
-        self.module.types.push(TypeDeclaration { name, definition, foreign, span });
+        self.module.types.push(TypeDeclaration { keyword, name, definition, foreign, span });
         Ok(())
     }
 
@@ -293,13 +300,21 @@ impl Parser<'_> {
         }
         loop {
             let is_signature = self.cursor.eat_word("sig");
-            if !is_signature {
+            let is_data = !is_signature && self.cursor.eat_word("data");
+            if !is_signature && !is_data {
                 self.cursor.expect_word("type")?;
             }
             let name = self.cursor.name("a name")?;
             // `sig Fred as Joe`: outside it is Fred, inside Joe.
             let (outside, inside) = self.renaming(name, "a name")?;
-            parameters.push(ProtocolParameter { is_signature, name: inside.unwrap_or(outside) });
+            let keyword = if is_signature {
+                "sig"
+            } else if is_data {
+                "data"
+            } else {
+                "type"
+            };
+            parameters.push(ProtocolParameter { is_signature, keyword, name: inside.unwrap_or(outside) });
             if !self.cursor.eat(Token::Comma) {
                 break;
             }

@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, say when they skip, and read the corpus"
 )]
 
+mod constructs;
 mod corpus;
 mod format;
 mod generate;

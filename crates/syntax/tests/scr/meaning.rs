@@ -1,6 +1,6 @@
 //! What protocols mean, and what is refused because it means nothing: one line for each case.
 
-use referee_syntax::{Analysis, Language, parse};
+use referee_syntax::{Analysis, Followers, Language, parse};
 
 /// The codes of the errors that `text` has, in order.
 fn errors(text: &str) -> Vec<&'static str> {
@@ -100,4 +100,92 @@ fn a_branch_begins_with_data() {
           rec Y [n<a, b>: int = 2] { K(u: int) from a to b where u == n; continue Y [n + 1]; }
         }";
     assert_eq!(errors(&in_protocol(text)), ["RF0316", "RF0316"]);
+}
+
+/// Components alone need projections; monitors can pass on what a role does not see.
+#[test]
+fn an_undefined_projection_is_an_error_without_monitors() {
+    let text = "protocol Shop(role buyer, role shop, role bank) {
+        choice at buyer { Buy() from buyer to shop; Pay() from shop to bank; } or { Leave() from buyer to shop; } }";
+    let said = |followers| {
+        let analysis = Analysis::with(parse(text, Language::Scr), followers);
+        let found = analysis.diagnostics.into_iter().find(|d| d.code.id.starts_with("RF04"));
+        found.map(|d| (d.code.id, text[d.span.range()].to_owned(), d.help.unwrap_or_default()))
+    };
+    let (code, place, help) = said(Followers::Components).expect("an error");
+    assert_eq!((code, place.as_str()), ("RF0401", "choice at buyer"));
+    assert!(
+        help.starts_with("without monitors `bank` can hang") && help.contains("--with-monitors"),
+        "{help}"
+    );
+    // The note points at the choice, too.
+    let (code, place, _) = said(Followers::Monitors).expect("a note");
+    assert_eq!((code, place.as_str()), ("RF0411", "choice at buyer"));
+}
+
+/// nuScr's pragmas about refinements: what is decided, and that the rest is said.
+#[test]
+fn pragmas_about_refinements_are_honoured() {
+    let said = |pragma: &str, body: &str| {
+        let text = format!("(*# RefinementTypes, {pragma} #*) protocol P(role a, role b) {{ {body} }}");
+        let found = parse(&text, Language::Scr).diagnostics;
+        found.into_iter().filter(|d| d.code.id >= "RF0319").map(|d| d.code.id).collect::<Vec<_>>()
+    };
+    for (body, expected) in [
+        ("M(x: int{false}) from a to b;", &["RF0319"][..]),
+        ("M(x: int{x > 0}) from a to b; K(y: int{y > x && y < 0}) from b to a;", &["RF0319"]),
+        ("M(x: int{2 * x = 7}) from a to b;", &["RF0319"]),
+        ("M(x: int{x > 0 && x < 2}) from a to b;", &[]),
+        ("M(b: bool) from a to b; K(c: bool{b && c && (not c)}) from b to a;", &["RF0319"]),
+        ("M(x: int{x > 0}) from a to b; M(x: int{x < 0}) from a to b;", &[]),
+        (
+            "rec X [n<a, b>: (n: int{n >= 0}) = 0] { M(x: int{x = n && x < 0}) from a to b; continue X [n + 1]; }",
+            &["RF0319"],
+        ),
+        ("M(x: string{x <> \"\"}) from a to b;", &["RF0321"]),
+        ("M(x: int{x * x = 4}) from a to b;", &["RF0321"]),
+    ] {
+        assert_eq!(said("ValidateRefinementSatisfiability", body), expected, "{body}");
+    }
+    for (body, expected) in [
+        ("N(x: int) from a to b; choice at b { P(u: unit{x > 0}) from b to a; } or { M(u: unit{x < 0}) from b to a; }", &["RF0320"][..]),
+        ("N(x: int) from a to b; choice at b { P(u: unit{x > 0}) from b to a; } or { M(u: unit{x <= 0}) from b to a; }", &[]),
+        ("N(x: int{x >= 0}) from a to b; P(y: int{y = x && y > 0}) from b to a;", &["RF0320"]),
+        ("N(x: int{x > 0}) from a to b; P(y: int{y = x && y > 0}) from b to a;", &[]),
+        ("N(x: int{x >= 0}) from a to b;
+          rec X [n<a, b>: (n: int{n >= 0 && n <= x}) = 0] {
+            choice at b { H(v: int{v = n && v > 0}) from b to a; continue X [n + 1]; }
+            or { Z(v: int{v = n && v = 0}) from b to a; continue X [n + 1]; } }", &[]),
+        ("N(x: int{x >= 0}) from a to b;
+          rec X [n<a, b>: (n: int{n >= 0 && n <= x}) = 0] { H(v: int{v = n && v > 0}) from b to a; continue X [n + 1]; }", &["RF0320"]),
+        ("N(x: string) from a to b; P(u: unit{x <> \"\"}) from b to a;", &["RF0321"]),
+    ] {
+        assert_eq!(said("ValidateRefinementProgress", body), expected, "{body}");
+    }
+    // Where they are not asked for, nothing is said; none that nuScr has is unknown.
+    assert_eq!(said("Verbose", "M(x: int{false}) from a to b;"), [""; 0]);
+    for known in
+        ["SenderValidateRefinements", "ReceiverValidateRefinements", "GuardedUniqueness", "PrintUsage"]
+    {
+        let text =
+            format!("(*# RefinementTypes, {known} #*) protocol P(role a, role b) {{ M() from a to b; }}");
+        assert!(parse(&text, Language::Scr).diagnostics.is_empty(), "{known}");
+    }
+}
+
+/// Scribble's messages without an operator are told as what they are, not as two quotes.
+#[test]
+fn empty_labels_are_shown_as_such() {
+    let text = "protocol P(role a, role b, role c) {
+        choice at a { L() from a to b; (int) from b to c; } or { R() from a to b; (int) from c to b; } }";
+    let said: Vec<String> = Analysis::with(parse(text, Language::Scr), Followers::Components)
+        .diagnostics
+        .into_iter()
+        .map(|d| d.message)
+        .collect();
+    assert!(
+        said.iter().any(|message| message.contains("waits for a message without a label from `b`")),
+        "{said:?}"
+    );
+    assert!(said.iter().all(|message| !message.contains("``")), "{said:?}");
 }

@@ -144,7 +144,14 @@ impl GlobalTypeBuilder {
             assign_levels(&mut nodes, root, &mut errors);
         }
         if errors.is_empty() {
-            Ok(GlobalType { vocabulary, nodes, root, partial: FxHashMap::default(), data: Data::default() })
+            Ok(GlobalType {
+                vocabulary,
+                nodes,
+                root,
+                partial: FxHashMap::default(),
+                data: Data::default(),
+                invited: Vec::new(),
+            })
         } else {
             Err(errors)
         }

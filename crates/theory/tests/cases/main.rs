@@ -5,5 +5,6 @@
 mod assertions;
 mod deep;
 mod global_errors;
+mod linear;
 mod projection_errors;
 mod relative_text;

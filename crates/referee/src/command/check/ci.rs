@@ -4,7 +4,6 @@
 
 use std::fmt::Write as _;
 
-use referee::syntax::Lines;
 use referee::view::witness::Place;
 use referee::{Analysed, Severity};
 use serde_json::{Value, json};
@@ -20,9 +19,13 @@ pub(super) struct FileFindings {
 
 impl FileFindings {
     pub(super) fn of(read: &Analysed, answers: &Answers) -> Self {
-        let lines = Lines::new(read.source().text());
+        let source = read.source();
         let diagnostics = read.analysis().diagnostics.iter().map(|found| {
-            let (start, end) = (lines.position(found.span.start), lines.position(found.span.end));
+            let (start, end) = (source.position(found.span.start), source.position(found.span.end));
+            // What is wrong in an imported file is told with its place, for this file has none.
+            let own = source.file(found.span.start).start == 0;
+            let elsewhere =
+                if own { String::new() } else { format!("{}: ", source.location(found.span.start)) };
             let (line, column) = (start.line, start.column);
             let help = found.help.as_deref().map_or(String::new(), |help| format!(". {help}"));
             Finding {
@@ -32,8 +35,8 @@ impl FileFindings {
                     Severity::Note => Level::Note,
                 },
                 rule: found.code.id.to_owned(),
-                message: format!("{}{help}", found.message),
-                place: Some(Place { line, column, end_line: end.line, end_column: end.column }),
+                message: format!("{elsewhere}{}{help}", found.message),
+                place: own.then_some(Place { line, column, end_line: end.line, end_column: end.column }),
                 steps: Vec::new(),
             }
         });

@@ -17,7 +17,8 @@ pub(crate) fn load(files: &[PathBuf], language: Option<Language>) -> Result<Opti
     let mut properties = Vec::new();
     let mut usable = true;
     for path in files {
-        let Some(well_formed) = input::well_formed(path, Some(language.unwrap_or(Language::Hml)))? else {
+        let language = Some(language.unwrap_or(Language::Hml));
+        let Some(well_formed) = input::well_formed(path, language, &input::Imports::default())? else {
             usable = false;
             continue;
         };

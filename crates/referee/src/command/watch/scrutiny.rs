@@ -25,7 +25,9 @@ impl Scrutiny {
     /// What `arguments` ask for; `None` if the protocol has errors, which have then been shown.
     pub(super) fn of(arguments: &Arguments) -> Result<Option<Self>> {
         let Some(path) = &arguments.protocol else { bail!("there is no protocol") };
-        let Some(text) = input::well_formed(path, arguments.language)? else { return Ok(None) };
+        let Some(text) = input::well_formed(path, arguments.language, &arguments.imports)? else {
+            return Ok(None);
+        };
         let protocol = show::protocol(&text, arguments.protocol_name.as_deref())?;
         let role = match &arguments.role {
             Some(name) => protocol.role(name)?,

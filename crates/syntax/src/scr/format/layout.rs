@@ -65,15 +65,19 @@ impl<'a> Layout<'a> {
     }
 
     pub(super) fn import(&self, index: usize) -> Vec<Line> {
-        vec![line(format!("import {};", self.renamed(&self.module.imports[index])))]
+        vec![line(format!("import {};", self.renamed(&self.module.imports[index].name)))]
     }
 
     pub(super) fn type_declaration(&self, declaration: &TypeDeclaration) -> Vec<Line> {
         let name = &declaration.name.text;
         vec![line(match (&declaration.foreign, &declaration.definition) {
-            (Some(foreign), _) => format!("type {} as {name};", written_elsewhere(foreign)),
-            (None, Some(definition)) => format!("type {name} = {};", payload_type(definition)),
-            (None, None) => format!("type {name};"),
+            (Some(foreign), _) => {
+                format!("{} {} as {name};", declaration.keyword, written_elsewhere(foreign))
+            }
+            (None, Some(definition)) => {
+                format!("{} {name} = {};", declaration.keyword, payload_type(definition))
+            }
+            (None, None) => format!("{} {name};", declaration.keyword),
         })]
     }
 
@@ -91,10 +95,10 @@ impl<'a> Layout<'a> {
     pub(super) fn header(&self, protocol: &Protocol, level: usize) -> Vec<Line> {
         let mut start = format!("{} {}", keywords(protocol), protocol.name.text);
         if !protocol.parameters.is_empty() {
-            let parameters = protocol.parameters.iter().map(|parameter| {
-                let keyword = if parameter.is_signature { "sig" } else { "type" };
-                format!("{keyword} {}", self.renamed(&parameter.name))
-            });
+            let parameters = protocol
+                .parameters
+                .iter()
+                .map(|parameter| format!("{} {}", parameter.keyword, self.renamed(&parameter.name)));
             start = format!("{start}<{}>", parameters.collect::<Vec<_>>().join(", "));
         }
         let mut roles: Vec<String> = self.roles(&protocol.roles);

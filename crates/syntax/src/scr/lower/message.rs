@@ -20,8 +20,16 @@ use crate::source::Span;
 
 /// What type parameters stand for.
 pub(super) type Types = FxHashMap<Arc<str>, Type>;
-/// What signature parameters stand for, each with the types in force where it was given.
-pub(super) type Signatures = FxHashMap<Arc<str>, (MessageSyntax, Types)>;
+/// What signature parameters stand for.
+pub(super) type Signatures = FxHashMap<Arc<str>, Given>;
+
+/// A message signature, with the types in force and the file where it was given.
+#[derive(Clone)]
+pub(super) struct Given {
+    syntax: MessageSyntax,
+    types: Types,
+    module: usize,
+}
 
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
@@ -29,13 +37,16 @@ impl Lowering<'_, '_> {
         // A bare name may stand for a signature that the caller gave.
         let written = &statement.message;
         let given = instance.signatures.get(&written.label.text).filter(|_| written.payload.is_none());
-        let (syntax, types) = given.map_or((written, &instance.types), |(syntax, types)| (syntax, types));
+        let (syntax, types, module) = match given {
+            Some(Given { syntax, types, module }) => (syntax, types, *module),
+            None => (written, &instance.types, self.module()),
+        };
         let payload = syntax.payload.as_deref().unwrap_or_default();
         self.check_fields(payload);
         let mut fields = Vec::with_capacity(payload.len());
         let mut conditions: SmallVec<[Arc<Expr>; 4]> = SmallVec::new();
         for field in payload {
-            let ty = self.names.ty(&field.ty, types);
+            let ty = self.names.ty(&field.ty, types, module);
             fields.push(Field { name: field.name.as_ref().map(|name| Arc::clone(&name.text)), ty });
             conditions.extend(field.refinement.as_ref().map(|refinement| Arc::clone(&refinement.expr)));
         }
@@ -102,7 +113,7 @@ impl Lowering<'_, '_> {
             lowered.push(Parameter {
                 name: Arc::clone(&name.text),
                 roles,
-                ty: self.names.ty(&parameter.ty, &types),
+                ty: self.names.ty(&parameter.ty, &types, self.module()),
                 initial: Arc::clone(&parameter.initial.expr),
                 origin: self.origins.add(name.span),
             });
@@ -116,9 +127,9 @@ impl Lowering<'_, '_> {
         let name = &argument.label.text;
         let is_signature = argument.payload.is_some()
             || self.instance.signatures.contains_key(name)
-            || self.names.has_signature(name);
+            || self.names.has_signature(name, self.module());
         let is_type = argument.payload.is_none()
-            && (self.instance.types.contains_key(name) || self.names.has_type(name));
+            && (self.instance.types.contains_key(name) || self.names.has_type(name, self.module()));
         if wants_signature { is_type && !is_signature } else { is_signature }
     }
 
@@ -143,7 +154,7 @@ impl Lowering<'_, '_> {
             ));
             return None;
         }
-        let outer = self.instance.types.clone();
+        let (outer, module) = (self.instance.types.clone(), self.module());
         let mut types = Types::default();
         let mut signatures = Signatures::default();
         // Tells instances apart: what each parameter stands for, as text.
@@ -165,17 +176,17 @@ impl Lowering<'_, '_> {
                 let passed_on = self.instance.signatures.get(&argument.label.text);
                 let given = match (&argument.payload, passed_on) {
                     (None, Some(given)) => given.clone(),
-                    _ => (argument.clone(), outer.clone()),
+                    _ => Given { syntax: argument.clone(), types: outer.clone(), module },
                 };
-                let _ = write!(key, "{}(", given.0.label.text);
-                for field in given.0.payload.iter().flatten() {
-                    let _ = write!(key, "{},", self.names.ty(&field.ty, &given.1));
+                let _ = write!(key, "{}(", given.syntax.label.text);
+                for field in given.syntax.payload.iter().flatten() {
+                    let _ = write!(key, "{},", self.names.ty(&field.ty, &given.types, given.module));
                 }
                 key.push_str(");");
                 signatures.insert(name, given);
             } else {
                 let syntax = crate::scr::ast::TypeSyntax::Named(argument.label.clone());
-                let ty = self.names.ty(&syntax, &outer);
+                let ty = self.names.ty(&syntax, &outer, module);
                 let _ = write!(key, "{ty};");
                 types.insert(name, ty);
             }

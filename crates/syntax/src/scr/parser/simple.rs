@@ -107,7 +107,7 @@ impl Parser<'_> {
     }
 
     fn do_statement(&mut self) -> Parsed<StatementKind> {
-        let protocol = self.cursor.name("the name of a protocol")?;
+        let protocol = self.qualified_name("the name of a protocol")?;
         let mut arguments = Vec::new();
         if self.cursor.eat(Token::Less) {
             loop {

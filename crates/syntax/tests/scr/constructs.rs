@@ -1,0 +1,324 @@
+//! Every construct of Scribble's and nuScr's languages that Referee reads, each with the machine that it must give. The rows of
+//! `docs/compatibility.md` name the constructs.
+
+use referee_syntax::scr::{self, Loader, ModuleFile};
+use referee_syntax::{Content, Document, Language, parse};
+
+/// The machine of role `a` in the protocol `P`: `0 b!M 1, 1 b?K 0`.
+fn machine(document: &Document) -> String {
+    let errors: Vec<&String> =
+        document.diagnostics.iter().filter(|d| d.is_error()).map(|d| &d.message).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let Content::Global(protocols) = &document.content else { panic!("not global") };
+    let protocol = protocols.iter().find(|protocol| protocol.name.as_deref() == Some("P")).expect("P");
+    let global = protocol.global.as_ref().expect("no errors");
+    let vocabulary = global.vocabulary();
+    let machine = global.project(vocabulary.find_role("a").expect("role a")).expect("a projection");
+    let mut steps = Vec::new();
+    for state in machine.states() {
+        for t in machine.transitions(state) {
+            let (peer, label) = (vocabulary.role_name(t.peer), vocabulary.label_of(t.message));
+            let types: Vec<String> =
+                vocabulary.spec(t.message).fields.iter().map(|field| field.ty.to_string()).collect();
+            let payload = if types.is_empty() { String::new() } else { format!("({})", types.join(",")) };
+            steps.push(format!("{} {peer}{}{label}{payload} {}", state.0, t.action.symbol(), t.target.0));
+        }
+    }
+    steps.join(", ")
+}
+
+/// A construct, a text with it, and the machine of `a`.
+const CONSTRUCTS: [(&str, &str, &str); 35] = [
+    ("message", "protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
+    ("empty operator", "protocol P(role a, role b) { (int) from a to b; }", "0 b!(int) 1"),
+    (
+        "payload types",
+        "protocol P(role a, role b) { M(int, string, bool) from a to b; }",
+        "0 b!M(int,string,bool) 1",
+    ),
+    (
+        "payload names",
+        "protocol P(role a, role b) { M(x: int, y: string) from b to a; }",
+        "0 b?M(int,string) 1",
+    ),
+    ("multicast", "protocol P(role a, role b, role c) { M() from a to b, c; }", "0 b!M 1, 1 c!M 2"),
+    ("sequence", "protocol P(role a, role b) { M() from a to b; K() from b to a; }", "0 b!M 1, 1 b?K 2"),
+    ("global protocol", "global protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
+    (
+        "choice",
+        "protocol P(role a, role b) { choice at a { L() from a to b; } or { R() from a to b; } }",
+        "0 b!L 1, 0 b!R 1",
+    ),
+    (
+        "statement after a choice",
+        "protocol P(role a, role b) { choice at b { L() from b to a; } or { R() from b to a; } E() from a to b; }",
+        "0 b?L 1, 0 b?R 1, 1 b!E 2",
+    ),
+    ("recursion", "protocol P(role a, role b) { rec X { M() from a to b; continue X; } }", "0 b!M 0"),
+    (
+        "statement after a recursion",
+        "protocol P(role a, role b) { rec X { choice at a { M() from a to b; continue X; } or { S() from a to b; } } E() from b to a; }",
+        "0 b!M 0, 0 b!S 1, 1 b?E 2",
+    ),
+    (
+        "recursion in a recursion",
+        "protocol P(role a, role b) { rec X { M() from a to b; rec Y { choice at b { K() from b to a; continue Y; } or { L() from b to a; continue X; } } } }",
+        "0 b!M 1, 1 b?K 1, 1 b?L 0",
+    ),
+    (
+        "branch that begins with a recursion",
+        "protocol P(role a, role b) { choice at a { rec X { M() from a to b; continue X; } } or { S() from a to b; } }",
+        "0 b!M 1, 0 b!S 2, 1 b!M 1",
+    ),
+    (
+        "do",
+        "aux protocol Q(role x, role y) { M() from x to y; } protocol P(role a, role b) { do Q(b, a); K() from a to b; }",
+        "0 b?M 1, 1 b!K 2",
+    ),
+    ("recursive do", "protocol P(role a, role b) { M() from a to b; do P(b, a); }", "0 b!M 1, 1 b?M 0"),
+    (
+        "aux",
+        "aux global protocol Q(role a, role b) { M() from a to b; } protocol P(role a, role b) { do Q(a, b); }",
+        "0 b!M 1",
+    ),
+    (
+        "type parameter",
+        "aux protocol Q<type T>(role a, role b) { M(T) from a to b; } protocol P(role a, role b) { do Q<int>(a, b); }",
+        "0 b!M(int) 1",
+    ),
+    (
+        "data parameter",
+        "aux protocol Q<data T>(role a, role b) { M(T) from a to b; } protocol P(role a, role b) { do Q<int>(a, b); }",
+        "0 b!M(int) 1",
+    ),
+    (
+        "sig parameter",
+        "aux protocol Q<sig S>(role a, role b) { S from a to b; } protocol P(role a, role b) { do Q<K(int)>(a, b); }",
+        "0 b!K(int) 1",
+    ),
+    (
+        "type declaration",
+        "type <java> \"java.lang.Integer\" from \"rt.jar\" as Integer; protocol P(role a, role b) { M(Integer) from a to b; }",
+        "0 b!M(int) 1",
+    ),
+    (
+        "data declaration",
+        "data <java> \"java.lang.String\" from \"rt.jar\" as String; protocol P(role a, role b) { M(String) from a to b; }",
+        "0 b!M(string) 1",
+    ),
+    (
+        "foreign type",
+        "data <java> \"a.B\" from \"a/B.java\" as B; protocol P(role a, role b) { M(B) from a to b; }",
+        "0 b!M(B) 1",
+    ),
+    (
+        "sig declaration",
+        "sig <java> \"a.M\" from \"a/M.java\" as M; protocol P(role a, role b) { M from a to b; }",
+        "0 b!M 1",
+    ),
+    ("module name", "module a.b.C; protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
+    (
+        "own module's name",
+        "module x.C; aux protocol Q(role a, role b) { M() from a to b; } protocol P(role a, role b) { do x.C.Q(a, b); }",
+        "0 b!M 1",
+    ),
+    ("role renamed", "protocol P(role x as a, role b) { M() from a to b; }", "0 b!M 1"),
+    (
+        "explicit",
+        "explicit global protocol P(role a, role b) { connect b to a; M() from a to b; disconnect a and b; }",
+        "0 b!M 1",
+    ),
+    (
+        "optional connection",
+        "explicit global protocol P(role b, role c, role a) { choice at b { Go() from b to c; connect b to a; M() from b to a; } or { No() from b to c; } }",
+        "0 b?M 1",
+    ),
+    (
+        "connect with a message",
+        "explicit global protocol P(role b, role c, role a) { choice at b { Go() from b to c; M() connect b to a; } or { No() from b to c; } }",
+        "0 b?M 1",
+    ),
+    (
+        "nondeterministic choice",
+        "protocol P(role a, role b) { choice at a { M() from a to b; L() from a to b; } or { M() from a to b; R() from a to b; } }",
+        "0 b!M 1, 1 b!L 2, 1 b!R 2",
+    ),
+    (
+        "nested protocols",
+        "(*# NestedProtocols #*) nested protocol Q(role x, role y) { M() from x to y; } global protocol P(role a, role b) { a calls Q(a, b); K() from a to b; }",
+        "0 b!invite_Q_y 1, 1 b!K 2",
+    ),
+    (
+        "refinement",
+        "(*# RefinementTypes #*) protocol P(role a, role b) { M(x: int{x > 0}) from a to b; }",
+        "0 b!M(int) 1",
+    ),
+    ("annotation", "protocol P(role a, role b) { M(x: int) from a to b; @\"x > 0\" }", "0 b!M(int) 1"),
+    (
+        "recursion data",
+        "(*# RefinementTypes #*) protocol P(role a, role b) { rec X [n<a>: int = 0] { M(x: int{x = n}) from a to b; continue X [n + 1]; } }",
+        "0 b!M(int) 0",
+    ),
+    (
+        "refined recursion data",
+        "(*# RefinementTypes #*) protocol P(role a, role b) { rec X [n<a>: (m: int{m >= 0}) = 0] { M() from a to b; continue X [n + 1]; } }",
+        "0 b!M 0",
+    ),
+];
+
+#[test]
+fn every_construct_gives_its_machine() {
+    for (construct, text, expected) in CONSTRUCTS {
+        let document = parse(text, Language::Scr);
+        assert_eq!(machine(&document), expected, "{construct}: {text}");
+    }
+}
+
+/// The modules of a file system that is a list.
+struct Listed(&'static [(&'static str, &'static str)]);
+
+impl Loader for Listed {
+    fn load(&mut self, name: &str) -> Result<ModuleFile, String> {
+        let found = self.0.iter().find(|(known, _)| *known == name).ok_or("there is no such file")?;
+        Ok(ModuleFile { file: format!("{name}.scr"), text: found.1.to_owned() })
+    }
+}
+
+const LIBRARY: &[(&str, &str)] = &[
+    (
+        "pay.Card",
+        "module pay.Card; import pay.Types; aux global protocol Pay(role p, role q) { Card(pay.Types.Number) from p to q; do Bye(p, q); } aux global protocol Bye(role p, role q) { Bye() from q to p; }",
+    ),
+    ("pay.Types", "module pay.Types; type Number = int;"),
+    ("one.A", "module one.A; import one.B;"),
+    ("one.B", "module one.B; import one.A;"),
+    ("mis.Named", "module other.Name;"),
+    ("no.Name", "protocol P(role a, role b) { M() from a to b; }"),
+    ("bad.Text", "module bad.Text; protocol {"),
+    (
+        "loops.Endless",
+        "module loops.Endless; aux protocol L(role a, role b) { rec X { M() from a to b; continue X; } }",
+    ),
+];
+
+#[test]
+fn imported_protocols_are_done() {
+    for (import, call) in [
+        ("import pay.Card;", "pay.Card.Pay"),
+        ("import pay.Card;", "Card.Pay"),
+        ("import pay.Card as C;", "C.Pay"),
+        ("import pay.Card as C;", "pay.Card.Pay"),
+    ] {
+        let text = format!("module m.Main; {import} protocol P(role a, role b) {{ do {call}(a, b); }}");
+        let (document, _) = scr::load(&text, &mut Listed(LIBRARY));
+        assert_eq!(machine(&document), "0 b!Card(int) 1, 1 b?Bye 2", "{text}");
+    }
+}
+
+/// The codes that `text` gets, each with the file that it is about.
+fn said(text: &str) -> Vec<(String, &'static str)> {
+    let (document, texts) = scr::load(text, &mut Listed(LIBRARY));
+    let file = |offset: u32| {
+        let index = texts.files.partition_point(|(start, _)| *start <= offset);
+        index.checked_sub(1).map_or("main".to_owned(), |index| texts.files[index].1.to_string())
+    };
+    document.diagnostics.iter().map(|d| (file(d.span.start), d.code.id)).collect()
+}
+
+#[test]
+fn what_is_wrong_with_imports_is_said_where_it_is() {
+    let rest = "protocol P(role a, role b) { M() from a to b; }";
+    for (imports, expected) in [
+        ("import pay.Card;", vec![]),
+        ("import not.There;", vec![("main", "RF0120")]),
+        ("import mis.Named;", vec![("main", "RF0120")]),
+        ("import no.Name;", vec![("main", "RF0120")]),
+        ("import pay.Types; import pay.Types;", vec![("main", "RF0122")]),
+        ("import one.A;", vec![("one.B.scr", "RF0121")]),
+        ("module m.Main; import m.Main;", vec![("main", "RF0121")]),
+        ("import bad.Text;", vec![("bad.Text.scr", "RF0004")]),
+    ] {
+        let found = said(&format!("{imports} {rest}"));
+        let found: Vec<(&str, &str)> = found.iter().map(|(file, code)| (file.as_str(), *code)).collect();
+        assert_eq!(found, expected, "{imports}");
+    }
+    // What is imported is done with the names of its own file.
+    let unknown = said("import pay.Card; protocol P(role a, role b) { do Pay(a, b); }");
+    assert_eq!(unknown, [("main".to_owned(), "RF0101")]);
+    let endless =
+        said("import loops.Endless; protocol P(role a, role b) { do Endless.L(a, b); K() from a to b; }");
+    assert_eq!(endless, [("main".to_owned(), "RF0205")]);
+}
+
+/// Branches that begin alike are one, as long as only who has chosen has to know which it is.
+#[test]
+fn branches_may_begin_alike() {
+    let errors = |body: &str| {
+        let text = format!("protocol P(role a, role b, role c) {{ {body} }}");
+        let found = referee_syntax::Analysis::of(parse(&text, Language::Scr)).diagnostics;
+        found.iter().filter(|d| d.is_error()).map(|d| d.code.id).collect::<Vec<_>>()
+    };
+    for (body, expected) in [
+        ("choice at a { M() from a to b; } or { M() from a to b; }", &[][..]),
+        (
+            "choice at a { M() from a to b; K() from b to a; L() from a to b; } or { M() from a to b; K() from b to a; R() from a to b; }",
+            &[],
+        ),
+        (
+            "rec X { choice at a { M() from a to b; L() from a to b; continue X; } or { M() from a to b; R() from a to b; } }",
+            &[],
+        ),
+        (
+            "choice at a { M() from a to b; L() from b to a; } or { M() from a to b; R() from b to a; }",
+            &["RF0202"],
+        ),
+        ("choice at a { M() from a to b; L() from a to b; } or { M() from a to b; }", &["RF0202"]),
+        (
+            "choice at a { M(int) from a to b; L() from a to b; } or { M(string) from a to b; R() from a to b; }",
+            &["RF0202"],
+        ),
+        (
+            "choice at a { M() from a to b; L() from a to b; } or { M() from a to b; R() from b to a; }",
+            &["RF0202"],
+        ),
+    ] {
+        assert_eq!(errors(body), expected, "{body}");
+    }
+}
+
+/// A type that looks built in and is not is probably misspelt.
+#[test]
+fn unknown_types_are_told() {
+    for (ty, expected) in [
+        ("number", Some("did you mean `float`? if not, declare it: `type number;`")),
+        ("strng", Some("did you mean `string`? if not, declare it: `type strng;`")),
+        ("date", Some("declare it: `type date;`, or correct its name")),
+        ("Quote", None),
+        ("int", None),
+    ] {
+        let text = format!("protocol P(role a, role b) {{ M({ty}) from a to b; }}");
+        let document = parse(&text, Language::Scr);
+        let said = document.diagnostics.iter().find(|d| d.code.id == "RF0106").and_then(|d| d.help.clone());
+        assert_eq!(said.as_deref(), expected, "{ty}");
+    }
+}
+
+/// Every row of the table names a construct of the list above, or a test beside it.
+#[test]
+fn every_row_of_the_table_has_a_test() {
+    let page = include_str!("../../../../docs/compatibility.md");
+    let sources = [include_str!("constructs.rs"), include_str!("meaning.rs"), include_str!("../nuscr.rs")];
+    let mut rows = 0;
+    for line in page.lines().filter(|line| line.starts_with('|')).skip(2) {
+        let Some(test) = line.trim_end_matches('|').rsplit('|').next().map(str::trim) else { continue };
+        if test.starts_with("---") || test == "test" {
+            continue;
+        }
+        rows += 1;
+        let name = test.trim_matches('`');
+        let is_construct = CONSTRUCTS.iter().any(|(construct, ..)| *construct == name);
+        let is_test = sources.iter().any(|source| source.contains(&format!("fn {name}()")));
+        assert!(is_construct || is_test, "`{name}` is neither a construct nor a test: {line}");
+    }
+    assert!(rows >= 35, "{rows} rows");
+}

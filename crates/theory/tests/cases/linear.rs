@@ -1,0 +1,112 @@
+//! Linear conditions: what can hold, against trying all values.
+
+use std::sync::Arc;
+
+use referee_theory::Type;
+use referee_theory::expr::{Expr, Literal, NoExternals, Node, Operator, Place, UnaryOperator, Value, eval};
+use referee_theory::linear::{Answer, Condition};
+
+fn make(node: Node) -> Expr {
+    Expr::new(node, Place::NONE).expect("shallow")
+}
+
+fn binary(operator: Operator, left: Expr, right: Expr) -> Expr {
+    make(Node::Binary(operator, Box::new([left, right])))
+}
+
+fn int(value: i64) -> Expr {
+    Expr::literal(Literal::Int(value))
+}
+
+fn between(name: &str, low: i64, high: i64) -> Expr {
+    let above = binary(Operator::GreaterEqual, Expr::variable(name), int(low));
+    make(Node::And([above, binary(Operator::LessEqual, Expr::variable(name), int(high))].into()))
+}
+
+/// Comparisons of small sums of x and y.
+fn atoms() -> Vec<Expr> {
+    let mut atoms =
+        vec![Expr::variable("t"), make(Node::Unary(UnaryOperator::Not, Box::new(Expr::variable("t"))))];
+    for operator in
+        [Operator::Less, Operator::LessEqual, Operator::Equal, Operator::NotEqual, Operator::Greater]
+    {
+        for (a, b) in [(1, 0), (1, 1), (1, -1), (2, -1), (2, 3)] {
+            for c in [-1, 1] {
+                let term = |factor, name: &str| binary(Operator::Multiply, int(factor), Expr::variable(name));
+                let sum = binary(Operator::Add, term(a, "x"), term(b, "y"));
+                atoms.push(binary(operator, sum, int(c)));
+            }
+        }
+    }
+    atoms
+}
+
+const RANGE: std::ops::RangeInclusive<i64> = -3..=3;
+
+/// Whether `expr` holds for some values of the range; of t, with `t` as given.
+fn tried(expr: &Expr) -> bool {
+    let mut found = false;
+    for x in RANGE {
+        for y in RANGE {
+            for t in [false, true] {
+                let values: std::collections::HashMap<Arc<str>, Value> = [
+                    (Arc::from("x"), Value::Int(x)),
+                    (Arc::from("y"), Value::Int(y)),
+                    (Arc::from("t"), Value::Bool(t)),
+                ]
+                .into();
+                found |= eval(expr, &values, &NoExternals) == Ok(Value::Bool(true));
+            }
+        }
+    }
+    found
+}
+
+/// All conjunctions and disjunctions of two comparisons, one of them perhaps negated, in a small range.
+#[test]
+fn what_can_hold_can_be_found() {
+    let types = |name: &str| Some(if name == "t" { Type::Bool } else { Type::Int });
+    let (mut yes, mut no, mut undecided) = (0, 0, 0);
+    let atoms = atoms();
+    for left in &atoms {
+        for right in &atoms {
+            for both in [true, false] {
+                let right = make(Node::Unary(UnaryOperator::Not, Box::new(right.clone())));
+                let operands = [left.clone(), right].into();
+                let joined = make(if both { Node::And(operands) } else { Node::Or(operands) });
+                let expr = make(Node::And([between("x", -3, 3), between("y", -3, 3), joined].into()));
+                match (Condition::of(&expr, &types).expect("linear").can_hold(), tried(&expr)) {
+                    (Answer::Yes, true) => yes += 1,
+                    (Answer::No, false) => no += 1,
+                    (Answer::Undecided, _) => undecided += 1,
+                    (answer, tried) => panic!("{answer:?}, but {tried}: {expr}"),
+                }
+            }
+        }
+    }
+    assert!(yes > 2000 && no > 50 && undecided < yes, "{yes} {no} {undecided}");
+}
+
+/// What must hold of x for some y is what trying all y says, and its opposite is the opposite.
+#[test]
+fn eliminating_a_variable_is_exact() {
+    let types = |name: &str| Some(if name == "t" { Type::Bool } else { Type::Int });
+    let mut exact = 0;
+    for atom in atoms() {
+        let expr = make(Node::And([between("y", -3, 3), atom].into()));
+        let Ok(of_x) = Condition::of(&expr, &types).expect("linear").without(&["y".into(), "t".into()])
+        else {
+            continue;
+        };
+        exact += 1;
+        let opposite = of_x.not().expect("small");
+        for x in RANGE {
+            let is_x = Condition::of(&between("x", x, x), &types).expect("linear");
+            let fixed = make(Node::And([between("x", x, x), expr.clone()].into()));
+            let expected = if tried(&fixed) { (Answer::Yes, Answer::No) } else { (Answer::No, Answer::Yes) };
+            let found = [&of_x, &opposite].map(|condition| condition.and(&is_x).expect("small").can_hold());
+            assert_eq!((found[0], found[1]), expected, "{expr} at {x}");
+        }
+    }
+    assert!(exact > 20, "{exact}");
+}
