@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 mod component;
 pub(crate) mod conform;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fix;

@@ -11,7 +11,7 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, conform, demo, explain, fix, fmt, generate, guard, journal, preset, show,
+    check, completions, conform, convert, demo, explain, fix, fmt, generate, guard, journal, preset, show,
     verify_verdict, watch,
 };
 
@@ -36,6 +36,7 @@ enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
     Conform(conform::Arguments),
+    Convert(convert::Arguments),
     Watch(Box<watch::Arguments>),
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),

@@ -133,7 +133,7 @@ fn bytes_that_are_not_text_get_a_clear_answer() {
 #[test]
 fn every_view_is_shown_in_every_form_it_has() {
     for view in ["global", "local", "relative", "machine", "monitor", "sequence"] {
-        for format in ["text", "json", "dot", "mermaid", "svg", "scr", "fsm"] {
+        for format in ["text", "json", "dot", "mermaid", "svg", "scr", "nuscr", "fsm"] {
             let role: &[&str] = match (view, format) {
                 ("local" | "machine", "fsm") => &[],
                 ("local" | "machine" | "monitor", _) => &["--role", "a"],
@@ -145,8 +145,9 @@ fn every_view_is_shown_in_every_form_it_has() {
             let output = referee(&call, GOOD);
             let has = match view {
                 "global" => format != "fsm",
-                "local" | "machine" => format != "scr",
-                "relative" | "monitor" => !matches!(format, "scr" | "fsm"),
+                "local" => true,
+                "machine" => !matches!(format, "scr" | "nuscr"),
+                "relative" | "monitor" => !matches!(format, "scr" | "nuscr" | "fsm"),
                 _ => matches!(format, "text" | "mermaid" | "svg"),
             };
             assert_eq!(status(&output), if has { 0 } else { 2 }, "{view} {format}: {output:?}");
@@ -486,4 +487,22 @@ fn corrections_are_shown_and_are_data() {
     let fix = &json(&output)["diagnostics"][0]["fix"];
     let edit = serde_json::json!({"text": "from", "line": 2, "column": 7, "end_line": 2, "end_column": 11});
     assert_eq!(*fix, serde_json::json!({"certain": true, "edits": [edit]}));
+}
+
+#[test]
+fn protocols_move_between_languages() {
+    let machines = "A: rec x . B!ping<int>; B?pong; x\nB: rec x . A?ping<int>; A!pong; x\n";
+    let output = referee(&["convert", "-", "--language", "kmc", "--to", "scr"], machines);
+    let expected = "protocol Protocol(role A, role B) {\n  rec X {\n    ping(int) from A to B;\n    \
+                    pong() from B to A;\n    continue X;\n  }\n}\n";
+    assert_eq!((status(&output), stdout(&output)), (0, expected.to_owned()));
+    let output = referee(&["convert", "-", "--language", "scr", "--to", "gt"], GOOD);
+    assert_eq!(status(&output), 2);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("cannot be expressed in `gt`, because `Ping` has an assertion"), "{said}");
+    let arguments = ["show", "-", "--language", "scr", "--view", "local", "--role", "b", "--format", "nuscr"];
+    assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int) from a;\nend\n");
+    let arguments = ["show", "-", "--language", "scr", "--view", "machine", "--role", "b", "--format", "dot"];
+    let dot = stdout(&referee(&arguments, GOOD));
+    assert!(dot.contains("a?Ping(x: int)"), "{dot}");
 }

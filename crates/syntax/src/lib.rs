@@ -7,6 +7,7 @@
 //! Reading order: [`source`], [`diagnostics`], [`language`], then one module per language.
 
 pub mod analysis;
+pub mod convert;
 mod corrected;
 pub mod diagnostics;
 pub mod document;

@@ -14,6 +14,7 @@ mod fsm;
 mod gt;
 mod gt_json;
 mod kmc;
+mod local;
 mod scala;
 mod scr;
 mod session;
@@ -23,7 +24,8 @@ pub use fsm::fsm;
 pub use gt::gt;
 pub use gt_json::gt_json;
 pub use kmc::{kmc, kmc_system};
-pub use scr::scr;
+pub use local::{local_nuscr, local_scr};
+pub use scr::{nuscr, scr};
 pub use session::session;
 pub use st::st;
 
@@ -34,11 +36,11 @@ pub struct Inexpressible {
 }
 
 impl Inexpressible {
-    fn new(reason: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }
 
-    fn too_large() -> Self {
+    pub(crate) fn too_large() -> Self {
         Self::new("its parts are shared so much that it would be too large written out")
     }
 }
@@ -52,7 +54,7 @@ impl fmt::Display for Inexpressible {
 impl std::error::Error for Inexpressible {}
 
 /// More nodes than this are not written out.
-const MOST_NODES: usize = 10_000_000;
+pub(crate) const MOST_NODES: usize = 10_000_000;
 
 /// How deep lines are indented at most: text stays linear in what it says.
 const DEEPEST_INDENT: usize = 24;

@@ -6,7 +6,7 @@
 //! iterative, so that a protocol nested a hundred thousand levels deep is an answer, not a crash.
 //!
 //! Reading order: [`vocabulary`], [`payload`], [`value`], [`global`], [`machine`], [`project`], [`relative`],
-//! [`property`].
+//! [`synthesis`], [`property`].
 
 pub mod assertion;
 pub mod data;
@@ -20,6 +20,7 @@ pub mod project;
 pub mod property;
 pub mod relative;
 pub mod session;
+pub mod synthesis;
 mod unfold;
 pub mod value;
 pub mod vocabulary;

@@ -315,7 +315,10 @@ impl Machine {
     /// Returns `None` when the term would have more than `limit` nodes: sharing can be exponential.
     #[must_use]
     pub fn session_type(&self, vocabulary: &Arc<Vocabulary>, limit: usize) -> Option<SessionType> {
-        let looping = self.loop_heads();
+        let looping = loop_heads(self.state_count(), |state, next| {
+            let transitions = self.transitions(State(u32::try_from(state).unwrap_or(u32::MAX)));
+            transitions.get(next).map(|transition| transition.target.index())
+        });
         let mut builder = SessionTypeBuilder::new();
         // The definition in scope for each state on the current path.
         let mut open: FxHashMap<State, TermId> = FxHashMap::default();
@@ -367,37 +370,36 @@ impl Machine {
         }
         builder.finish(Arc::clone(vocabulary), self.role(), root).ok()
     }
+}
 
-    /// The states that a depth-first walk meets again while still below them. (Which walk it is decides
-    /// only where definitions stand, not what they mean.)
-    fn loop_heads(&self) -> Vec<bool> {
-        #[derive(Clone, Copy, PartialEq)]
-        enum Mark {
-            New,
-            Open,
-            Done,
-        }
-        let mut marks = vec![Mark::New; self.state_count()];
-        let mut heads = vec![false; self.state_count()];
-        let mut stack = vec![(self.initial(), 0)];
-        marks[0] = Mark::Open;
-        while let Some((state, next)) = stack.last_mut() {
-            let Some(transition) = self.transitions(*state).get(*next) else {
-                marks[state.index()] = Mark::Done;
-                stack.pop();
-                continue;
-            };
-            *next += 1;
-            let target = transition.target;
-            match marks[target.index()] {
-                Mark::Open => heads[target.index()] = true,
-                Mark::New => {
-                    marks[target.index()] = Mark::Open;
-                    stack.push((target, 0));
-                }
-                Mark::Done => {}
-            }
-        }
-        heads
+/// The nodes of a graph, the first of which is the start, that a depth-first walk meets again while still below them.
+/// (Which walk it is decides only where definitions stand, not what they mean.)
+pub(crate) fn loop_heads(count: usize, successor: impl Fn(usize, usize) -> Option<usize>) -> Vec<bool> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
     }
+    let mut marks = vec![Mark::New; count];
+    let mut heads = vec![false; count];
+    let mut stack = vec![(0, 0)];
+    marks[0] = Mark::Open;
+    while let Some((node, next)) = stack.last_mut() {
+        let Some(target) = successor(*node, *next) else {
+            marks[*node] = Mark::Done;
+            stack.pop();
+            continue;
+        };
+        *next += 1;
+        match marks[target] {
+            Mark::Open => heads[target] = true,
+            Mark::New => {
+                marks[target] = Mark::Open;
+                stack.push((target, 0));
+            }
+            Mark::Done => {}
+        }
+    }
+    heads
 }

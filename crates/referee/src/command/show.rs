@@ -84,7 +84,10 @@ enum Format {
     Dot,
     Mermaid,
     Svg,
+    /// Scribble's text; with `--view local`, its local protocols.
     Scr,
+    /// nuScr's text; with `--view local`, what `nuscr --project` prints.
+    Nuscr,
     Fsm,
 }
 
@@ -168,6 +171,7 @@ fn global(subject: &Projected, format: Format) -> Result<String> {
         Format::Dot | Format::Mermaid | Format::Svg => {
             format.draw(&view::global::graph(title(subject), protocol))
         }
+        Format::Nuscr => print::nuscr(title(subject), protocol).context("nuScr cannot read this protocol"),
         Format::Fsm => Err(not_available(View::Global, format)),
     }
 }
@@ -233,7 +237,7 @@ fn relative(subject: &Projected, arguments: &Arguments) -> Result<String> {
             [(pair, Err(why))] => bail!("({pair}) is undefined: {why}"),
             _ => bail!("a picture shows one pair: choose it with --pair"),
         },
-        Format::Scr | Format::Fsm => Err(not_available(View::Relative, arguments.format)),
+        Format::Scr | Format::Nuscr | Format::Fsm => Err(not_available(View::Relative, arguments.format)),
     }
 }
 
@@ -313,7 +317,9 @@ fn roles(subject: &Projected, arguments: &Arguments) -> Result<String> {
         (_, Format::Json) => {
             Ok(pretty(&machines.iter().map(|machine| view::machine::to_json(machine, vocabulary)).collect()))
         }
-        (_, Format::Dot | Format::Mermaid | Format::Svg) => {
+        // As nuScr writes them, so that its pictures and ours can be laid side by side.
+        (_, Format::Dot) => arguments.format.draw(&view::machine::graph_with_fields(machines[0], vocabulary)),
+        (_, Format::Mermaid | Format::Svg) => {
             arguments.format.draw(&view::machine::graph(machines[0], vocabulary))
         }
         (_, Format::Fsm) => {
@@ -323,8 +329,27 @@ fn roles(subject: &Projected, arguments: &Arguments) -> Result<String> {
             let system = System::new(vocabulary.clone(), machines.into_iter().cloned());
             Ok(print::fsm(&system)?)
         }
-        (view, Format::Scr) => Err(not_available(view, Format::Scr)),
+        (View::Local, Format::Scr | Format::Nuscr) => local_protocols(subject, &machines, arguments.format),
+        (view, format @ (Format::Scr | Format::Nuscr)) => Err(not_available(view, format)),
     }
+}
+
+/// The views of `machines` as local protocols.
+fn local_protocols(subject: &Projected, machines: &[&Machine], format: Format) -> Result<String> {
+    /// Larger ones are not read.
+    const LIMIT: usize = 20_000;
+    let one = |machine: &&Machine| {
+        let role = subject.vocabulary().role_name(machine.role());
+        let session = machine.session_type(subject.vocabulary(), LIMIT);
+        let session =
+            session.with_context(|| format!("the local protocol of `{role}` is too long to read"))?;
+        let text = match format {
+            Format::Nuscr => print::local_nuscr(&session),
+            _ => print::local_scr(title(subject), &session),
+        };
+        text.with_context(|| format!("`{role}` has no local protocol"))
+    };
+    Ok(machines.iter().map(one).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 fn monitors(subject: &Projected, machines: &[&Machine], format: Format) -> Result<String> {
@@ -346,6 +371,6 @@ fn monitors(subject: &Projected, machines: &[&Machine], format: Format) -> Resul
         }
         Format::Json => Ok(pretty(&views.iter().map(view::monitor::to_json).collect())),
         Format::Dot | Format::Mermaid | Format::Svg => format.draw(&view::monitor::graph(&views[0])),
-        Format::Scr | Format::Fsm => Err(not_available(View::Monitor, format)),
+        Format::Scr | Format::Nuscr | Format::Fsm => Err(not_available(View::Monitor, format)),
     }
 }

@@ -11,6 +11,23 @@ use super::{payload_json, signature};
 /// The machine as a graph.
 #[must_use]
 pub fn graph(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
+    graph_labelled(machine, vocabulary, action)
+}
+
+/// The machine as a graph, with the names of fields in its labels: `B!m(x: int)`, as nuScr writes them.
+#[must_use]
+pub fn graph_with_fields(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
+    graph_labelled(machine, vocabulary, |transition, vocabulary| {
+        let peer = vocabulary.role_name(transition.peer);
+        format!("{peer}{}{}", transition.action.symbol(), vocabulary.display(transition.message))
+    })
+}
+
+fn graph_labelled(
+    machine: &Machine,
+    vocabulary: &Vocabulary,
+    label: impl Fn(&Transition, &Vocabulary) -> String,
+) -> Graph {
     let mut graph = Graph::new(format!("machine of {}", vocabulary.role_name(machine.role())));
     let mut nodes = Vec::new();
     for state in machine.states() {
@@ -24,7 +41,7 @@ pub fn graph(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
                 Action::Receive => EdgeStyle::Receive,
             };
             let (from, to) = (nodes[state.index()], nodes[transition.target.index()]);
-            graph.add_edge(Edge::new(from, to).line(action(transition, vocabulary)).style(style));
+            graph.add_edge(Edge::new(from, to).line(label(transition, vocabulary)).style(style));
         }
     }
     graph

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Scope, Signature};
-use referee_theory::{Branch, Exchange, Global, GlobalType, NodeId, Type};
+use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Inexpressible;
@@ -36,29 +36,38 @@ const MAX_TYPE_DEPTH: usize = 100;
 /// When it says what `.scr` cannot: roles, labels, fields or types whose names are none there, no roles at
 /// all, recursion data that nuScr's expressions cannot express. Or when it would be too large.
 pub fn scr(name: &str, global: &GlobalType, externals: &[External]) -> Result<String, Inexpressible> {
-    let mut printer = Printer {
-        global,
-        structure: Structure::of(global),
-        out: String::new(),
-        names: FxHashMap::default(),
-        taken: FxHashSet::default(),
-        numbers: FxHashMap::default(),
-        budget: LEAST_BUDGET + COPIES * global.node_count(),
-    };
+    let mut printer = Printer::new(global, Form::Scr);
     printer.externals(externals)?;
-    let vocabulary = global.vocabulary();
-    let roles = vocabulary.roles().map(|role| word(vocabulary.role_name(role), "role"));
-    let roles: Vec<String> =
-        roles.map(|role| role.map(|role| format!("role {role}"))).collect::<Result<_, _>>()?;
-    if roles.is_empty() {
-        return Err(Inexpressible::new("it has no roles"));
+    printer.protocol(name)
+}
+
+/// The text of `global` as nuScr reads it, as a protocol called `name`: conditions are refinements.
+///
+/// # Errors
+/// As for [`scr`], and when nuScr has no words for it: predicates, tuples, records, messages without a label, conditions
+/// of messages without named fields.
+pub fn nuscr(name: &str, global: &GlobalType) -> Result<String, Inexpressible> {
+    let mut printer = Printer::new(global, Form::NuScr);
+    let mut external = None;
+    printer.for_each_expr(|expr| {
+        external = external.take().or_else(|| expr.externals().into_iter().next().cloned())
+    });
+    if let Some(external) = external {
+        return Err(Inexpressible::new(format!("nuScr cannot call `{external}`")));
     }
-    let _ = writeln!(printer.out, "protocol {}({}) {{", word(name, "name")?, roles.join(", "));
-    printer.body()?;
-    printer.out.push_str("}\n");
-    scr::format(&printer.out).map_err(|errors| {
-        Inexpressible::new(errors.first().map_or_else(String::new, |error| error.message.clone()))
-    })
+    let mut has_conditions = false;
+    printer.for_each_expr(|_| has_conditions = true);
+    if has_conditions {
+        printer.out.push_str("(*# RefinementTypes #*)\n");
+    }
+    printer.protocol(name)
+}
+
+/// Whose text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Scr,
+    NuScr,
 }
 
 enum Step {
@@ -74,6 +83,7 @@ enum Step {
 
 struct Printer<'a> {
     global: &'a GlobalType,
+    form: Form,
     structure: Structure,
     out: String,
     /// What the recursions around the current place are called.
@@ -85,6 +95,37 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
+    fn new(global: &'a GlobalType, form: Form) -> Self {
+        Self {
+            global,
+            form,
+            structure: Structure::of(global),
+            out: String::new(),
+            names: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            numbers: FxHashMap::default(),
+            budget: LEAST_BUDGET + COPIES * global.node_count(),
+        }
+    }
+
+    /// The whole text, of a protocol called `name`.
+    fn protocol(mut self, name: &str) -> Result<String, Inexpressible> {
+        let vocabulary = self.global.vocabulary();
+        let roles = vocabulary.roles().map(|role| word(vocabulary.role_name(role), "role"));
+        let roles: Vec<String> =
+            roles.map(|role| role.map(|role| format!("role {role}"))).collect::<Result<_, _>>()?;
+        if roles.is_empty() {
+            return Err(Inexpressible::new("it has no roles"));
+        }
+        let keyword = if self.form == Form::NuScr { "global protocol" } else { "protocol" };
+        let _ = writeln!(self.out, "{keyword} {}({}) {{", word(name, "name")?, roles.join(", "));
+        self.body()?;
+        self.out.push_str("}\n");
+        scr::format(&self.out).map_err(|errors| {
+            Inexpressible::new(errors.first().map_or_else(String::new, |error| error.message.clone()))
+        })
+    }
+
     fn body(&mut self) -> Result<(), Inexpressible> {
         let mut steps = vec![Step::Region(self.global.root(), self.structure.end())];
         while let Some(step) = steps.pop() {
@@ -180,7 +221,10 @@ impl<'a> Printer<'a> {
         // Scribble's messages without an operator have the empty label.
         if !label.is_empty() {
             self.out.push_str(word(label, "label")?);
+        } else if self.form == Form::NuScr {
+            return Err(Inexpressible::new("nuScr has no messages without a label"));
         }
+        let refinement = self.refinement(spec)?;
         self.out.push('(');
         let mut seen = FxHashSet::default();
         for (index, field) in spec.fields.iter().enumerate() {
@@ -195,16 +239,36 @@ impl<'a> Printer<'a> {
                 Type::Opaque(name) if is_delegation(name) => name.to_string(),
                 ty => payload_type(ty, 0)?,
             };
+            if self.form == Form::NuScr && matches!(field.ty, Type::Tuple(_) | Type::Record(_)) {
+                return Err(Inexpressible::new(format!("nuScr has no type `{ty}`")));
+            }
             self.out.push_str(&ty);
+            if let Some((_, text)) = refinement.as_ref().filter(|(refined, _)| *refined == index) {
+                let _ = write!(self.out, "{{{text}}}");
+            }
         }
         let sender = word(vocabulary.role_name(exchange.sender), "role")?;
         let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
         let _ = write!(self.out, ") from {sender} to {receiver}");
-        if let Some(assertion) = &spec.assertion {
+        if let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::Scr) {
             let _ = write!(self.out, " where {assertion}");
         }
         self.out.push_str(";\n");
         Ok(())
+    }
+
+    /// nuScr's way to write the condition of a message: which field it refines, and how.
+    fn refinement(&self, spec: &MessageSpec) -> Result<Option<(usize, String)>, Inexpressible> {
+        let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::NuScr) else {
+            return Ok(None);
+        };
+        let last = spec.fields.iter().rposition(|field| field.name.is_some());
+        let last = last.ok_or_else(|| {
+            Inexpressible::new(format!(
+                "nuScr has no place for the condition `{assertion}`: no field has a name"
+            ))
+        })?;
+        Ok(Some((last, data::text(assertion)?)))
     }
 
     fn parameters(&self, rec: &referee_theory::global::Rec) -> Result<String, Inexpressible> {
@@ -291,7 +355,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn word<'a>(name: &'a str, what: &str) -> Result<&'a str, Inexpressible> {
+pub(super) fn word<'a>(name: &'a str, what: &str) -> Result<&'a str, Inexpressible> {
     if is_word(name) {
         Ok(name)
     } else {
@@ -303,7 +367,7 @@ fn is_delegation(name: &str) -> bool {
     name.split_once('@').is_some_and(|(protocol, role)| protocol.split('.').all(is_word) && is_word(role))
 }
 
-fn payload_type(ty: &Type, depth: usize) -> Result<String, Inexpressible> {
+pub(super) fn payload_type(ty: &Type, depth: usize) -> Result<String, Inexpressible> {
     if depth > MAX_TYPE_DEPTH {
         return Err(Inexpressible::new("its types are nested too deep"));
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "tests fail by panicking, in helpers too")]
 
 mod automata;
+mod convert;
 mod corpus;
 mod documentation;
 mod examples;

@@ -40,7 +40,7 @@ pub(super) fn show(subject: &Projected, arguments: &Arguments) -> Result<String>
         (Format::Dot | Format::Mermaid | Format::Svg, _) => {
             bail!("a picture shows one role: choose it with --role ({})", subject.role_names().join(", "))
         }
-        (Format::Scr | Format::Fsm, _) => Err(not_available(View::Monitor, arguments.format)),
+        (Format::Scr | Format::Nuscr | Format::Fsm, _) => Err(not_available(View::Monitor, arguments.format)),
     }
 }
 

@@ -11,9 +11,9 @@ use crate::print::Inexpressible;
 /// When that dialect cannot say it: it has no conditionals, no `in`, no escapes in strings.
 pub(super) fn text(expr: &Expr) -> Result<String, Inexpressible> {
     // Rather than knowing all corners of the dialect, see whether it is understood.
-    written(expr).filter(|text| parse(text, 0, Dialect::NuScr).as_ref() == Ok(expr)).ok_or_else(|| {
-        Inexpressible::new(format!("the value `{expr}` of a recursion cannot be written there"))
-    })
+    written(expr)
+        .filter(|text| parse(text, 0, Dialect::NuScr).as_ref() == Ok(expr))
+        .ok_or_else(|| Inexpressible::new(format!("`{expr}` cannot be written as nuScr writes expressions")))
 }
 
 /// Recursion is bounded: expressions are.

@@ -1,0 +1,61 @@
+//! `referee convert`: a protocol in another language.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use referee::Language;
+use referee::syntax::convert::{Subject, Target};
+
+use crate::Outcome;
+use crate::input;
+use crate::output;
+
+/// Write a protocol in another language, with the same behaviour.
+///
+/// Global types are projected to machines, and machines have a global type where one can be found. What the other
+/// language cannot say is refused with the reason.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file; `-` is standard input.
+    file: PathBuf,
+    /// The language to write: scr, nuscr, gt, gt.json, st, kmc, fsm.
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_target)]
+    to: Target,
+    /// Which protocol, where the file has several. Without it: the first.
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<String>,
+    /// Whose side an `.st` text takes. Without it: the first role's.
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+    /// The language of the file, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
+    #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
+    language: Option<Language>,
+    #[command(flatten)]
+    imports: input::Imports,
+}
+
+fn parse_target(name: &str) -> Result<Target, String> {
+    Target::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("protocols are not converted to `{name}`; known are {}", known.join(", "))
+    })
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let Some(text) = input::well_formed(&arguments.file, arguments.language, &arguments.imports)? else {
+        return Ok(Outcome::WrongInput);
+    };
+    let document = &text.analysed().analysis().document;
+    let file = text.analysed().source().name();
+    let subject =
+        Subject::of(document, arguments.protocol.as_deref()).ok_or_else(|| match &arguments.protocol {
+            Some(name) => anyhow!("`{file}` contains no protocol `{name}`"),
+            None => anyhow!("`{file}` contains no protocol"),
+        })?;
+    let converted = subject.convert(arguments.to, arguments.role.as_deref()).map_err(|reason| {
+        anyhow!("this protocol cannot be expressed in `{}`, because {reason}", arguments.to.name())
+    })?;
+    output::print(&converted)?;
+    Ok(Outcome::Holds)
+}

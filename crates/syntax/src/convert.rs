@@ -1,0 +1,258 @@
+//! A protocol in another language: what `referee convert` writes.
+//!
+//! Between global types and machines lie projection and synthesis ([`referee_theory::synthesis`]); the texts are the
+//! printers' ([`crate::print`]). What a language cannot say is refused with the reason. What is kept: who sends what
+//! to whom, in which order and under which condition; `.kmc` and `.fsm` drop conditions and names of fields, `.fsm` the
+//! names of roles, `.gt` the names of fields. Converting back gives the same behaviour: bisimilar machines.
+
+use std::sync::Arc;
+
+use referee_theory::session::{Session, SessionBranch, SessionType, SessionTypeBuilder, TermId};
+use referee_theory::synthesis::NoGlobalType;
+use referee_theory::{Field, GlobalType, Machine, MessageSpec, Role, System, Vocabulary};
+
+use crate::document::{BinaryProtocol, Content, Document, External};
+use crate::print::{self, Inexpressible};
+
+/// A language that protocols are converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `.scr`: Scribble's text, with Referee's `where`.
+    Scr,
+    /// `.nuscr`: what nuScr itself reads, with refinements.
+    NuScr,
+    /// `.gt`: RelaMon's global types.
+    Gt,
+    /// `.gt.json`: the same as JSON.
+    GtJson,
+    /// `.st`: STMonitor's binary session types, one side of a session of two.
+    St,
+    /// `.kmc`: KMC's session types, one for each role.
+    Kmc,
+    /// `.fsm`: KMC's automata.
+    Fsm,
+}
+
+impl Target {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 7] =
+        [Self::Scr, Self::NuScr, Self::Gt, Self::GtJson, Self::St, Self::Kmc, Self::Fsm];
+
+    /// What `--to` calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scr => "scr",
+            Self::NuScr => "nuscr",
+            Self::Gt => "gt",
+            Self::GtJson => "gt.json",
+            Self::St => "st",
+            Self::Kmc => "kmc",
+            Self::Fsm => "fsm",
+        }
+    }
+
+    /// The target called `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.name() == name)
+    }
+}
+
+/// What is to be converted, out of a document that has no errors.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'a> {
+    /// A global protocol, its name, and the predicates it calls.
+    Global(&'a str, &'a GlobalType, &'a [External]),
+    /// One side of a session of two.
+    Binary(&'a BinaryProtocol),
+    /// One machine for each role.
+    System(&'a System),
+}
+
+/// What a protocol is called that its language does not name.
+const UNNAMED: &str = "Protocol";
+
+impl<'a> Subject<'a> {
+    /// The protocol of `document` called `wanted`, or its first that stands on its own.
+    #[must_use]
+    pub fn of(document: &'a Document, wanted: Option<&str>) -> Option<Self> {
+        match &document.content {
+            Content::Global(protocols) => {
+                let is_wanted = |name: Option<&str>| wanted.is_none() || name == wanted;
+                let protocol = protocols.iter().find(|protocol| {
+                    !protocol.auxiliary && protocol.global.is_some() && is_wanted(protocol.name.as_deref())
+                })?;
+                let name = protocol.name.as_deref().unwrap_or(UNNAMED);
+                Some(Self::Global(name, protocol.global.as_ref()?, &protocol.externals))
+            }
+            Content::Binary(protocol) => protocol.session.as_ref().map(|_| Self::Binary(protocol)),
+            Content::System(system) => system.system.as_ref().map(Self::System),
+            Content::Properties(_) => None,
+        }
+    }
+
+    /// This protocol in the language of `target`. `role` is whose side a `.st` text takes; without it, the first role's.
+    ///
+    /// # Errors
+    /// When it cannot be expressed there, with the reason.
+    pub fn convert(&self, target: Target, role: Option<&str>) -> Result<String, Inexpressible> {
+        let name = match *self {
+            Self::Global(name, ..) => name,
+            Self::Binary(protocol) => &protocol.name,
+            Self::System(_) => UNNAMED,
+        };
+        let externals = match *self {
+            Self::Global(_, _, externals) => externals,
+            Self::Binary(protocol) => &protocol.externals[..],
+            Self::System(_) => &[],
+        };
+        match target {
+            Target::Scr => print::scr(name, &*self.global()?, externals),
+            Target::NuScr => print::nuscr(name, &*self.global()?),
+            Target::Gt => print::gt(&*self.global()?),
+            Target::GtJson => print::gt_json(&*self.global()?),
+            Target::Kmc => print::kmc_system(&self.system()?),
+            Target::Fsm => print::fsm(&self.system()?),
+            Target::St => match self {
+                Self::Binary(protocol) if role.is_none() => print::st(protocol),
+                _ => print::st(&self.side(name, role)?),
+            },
+        }
+    }
+
+    fn global(&self) -> Result<std::borrow::Cow<'a, GlobalType>, Inexpressible> {
+        use std::borrow::Cow;
+        match *self {
+            Self::Global(_, global, _) => Ok(Cow::Borrowed(global)),
+            Self::Binary(protocol) => {
+                let global =
+                    protocol.session.as_ref().and_then(|session| session.global(protocol.environment));
+                let reason = "in one of its choices both sides may speak";
+                global.map(Cow::Owned).ok_or_else(|| Inexpressible::new(reason))
+            }
+            Self::System(system) => system
+                .global_type()
+                .map(Cow::Owned)
+                .map_err(|reason| no_global_type(&reason, system.vocabulary())),
+        }
+    }
+
+    fn system(&self) -> Result<System, Inexpressible> {
+        if let Self::System(system) = self {
+            return Ok((*system).clone());
+        }
+        let global = self.global()?;
+        if global.vocabulary().roles().len() == 0 {
+            return Err(Inexpressible::new("it has no roles"));
+        }
+        global.project_all().map_err(|errors| {
+            let role = errors.first().map_or("?", |error| global.vocabulary().role_name(error.role));
+            Inexpressible::new(format!(
+                "`{role}` has no projection: it is not told what to do in every branch (`referee check` says where)"
+            ))
+        })
+    }
+
+    /// One side of a session of two.
+    fn side(&self, name: &str, role: Option<&str>) -> Result<BinaryProtocol, Inexpressible> {
+        let system = self.system()?;
+        let vocabulary = system.vocabulary();
+        if vocabulary.messages().any(|message| !vocabulary.spec(message).updates.is_empty()) {
+            return Err(Inexpressible::new("its recursion carries data"));
+        }
+        let roles: Vec<Role> = system
+            .machines()
+            .iter()
+            .filter(|machine| !machine.all_transitions().is_empty())
+            .map(Machine::role)
+            .collect();
+        let &[first, second] = &roles[..] else {
+            let reason = format!("a session there has two sides, but {} roles take part", roles.len());
+            return Err(Inexpressible::new(reason));
+        };
+        let (process, environment) = match role {
+            None => (first, second),
+            Some(role) if vocabulary.role_name(first) == role => (first, second),
+            Some(role) if vocabulary.role_name(second) == role => (second, first),
+            Some(role) => {
+                return Err(Inexpressible::new(format!("there is no role `{role}` that does anything")));
+            }
+        };
+        let session = system.machine(process).session_type(vocabulary, print::MOST_NODES);
+        let session = named_fields(&session.ok_or_else(Inexpressible::too_large)?);
+        let vocabulary = Arc::clone(session.vocabulary());
+        let externals = Vec::new();
+        Ok(BinaryProtocol {
+            name: name.into(),
+            session: Some(session),
+            vocabulary,
+            process,
+            environment,
+            externals,
+        })
+    }
+}
+
+/// `session` with a name for every field: `.st` wants them, and they change nothing.
+fn named_fields(session: &SessionType) -> SessionType {
+    let mut vocabulary = Vocabulary::new();
+    let old = session.vocabulary();
+    for role in old.roles() {
+        vocabulary.add_role(old.role_name(role));
+    }
+    let mut builder = SessionTypeBuilder::new();
+    let nodes: Vec<TermId> = (0..session.node_count()).map(|_| builder.reserve()).collect();
+    let mut message = |message| {
+        let spec = old.spec(message);
+        let name = |(index, field): (usize, &Field)| Field {
+            name: Some(field.name.clone().unwrap_or_else(|| format!("x{}", index + 1).into())),
+            ty: field.ty.clone(),
+        };
+        let fields = spec.fields.iter().enumerate().map(name).collect();
+        let label = vocabulary.add_label(old.label_name(spec.label));
+        vocabulary.add_message(MessageSpec { label, fields, ..spec.clone() })
+    };
+    for (index, node) in nodes.iter().enumerate() {
+        let content = match session.node(TermId(u32::try_from(index).unwrap_or(u32::MAX))) {
+            Session::Choice(branches) => {
+                let renamed = |branch: &SessionBranch| SessionBranch {
+                    message: message(branch.message),
+                    next: nodes[branch.next.index()],
+                    ..*branch
+                };
+                Session::Choice(branches.iter().map(renamed).collect())
+            }
+            Session::Rec { name, body, origin } => {
+                Session::Rec { name: name.clone(), body: nodes[body.index()], origin: *origin }
+            }
+            Session::Call { target, origin } => {
+                Session::Call { target: nodes[target.index()], origin: *origin }
+            }
+            Session::End => continue,
+        };
+        builder.set(*node, content);
+    }
+    let root = nodes[session.root().index()];
+    builder.finish(Arc::new(vocabulary), session.role(), root).unwrap_or_else(|_| session.clone())
+}
+
+fn no_global_type(reason: &NoGlobalType, vocabulary: &Vocabulary) -> Inexpressible {
+    let name = |role: &Role| format!("`{}`", vocabulary.role_name(*role));
+    Inexpressible::new(match reason {
+        NoGlobalType::Stuck { roles } => {
+            let roles: Vec<String> = roles.iter().map(name).collect();
+            format!("one message at a time, {} come to wait for one another", roles.join(", "))
+        }
+        NoGlobalType::MixedChoice { role } => {
+            format!("{} may both send and receive in one of its states", name(role))
+        }
+        NoGlobalType::Nondeterministic { role } => {
+            format!("{} may send one label in two ways in one of its states", name(role))
+        }
+        NoGlobalType::Differs { role } => {
+            format!("no global type was found that tells {} what its machine does", name(role))
+        }
+        NoGlobalType::TooLarge => return Inexpressible::too_large(),
+    })
+}

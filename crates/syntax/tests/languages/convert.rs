@@ -1,0 +1,232 @@
+//! **Law.** Converting a protocol to another language and back is the identity up to equivalence: whatever was written
+//! is read without errors, and every role's machine is bisimilar to what it was. Checked on all global types of two
+//! levels over three roles, and on the examples.
+
+use std::sync::Arc;
+
+use referee_syntax::convert::{Subject, Target};
+use referee_syntax::{Content, Document, Language, parse, print};
+use referee_theory::{Field, Machine, MachineBuilder, MessageSpec, Role, System, Transition, Vocabulary};
+
+use crate::support::{errors, said};
+
+/// All global types up to `depth` exchanges deep: three pairs of roles, one or two labels, one with a payload.
+fn all(depth: usize, in_loop: bool) -> Vec<String> {
+    let mut texts = vec![String::from("end")];
+    if in_loop {
+        texts.push(String::from("X"));
+    }
+    if depth == 0 {
+        return texts;
+    }
+    let inner = all(depth - 1, in_loop);
+    for (p, q) in [("a", "b"), ("b", "c"), ("b", "a")] {
+        for left in &inner {
+            texts.push(format!("{p} -> {q} (l . {p} -> {q} <int> . {left})"));
+            texts.extend(
+                inner.iter().map(|right| format!("{p} -> {q} (l . {p} -> {q} <int> . {left}, k . {right})")),
+            );
+        }
+    }
+    texts
+}
+
+fn language(target: Target) -> Language {
+    match target {
+        Target::Scr | Target::NuScr => Language::Scr,
+        Target::Gt => Language::Gt,
+        Target::GtJson => Language::GtJson,
+        Target::St => Language::St,
+        Target::Kmc => Language::Kmc,
+        Target::Fsm => Language::Fsm,
+    }
+}
+
+/// The machines that `document` gives its roles.
+fn system(document: &Document) -> Option<System> {
+    match &document.content {
+        Content::Global(protocols) => protocols.first()?.global.as_ref()?.project_all().ok(),
+        Content::Binary(protocol) => {
+            protocol.session.as_ref()?.global(protocol.environment)?.project_all().ok()
+        }
+        Content::System(system) => system.system.clone(),
+        Content::Properties(_) => None,
+    }
+}
+
+/// The roles that do anything, in their order.
+fn active(system: &System) -> Vec<Role> {
+    system
+        .machines()
+        .iter()
+        .filter(|machine| !machine.all_transitions().is_empty())
+        .map(Machine::role)
+        .collect()
+}
+
+/// `machine` of `system` in the words of `vocabulary`: roles by their place among those that do anything.
+fn translated(machine: &Machine, system: &System, roles: &[Role], vocabulary: &mut Vocabulary) -> Machine {
+    let active = active(system);
+    let role = |role: Role| {
+        roles[active.iter().position(|other| *other == role).expect("a role that does something")]
+    };
+    let old = system.vocabulary();
+    let mut builder = MachineBuilder::new(role(machine.role()));
+    let states: Vec<_> = machine.states().map(|_| builder.add_state()).collect();
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            let spec = old.spec(transition.message);
+            let label = vocabulary.add_label(old.label_name(spec.label));
+            let plain = |field: &Field| Field { name: None, ty: field.ty.clone() };
+            let fields: Arc<[Field]> = spec.fields.iter().map(plain).collect();
+            let message = vocabulary.add_message(MessageSpec::new(label, fields, None));
+            let (peer, target) = (role(transition.peer), states[transition.target.index()]);
+            builder
+                .add_transition(states[state.index()], Transition { peer, message, target, ..*transition });
+        }
+    }
+    builder.finish()
+}
+
+/// Whether both systems give the roles that do anything bisimilar machines.
+fn same(left: &System, right: &System) -> bool {
+    let roles = active(left);
+    if active(right).len() != roles.len() {
+        return false;
+    }
+    let mut vocabulary = Vocabulary::new();
+    for role in left.vocabulary().roles() {
+        vocabulary.add_role(left.vocabulary().role_name(role));
+    }
+    let pairs: Vec<(Machine, Machine)> = roles
+        .iter()
+        .zip(active(right))
+        .map(|(one, other)| {
+            let one = translated(left.machine(*one), left, &roles, &mut vocabulary);
+            (one, translated(right.machine(other), right, &roles, &mut vocabulary))
+        })
+        .collect();
+    pairs.iter().all(|(one, other)| one.bisimilar(other, &vocabulary))
+}
+
+/// `text` in the language of `target`, read again; `None` when it cannot be expressed there.
+fn there(document: &Document, target: Target, origin: &str) -> Option<Document> {
+    let text = match Subject::of(document, None).expect("a protocol").convert(target, None) {
+        Ok(text) => text,
+        Err(reason) => {
+            assert!(!reason.to_string().is_empty());
+            return None;
+        }
+    };
+    let read = parse(&text, language(target));
+    assert!(errors(&read).is_empty(), "{origin}\nas {}:\n{text}\n{}", target.name(), said(&read));
+    Some(read)
+}
+
+#[derive(Clone, Default)]
+struct Tally {
+    tried: usize,
+    expressed: usize,
+    back: usize,
+}
+
+#[test]
+fn there_and_back_is_the_identity_up_to_bisimulation() {
+    let mut tallies = vec![Tally::default(); Target::ALL.len()];
+    let texts =
+        all(2, false).into_iter().chain(all(2, true).into_iter().map(|text| format!("mu X . {text}")));
+    for text in texts.filter(|text| text.contains("->")) {
+        let document = parse(&text, Language::Gt);
+        let Some(before) = system(&document).filter(|_| errors(&document).is_empty()) else { continue };
+        for (target, tally) in Target::ALL.into_iter().zip(&mut tallies) {
+            tally.tried += 1;
+            let Some(read) = there(&document, target, &text) else { continue };
+            tally.expressed += 1;
+            let after = system(&read).expect("what was written has projections");
+            assert!(same(&before, &after), "{text}\nas {} has other machines", target.name());
+            let Some(back) = there(&read, Target::Gt, &text) else { continue };
+            tally.back += 1;
+            assert!(
+                same(&before, &system(&back).expect("projections")),
+                "{text}\nby way of {}",
+                target.name()
+            );
+        }
+    }
+    for (target, tally) in Target::ALL.into_iter().zip(&tallies) {
+        println!(
+            "{}: {} tried, {} expressed, {} back",
+            target.name(),
+            tally.tried,
+            tally.expressed,
+            tally.back
+        );
+        // A session of two has two roles; everything else is expressed, and comes back.
+        let least = if target == Target::St { tally.tried / 20 } else { tally.tried };
+        assert!(tally.expressed >= least, "{}: only {} of {}", target.name(), tally.expressed, tally.tried);
+        assert!(tally.back * 100 >= tally.expressed * 95, "{}: only {} come back", target.name(), tally.back);
+    }
+    assert!(tallies[0].tried > 200, "only {} protocols have projections", tallies[0].tried);
+}
+
+#[test]
+fn what_cannot_be_expressed_has_its_reason() {
+    let reason = |text: &str, language: Language, target: Target| {
+        let document = parse(text, language);
+        assert!(errors(&document).is_empty(), "{}", said(&document));
+        Subject::of(&document, None)
+            .expect("a protocol")
+            .convert(target, None)
+            .expect_err("a reason")
+            .to_string()
+    };
+    let three = "protocol P(role A, role B, role C) { m() from A to B; n() from B to C; }";
+    assert_eq!(
+        reason(three, Language::Scr, Target::St),
+        "a session there has two sides, but 3 roles take part"
+    );
+    let condition = "protocol P(role A, role B) { m(x: int) from A to B where x > 0; }";
+    assert_eq!(reason(condition, Language::Scr, Target::Gt), "`m` has an assertion");
+    let mixed = "A: {B!m; end, B?n; end}\nB: {A?m; end, A!n; end}";
+    let said = "`A` may both send and receive in one of its states";
+    assert_eq!(reason(mixed, Language::Kmc, Target::Scr), said);
+    let crossed = "A: B!m; B?n; end\nB: A!n; A?m; end";
+    let said = "one message at a time, `A`, `B` come to wait for one another";
+    assert_eq!(reason(crossed, Language::Kmc, Target::Gt), said);
+    let apart = "A: rec x . B!m; x\nB: rec x . A?m; x\nC: rec x . D!m; x\nD: rec x . C?m; x";
+    let said = "no global type was found that tells `C` what its machine does";
+    assert_eq!(reason(apart, Language::Kmc, Target::Scr), said);
+    let untold = "protocol P(role A, role B, role C) { choice at A { l() from A to B; m() from B to C; } or { k() from A to B; } }";
+    let data = "protocol P(role A, role B) { rec X [n<A, B>: int = 1] { m(x: int) from A to B where x == n; continue X [n + 1]; } }";
+    assert_eq!(reason(data, Language::Scr, Target::St), "its recursion carries data");
+    assert_eq!(reason(data, Language::Scr, Target::Gt), "its recursion carries data");
+    assert!(reason(untold, Language::Scr, Target::Kmc).starts_with("`C` has no projection"));
+}
+
+#[test]
+fn conditions_become_refinements_for_nuscr() {
+    let text = "protocol P(role A, role B) { m(x: int, y: int) from A to B where x > 0 && y == x; }";
+    let document = parse(text, Language::Scr);
+    let written =
+        Subject::of(&document, None).expect("a protocol").convert(Target::NuScr, None).expect("expressible");
+    let expected = "(*# RefinementTypes #*)\n\nglobal protocol P(role A, role B) {\n  \
+                    m(x: int, y: int{(x > 0) && (y = x)}) from A to B;\n}\n";
+    assert_eq!(written, expected);
+}
+
+/// As `nuscr --project=B@P` and Scribble's `-project P B` print it.
+#[test]
+fn local_protocols_as_nuscr_and_scribble_print_them() {
+    let text = "protocol P(role A, role B) {\n  rec X {\n    choice at A {\n      \
+                ping(x: int) from A to B;\n      pong() from B to A;\n      continue X;\n    \
+                } or {\n      stop() from A to B;\n    }\n  }\n}\n";
+    let system = system(&parse(text, Language::Scr)).expect("projections");
+    let role = system.vocabulary().find_role("B").expect("a role");
+    let session = system.machine(role).session_type(system.vocabulary(), 1000).expect("a short type");
+    let nuscr = "rec X0 {\n  choice at A {\n    ping(x: int) from A;\n    pong() to A;\n    continue X0;\n  \
+                 } or {\n    stop() from A;\n    end\n  }\n}\n";
+    assert_eq!(print::local_nuscr(&session).as_deref(), Ok(nuscr));
+    let scribble = "local protocol P_B(role A, self B) {\n  rec X0 {\n    choice at A {\n      ping(x: int) from A;\n      \
+                    pong() to A;\n      continue X0;\n    } or {\n      stop() from A;\n    }\n  }\n}\n";
+    assert_eq!(print::local_scr("P", &session).as_deref(), Ok(scribble));
+}
