@@ -21,6 +21,10 @@ mod rate;
 mod report;
 #[path = "check/spin.rs"]
 mod spin;
+#[path = "check/stateright.rs"]
+mod stateright;
+#[path = "check/symmetry.rs"]
+mod symmetry;
 
 use report::Table;
 
@@ -31,12 +35,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Each part makes one table.
 type Part = (&'static str, fn() -> Table);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 7] = [
     ("points", families::points),
     ("families", families::families),
     ("rate", rate::rate),
     ("growth", growth::growth),
+    ("symmetry", symmetry::symmetry),
     ("spin", spin::spin),
+    ("peers", stateright::peers),
 ];
 
 fn main() -> std::io::Result<()> {
@@ -51,6 +57,12 @@ fn main() -> std::io::Result<()> {
         && first == "growth-one"
     {
         let _ = growth::one(rest);
+        return Ok(());
+    }
+    if let Some((first, rest)) = words.split_first()
+        && first == "rate-one"
+    {
+        let _ = rate::one(rest);
         return Ok(());
     }
     for (name, run) in PARTS {

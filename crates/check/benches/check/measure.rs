@@ -63,9 +63,3 @@ pub(crate) fn peak_bytes() -> usize {
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
     line.split_whitespace().nth(1).and_then(|f| f.parse::<usize>().ok()).unwrap_or(0) * 1024
 }
-
-/// Forgets the most memory this process has had.
-pub(crate) fn reset_peak() {
-    // Where this is not allowed the peak is of all parts together: an upper bound.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}

@@ -39,8 +39,8 @@ pub(crate) fn spin() -> Table {
                 let (all, more) = timed(|| explore_bound(&model, *k, Reduction::None, 1));
                 (ours, our_time) = (all, our_time + more);
             }
-            let cells = match verifier(system, *k, reduced).and_then(|verifier| verifier.run()) {
-                Ok((states, time)) => {
+            let cells = match verifier(system, *k, reduced, &[]).and_then(|verifier| verifier.run()) {
+                Ok(Run { states, cpu: time, .. }) => {
                     assert!(
                         reduced || states == ours.states,
                         "{name}: SPIN has {states}, we {}",
@@ -79,18 +79,24 @@ fn justified(model: &Model, k: u32) -> bool {
     reduced.obi == Some(true) && reduced.cibi == Some(true)
 }
 
-fn version() -> Option<String> {
+pub(crate) fn version() -> Option<String> {
     let output = Command::new("spin").arg("-V").output().ok()?;
     Command::new("gcc").arg("--version").output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).split(" --").next().unwrap_or("SPIN").trim().to_owned())
 }
 
 /// A compiled verifier in a folder of its own.
-struct Verifier {
+pub(crate) struct Verifier {
     folder: PathBuf,
 }
 
-fn verifier(system: &System, bound: u32, reduced: bool) -> Result<Verifier, String> {
+/// SPIN's verifier for `system`, its partial-order reduction on if `reduced`, compiled with `more` flags.
+pub(crate) fn verifier(
+    system: &System,
+    bound: u32,
+    reduced: bool,
+    more: &[&str],
+) -> Result<Verifier, String> {
     let folder = std::env::temp_dir().join(format!("referee-spin-{}", std::process::id()));
     let verifier = Verifier { folder };
     std::fs::create_dir_all(&verifier.folder).map_err(|error| error.to_string())?;
@@ -102,19 +108,30 @@ fn verifier(system: &System, bound: u32, reduced: bool) -> Result<Verifier, Stri
     if !reduced {
         flags.push("-DNOREDUCE");
     }
+    flags.extend(more);
     call(&verifier.folder, "gcc", &flags)?;
     Ok(verifier)
 }
 
+/// What a verifier found.
+pub(crate) struct Run {
+    pub(crate) states: usize,
+    pub(crate) cpu: f64,
+    /// The most memory it says it used.
+    pub(crate) bytes: f64,
+}
+
 impl Verifier {
-    /// How many states it stored, and the CPU-seconds it took.
-    fn run(&self) -> Result<(usize, f64), String> {
+    pub(crate) fn run(&self) -> Result<Run, String> {
         let before = Cpu::now().children;
         let text = call(&self.folder, "./pan", &["-w24", "-m10000000", "-n"])?;
-        let spent = Cpu::now().children - before;
-        let line = text.lines().find(|line| line.contains("states, stored")).ok_or("no answer")?;
-        let states = line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
-        Ok((states.ok_or("no number of states")? as usize, spent))
+        let cpu = Cpu::now().children - before;
+        let number = |what: &str| {
+            let line = text.lines().find(|line| line.contains(what))?;
+            line.split_whitespace().next()?.parse::<f64>().ok()
+        };
+        let states = number("states, stored").ok_or("no number of states")? as usize;
+        Ok(Run { states, cpu, bytes: number("total actual memory usage").unwrap_or(0.0) * 1e6 })
     }
 }
 
