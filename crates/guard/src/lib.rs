@@ -33,6 +33,7 @@ pub mod report;
 mod report_sink;
 mod serve;
 mod session_store;
+mod source_limits;
 mod stream;
 mod takeover;
 mod tls;

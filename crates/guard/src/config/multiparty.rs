@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Address, PolicyName, Problem, Size, Time, TlsIn, TlsOut};
+use super::{Address, Network, PolicyName, Problem, ProxyIn, Size, Time, TlsIn, TlsOut};
 
 /// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -94,6 +94,15 @@ pub struct RoleTable {
     /// line where messages are lines and it has none.
     #[schemars(with = "Option<String>")]
     pub dependency: Option<Spanned<String>>,
+    /// With `listen`: networks from which components may connect. Without it: all.
+    pub allow: Option<Vec<Network>>,
+    /// With `listen`: whether components' connections begin with a PROXY protocol header.
+    #[serde(default)]
+    pub proxy_in: ProxyIn,
+    /// Payload fields that are shown to nobody: `field`, `Message.field`, `Message.*` or `*`. Where there are any, verdicts of this
+    /// role's monitor name the label and the rule only, in the log, the journal, traces and notices.
+    #[serde(default)]
+    pub redact: Vec<String>,
     /// With `state`: whether the component goes on after this process was killed and started again. One that connects
     /// says a line of JSON first, and which message it expects; one that is connected to is given again what it has not
     /// answered.
@@ -158,6 +167,8 @@ pub struct MonitorTls {
 pub struct MultipartyLimits {
     /// Sessions of one role at the same time.
     pub sessions: usize,
+    /// Open connections of one role's components from one address.
+    pub connections_per_source: usize,
     /// Bytes of one message.
     pub message: Size,
     /// Messages of a session that may be under way to one other monitor, or wait there.
@@ -177,6 +188,7 @@ impl Default for MultipartyLimits {
     fn default() -> Self {
         Self {
             sessions: 100_000,
+            connections_per_source: usize::MAX,
             message: Size(1 << 20),
             window: 64,
             buffer: Size(256 << 10),
@@ -200,6 +212,7 @@ impl MultipartyLimits {
         let given = |time: Time| time.0 != Some(Duration::ZERO);
         let allowed = [
             ("sessions", self.sessions > 0),
+            ("connections-per-source", self.connections_per_source > 0),
             ("message", self.message.0 > 0),
             ("window", self.window > 0),
             ("buffer", self.buffer.0 > 0),

@@ -12,6 +12,7 @@ use hyper::body::Bytes;
 use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
 use referee_pipeline::Projected;
+use referee_session::Redaction;
 use referee_syntax::{Diagnostic, Language};
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::Codec;
@@ -21,8 +22,10 @@ use super::payload::Payload;
 use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
+use crate::config::ProxyIn;
 use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
 use crate::plan::is_inline;
+use crate::source_limits::SourceLimits;
 
 const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -64,7 +67,11 @@ pub(super) struct RolePlan {
     pub(super) others: Vec<Role>,
     pub(super) endpoint: Endpoint,
     pub(super) setup: ConnectionSetup,
+    pub(super) sources: Arc<SourceLimits>,
+    pub(super) proxy_in: ProxyIn,
     pub(super) codec: Codec,
+    /// Whether fields are redacted: then nobody is shown what was sent.
+    pub(super) redacts: bool,
     dependency: Option<String>,
     violation: Option<String>,
     /// Messages and bytes of a session that may be in flight to one peer.
@@ -383,6 +390,11 @@ impl<'a> PlanBuilder<'a> {
                 self.problem(written.span(), message);
             }
         }
+        let for_listeners = table.allow.is_some() || table.proxy_in == ProxyIn::Required;
+        if for_listeners && matches!(endpoint, Endpoint::Connect(_)) {
+            let message = "`allow` and `proxy-in` are for components that connect: use `listen`";
+            self.problem(table.name.span(), message);
+        }
         let settings = Settings {
             policy: match table.policy {
                 PolicyName::Halt => Policy::Halt,
@@ -417,6 +429,9 @@ impl<'a> PlanBuilder<'a> {
             others,
             endpoint,
             setup,
+            sources: Arc::new(SourceLimits::new(table.allow.clone(), limits.connections_per_source)),
+            proxy_in: table.proxy_in,
+            redacts: self.redacts(table, &codec),
             codec,
             dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
             violation: table.close_message.as_ref().map(|text| text.get_ref().clone()),
@@ -433,6 +448,16 @@ impl<'a> PlanBuilder<'a> {
             self.problem(written.span(), message);
         }
         Some(plan)
+    }
+
+    /// Whether `table` redacts anything. Rules that hide nothing are mistakes, for which secrets would pay.
+    fn redacts(&mut self, table: &RoleTable, codec: &Codec) -> bool {
+        for index in Redaction::idle(&table.redact, codec.messages()) {
+            let rule = table.redact.get(index).map_or("", String::as_str);
+            let message = format!("`redact`: `{rule}` is no field of any message of this role");
+            self.problem(table.name.span(), message);
+        }
+        !table.redact.is_empty()
     }
 
     /// Indexed by state: what the component of `role` may send.

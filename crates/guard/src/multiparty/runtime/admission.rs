@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::Runtime;
 use referee_verdict::EndReason;
 
+use crate::config::ProxyIn;
 use crate::listen::Acceptor;
 use crate::metrics::lock;
 use crate::multiparty::component::{
@@ -22,7 +23,9 @@ use crate::multiparty::peer_message::SessionId;
 use crate::multiparty::plan::{Endpoint, RolePlan};
 use crate::multiparty::resume::{self, ResumeDecision};
 use crate::multiparty::transport::random;
-use crate::stream::Socket;
+use crate::proxy_header;
+use crate::source_limits::SourcePermit;
+use crate::stream::{Socket, Source};
 
 /// The pause after a failed accept.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -42,7 +45,7 @@ impl Runtime {
                 tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                 continue;
             };
-            let Ok((socket, _)) = accepted.open() else { continue };
+            let Ok((socket, source)) = accepted.open() else { continue };
             let most = plan.sessions.saturating_add(MAX_WAITING_COMPONENTS);
             let draining = lock(&self.slots)[slot].table.draining;
             let full = self.connections.load(Ordering::Relaxed) >= most;
@@ -54,7 +57,7 @@ impl Runtime {
             let runtime = Arc::clone(&self);
             self.connections.fetch_add(1, Ordering::Relaxed);
             tokio::spawn(async move {
-                let Some(mut incoming) = runtime.admit(slot, socket).await else {
+                let Some((mut incoming, _permit)) = runtime.admit(slot, socket, source).await else {
                     runtime.connections.fetch_sub(1, Ordering::Relaxed);
                     return;
                 };
@@ -73,12 +76,26 @@ impl Runtime {
         }
     }
 
-    /// Sets up a connection: TLS, WebSocket.
-    async fn admit(&self, slot: usize, socket: Socket) -> Option<IncomingComponent> {
+    /// Sets up a connection: PROXY header, source, TLS, WebSocket.
+    async fn admit(
+        &self,
+        slot: usize,
+        mut socket: Socket,
+        mut source: Source,
+    ) -> Option<(IncomingComponent, SourcePermit)> {
         let plan = self.plan(slot);
-        let admitted = tokio::time::timeout(plan.handshake, plan.setup.accept(socket)).await;
-        match admitted.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(stream) => Some(IncomingComponent { stream, unread: Vec::new() }),
+        let setup = async {
+            if plan.proxy_in == ProxyIn::Required
+                && let Some(real) = proxy_header::read(&mut socket).await?
+            {
+                source = real;
+            }
+            let permit = plan.sources.admit(source.ip()).map_err(io::Error::other)?;
+            Ok((plan.setup.accept(socket).await?, permit))
+        };
+        let admitted = tokio::time::timeout(plan.handshake, setup).await;
+        match admitted.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut))) {
+            Ok((stream, permit)) => Some((IncomingComponent { stream, unread: Vec::new() }, permit)),
             Err(error) => {
                 tracing::info!(protocol = self.name, role = plan.name, "a component was not let in: {error}");
                 *lock(&self.slots)[slot].counters.ended.entry(EndReason::Refused).or_default() += 1;

@@ -77,7 +77,10 @@ pub(super) fn step(
                 send(session, id, to, MessageKind::Dependency(label.into()), out);
             }
             Effect::Report(notice) => {
-                let notice = excuse(plan, session, notice);
+                let mut notice = excuse(plan, session, notice);
+                if plan.redacts {
+                    notice.withhold_values(plan.engine.vocabulary());
+                }
                 notify_others(plan, id, session, &notice, out);
                 out.push(SessionAction::Report(id, session.number, notice, true));
             }

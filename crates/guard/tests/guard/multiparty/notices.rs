@@ -49,6 +49,25 @@ fn third_parties_are_told_no_values() {
     }
 }
 
+/// A redacted field is shown to nobody, not even to its receiver; and a rule that hides nothing is refused.
+#[test]
+fn redacted_fields_are_told_nobody() {
+    let redact = |role: &'static str| (role, "redact = [\"pay.amount\"]".to_owned());
+    let role = [redact("s"), redact("c")].into_iter().collect();
+    let network = Setup { protocol: Some(PAYMENT), role, ..Setup::default() }.start();
+    let mut session = network.session();
+    session[0].send(r#"{"type":"pay","card":"4000-1234","amount":777}"#);
+    for component in &mut session {
+        let told = component.notice().to_string();
+        assert!(told.contains("assertion") && told.contains("pay") && !told.contains("777"), "{told}");
+    }
+    let text = network.configs["s"].replace("pay.amount", "pay.amuont");
+    let Err(refusal) = referee_guard::Plans::read(&text, &network.folder.0, &|_| None) else {
+        panic!("accepted")
+    };
+    assert!(refusal.problems[0].message.contains("pay.amuont"), "{:?}", refusal.problems);
+}
+
 fn journal_text(folder: &Folder, role: &str) -> String {
     let files = std::fs::read_dir(folder.0.join(format!("journal-{role}"))).unwrap();
     let bytes = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect::<Vec<u8>>();
@@ -290,4 +309,31 @@ fn no_verdict_is_lost_on_a_slow_disk() {
         std::thread::sleep(Duration::from_millis(20));
     }
     guard.halt();
+}
+
+/// Components are admitted as clients of a listener are: by network, behind a proxy by the address that it says, and so many from
+/// one address.
+#[test]
+fn components_are_admitted_by_their_address() {
+    let quiet = |s: &mut super::network::Component| s.line_within(Duration::from_millis(300)).is_none();
+    let role = [("s", "allow = [\"10.0.0.0/8\"]\nproxy-in = \"required\"".to_owned())].into_iter().collect();
+    let network = Setup { role, ..Setup::default() }.start();
+    for (address, admitted) in [("192.168.0.1", false), ("10.1.2.3", true)] {
+        let (mut s, mut c, _a) = (network.connect("s"), network.connect("c"), network.connect("a"));
+        s.raw(format!("PROXY TCP4 {address} 127.0.0.1 1000 2000\r\n").as_bytes());
+        s.send(r#"{"type":"login","n":1}"#);
+        assert_eq!(!quiet(&mut c), admitted, "{address}");
+    }
+    let top = "limits.connections-per-source = 2".to_owned();
+    let network = Setup { top, ..Setup::default() }.start();
+    let (_one, other) = (network.connect("s"), network.connect("s"));
+    let refused = "referee_multiparty_sessions_closed_total";
+    let mut third = network.connect("s");
+    assert!(third.line().is_none() && network.metric("s", refused) == 1.0);
+    drop(other);
+    network.wait("room for another", |network| {
+        let mut session = network.session();
+        session[0].send(r#"{"type":"login","n":1}"#);
+        !quiet(&mut session[1])
+    });
 }
