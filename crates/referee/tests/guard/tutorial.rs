@@ -64,11 +64,14 @@ fn the_tutorial_runs_as_written() {
     let correct = fs::read_to_string(folder.0.join("order.scr")).unwrap();
     let same = correct.replace("Sorry()", "Shipped(item: string)");
     let silent = correct.replace("    Sorry() from Shop to Customer;\n", "");
-    for (text, needs_monitors) in [(same, false), (silent, true)] {
-        fs::write(folder.0.join("changed.scr"), &text).unwrap();
-        let Output { stdout, stderr, .. } = referee(&folder.0, &["check", "changed.scr"]);
-        let said = String::from_utf8([stdout, stderr].concat()).unwrap();
-        assert_eq!(said.contains("RF0411"), needs_monitors, "{said}");
+    for (text, arguments, status) in
+        [(&same, &["check"][..], 0), (&silent, &["check"], 2), (&silent, &["check", "--with-monitors"], 0)]
+    {
+        fs::write(folder.0.join("changed.scr"), text).unwrap();
+        let checked = referee(&folder.0, &[arguments, &["changed.scr"]].concat());
+        assert_eq!(checked.status.code(), Some(status), "{checked:?}");
+        let said = String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap();
+        assert_eq!(said.contains("RF0401"), status == 2, "{said}");
     }
 
     for config in ["order.toml", "shop.toml"] {
