@@ -1,5 +1,5 @@
 //! Inputs on which KMC is wrong, crashes or says nothing useful, and what Referee answers: once in our own words,
-//! always; once as they stand in the corpus, when it is there. The definitions that decide are in `docs/limits.md`.
+//! always; once as they stand in the corpus, when it is there. The definitions that decide are in `docs/differences.md`.
 
 #![allow(
     clippy::unwrap_used,

@@ -2,7 +2,7 @@
 //!
 //! One transcription serves both: Algorithm 3 is Algorithm 1 with locations, and Algorithm 1 is Algorithm 3
 //! started with the empty set, for ∅ + ℓ = ∅. Where the printed text leaves room there are [`Readings`]:
-//! the product follows [`Readings::DOCUMENTED`] (docs/limits.md), the tests show what the others would do.
+//! the product follows [`Readings::DOCUMENTED`] (docs/differences.md), the tests show what the others would do.
 
 use std::collections::BTreeSet;
 

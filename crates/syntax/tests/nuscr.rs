@@ -1,5 +1,5 @@
 //! nuScr's examples: what nuScr accepts is accepted, what it rejects is rejected for the real reason.
-//! Exceptions are listed here and in `docs/limits.md`, each with its reason.
+//! Exceptions are listed here and in `docs/differences.md`, each with its reason.
 
 #![allow(
     clippy::unwrap_used,

@@ -3,7 +3,7 @@
 //! the first one leads to, with empty buffers.
 //!
 //! Hypotheses: well formed (Definition 7), monitors of Algorithm 2 as corrected, no role follows a branch in an order
-//! of its own (docs/limits.md), components that satisfy the type (Definition 13); the law builds components that
+//! of its own (docs/differences.md), components that satisfy the type (Definition 13); the law builds components that
 //! do what their monitors allow, checks satisfaction, and explores with two messages of one sender per buffer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -202,7 +202,7 @@ fn the_printed_line_goes_wrong() {
     assert!(wrong > 0, "{differ} differ");
 }
 
-/// Teeth: with "arbitrary k" a well-formed type deadlocks (docs/limits.md), although each component satisfies it.
+/// Teeth: with "arbitrary k" a well-formed type deadlocks (docs/differences.md), although each component satisfies it.
 #[test]
 fn an_arbitrary_branch_goes_wrong() {
     let one = message("b", "c", "m", message("c", "d", "n", message("d", "b", "o", Tree::End)));

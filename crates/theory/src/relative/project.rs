@@ -1,6 +1,6 @@
 //! Algorithm 1 of RV'23, with the locations of Algorithm 3.
 //!
-//! Three readings where the printed algorithm leaves room (see `docs/limits.md`): projections are compared
+//! Three readings where the printed algorithm leaves room (see `docs/differences.md`): projections are compared
 //! up to renaming of recursion variables; "a recursive call on any Y ≠ X" (line 12) means a *free* one, so
 //! that nested loops of dependencies alone are pruned too; lines 8 and 9 forward labels, not payloads.
 

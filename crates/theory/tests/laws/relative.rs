@@ -210,7 +210,7 @@ fn types_built_to_be_well_formed() {
     assert!(seen.undefined == 0 && seen.joined > 1_000 && seen.recursive > 1_000, "{seen:?}");
 }
 
-/// Teeth: for each documented reading of Algorithm 1 (docs/limits.md), a type on which the printed text says
+/// Teeth: for each documented reading of Algorithm 1 (docs/differences.md), a type on which the printed text says
 /// something else.
 mod readings {
     use super::*;
@@ -265,7 +265,7 @@ fn the_order_of_branches_does_not_count() {
     Seen::default().check(&tree, 4);
 }
 
-/// What docs/limits.md says about loops that are pruned: they are projected first, and may be undefined.
+/// What docs/differences.md says about loops that are pruned: they are projected first, and may be undefined.
 #[test]
 fn pruned_loops_are_projected_first() {
     let inner = rec("X", exchange("c", "d", vec![("l1", "", call("X")), ("l2", "", Tree::End)]));
