@@ -57,6 +57,7 @@ class Metrics(Case):
             "referee_connections_refused": "counter", "referee_sessions_unchecked": "counter", "referee_messages": "counter",
             "referee_verdicts": "counter", "referee_bytes": "counter", "referee_buffered_bytes": "gauge",
             "referee_decision_seconds": "histogram", "referee_reloads": "counter", "referee_journal_errors": "counter",
+            "referee_reports_dropped": "counter", "referee_discarded_bytes": "counter",
         } | {name: kind for name, kind in kinds.items() if name.startswith("referee_propert")})
         self.assertEqual(10, self.value(families, "referee_messages_total", listener="http", role="client", label="Request"))
         self.assertEqual(10, self.value(families, "referee_messages_total", role="server", label="Response"))
