@@ -195,7 +195,7 @@ class Python(Case):
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         ]:
             with self.subTest(wrong=wrong), python_server() as port:
-                farewell = 'farewell = { client = "HTTP/1.1 400 Bad Request\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n" }'
+                farewell = 'close-message = { client = "HTTP/1.1 400 Bad Request\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n" }'
                 with Guard("http", port, farewell) as guard:
                     with socket.create_connection(("127.0.0.1", guard.port), 20) as client:
                         client.sendall(wrong)

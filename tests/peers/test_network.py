@@ -90,7 +90,7 @@ limits = {{ partition = "{self.partition}", handshake = "20s" }}
 [[multiparty.role]]
 name = "{role}"
 listen = "127.0.0.1:{self.components[role]}"
-violation = '{{"type":"violation","notice":{{json}}}}'
+close-message = '{{"type":"violation","notice":{{json}}}}'
 codec = {{ kind = "json" }}
 resume = {json.dumps(self.resume)}
 """)
@@ -155,14 +155,14 @@ resume = {json.dumps(self.resume)}
         self.monitors, players, script = {}, {}, [sys.executable, "-B", EXAMPLES / "component.py", example.stem]
         places = {}
         for text in roles:
-            name, way, written = re.search(r'name = "(\w+)"\n(listen|connect) = "127.0.0.1:(\d+)"', text).groups()
+            name, way, written = re.search(r'name = "(\w+)"\n(listen|upstream) = "127.0.0.1:(\d+)"', text).groups()
             places[name] = (way, free_port())
             config = self.place / f"{name}.toml"
             text = text.replace(written, str(places[name][1]))
-            if resume and way == "connect":
+            if resume and way == "upstream":
                 text = text.replace('dependencies =', 'resume = true\ndependencies =')
             config.write_text(f"{head.replace('ROLE', name)}[[multiparty.role]]{text}")
-            if way == "connect":
+            if way == "upstream":
                 self.start(*script, name, f"127.0.0.1:{places[name][1]}", out=f"server-{name}")
                 wait_until(lambda: listens(places[name][1]), f"the component of {name}")
             self.monitors[name] = self.start(REFEREE, "guard", config, out=f"monitor-{name}")
@@ -402,7 +402,7 @@ limits = {{ partition = "{partition}", handshake = "40s" }}
 [[multiparty.role]]
 name = "{role}"
 listen = "127.0.0.1:{self.PORT["component"]}"
-violation = '{{"type":"violation","notice":{{json}}}}'
+close-message = '{{"type":"violation","notice":{{json}}}}'
 codec = {{ kind = "json" }}
 """)
         return self.start(*self.within(role), REFEREE, "guard", config, out=f"monitor-{role}")
@@ -513,20 +513,20 @@ protocol = "{EXAMPLES / "two-buyer.scr"}"
 [[multiparty.role]]
 name = "alice"
 listen = "127.0.0.1:{self.ports["alice"]}"
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 [[multiparty.role]]
 name = "bob"
 listen = "127.0.0.1:{self.ports["bob"]}"
 tls = {{ {certificate} }}
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 [[multiparty.role]]
 name = "seller"
-connect = "127.0.0.1:{self.ports["seller"]}"
-connect-tls = {{ ca = "certificate.pem", server-name = "localhost" }}
+upstream = "127.0.0.1:{self.ports["seller"]}"
+upstream-tls = {{ ca = "certificate.pem", server-name = "localhost" }}
 path = "/shop?open"
-violation = "{{json}}"
+close-message = "{{json}}"
 codec.kind = "websocket"
 """)
         self.start(REFEREE, "guard", config, out="monitor-all")

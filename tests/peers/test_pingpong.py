@@ -33,7 +33,7 @@ protocol PingPong(role client, role server) {
   }
 }
 """
-farewell = { client = "HTTP/1.1 400 Bad Request\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n" }
+close-message = { client = "HTTP/1.1 400 Bad Request\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n" }
 [listener.codec]
 kind = "http"
 session = "path:session"

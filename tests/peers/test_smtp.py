@@ -203,7 +203,7 @@ class Aiosmtpd(Case):
             [b"EHLO c\r\n", b"\x16\x03\x01\x02\x00\x01\r\n"],
         ]:
             with self.subTest(wrong=wrong), aiosmtpd() as (stored, port):
-                farewell = 'farewell = { client = "451 4.3.0 protocol violation\\r\\n" }'
+                farewell = 'close-message = { client = "451 4.3.0 protocol violation\\r\\n" }'
                 with Guard("smtp", port, farewell) as guard:
                     with socket.create_connection(("127.0.0.1", guard.port), 20) as client:
                         lines = client.makefile("rb")

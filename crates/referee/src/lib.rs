@@ -32,7 +32,10 @@
 //! ```
 //! use referee::{Language, Parsed};
 //!
-//! let text = "protocol Ping(role client, role server) { Ping() from client to sever; }";
+//! let text = "protocol Ping(role client, role server) {
+//!     Ping() from client to sever;
+//!     Pong() from server to client;
+//! }";
 //! let errors = Parsed::new(text, Language::Scr).well_formed().expect_err("there is no role `sever`");
 //! assert_eq!(errors.analysed().diagnostics()[0].help.as_deref(), Some("did you mean `server`?"));
 //! ```

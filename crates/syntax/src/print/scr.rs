@@ -44,7 +44,7 @@ pub fn scr(name: &str, global: &GlobalType, externals: &[External]) -> Result<St
 /// The text of `global` as nuScr reads it, as a protocol called `name`: conditions are refinements.
 ///
 /// # Errors
-/// As for [`scr`], and when nuScr has no words for it: predicates, tuples, records, messages without a label, conditions
+/// As for [`scr()`], and when nuScr has no words for it: predicates, tuples, records, messages without a label, conditions
 /// of messages without named fields.
 pub fn nuscr(name: &str, global: &GlobalType) -> Result<String, Inexpressible> {
     let mut printer = Printer::new(global, Form::NuScr);
