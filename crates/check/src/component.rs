@@ -39,16 +39,7 @@ impl std::error::Error for UnknownPeer {}
 pub fn with_component(system: &System, role: Role, component: &Component<'_>) -> Result<System, UnknownPeer> {
     let Component { machine, vocabulary, roles } = *component;
     let mut names = (**system.vocabulary()).clone();
-    let mut builder = MachineBuilder::new(role);
-    for state in machine.states() {
-        match machine.has_state_names() {
-            true => builder.add_named_state(&machine.state_name(state)),
-            false => builder.add_state(),
-        };
-        if machine.is_accepting(state) {
-            builder.accept(state);
-        }
-    }
+    let mut builder = MachineBuilder::with_states_of(role, machine);
     for state in machine.states() {
         for transition in machine.transitions(state) {
             let Some(peer) = roles[transition.peer.index()] else {

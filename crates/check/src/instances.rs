@@ -36,16 +36,7 @@ pub fn instances(system: &System, role: Role, count: u16) -> System {
 
 /// `machine` as that of `own`, each transition with `role` once with each of `copies`.
 fn rebuilt(machine: &Machine, own: Role, role: Role, copies: &[Role]) -> Machine {
-    let mut builder = MachineBuilder::new(own);
-    for state in machine.states() {
-        match machine.has_state_names() {
-            true => builder.add_named_state(&machine.state_name(state)),
-            false => builder.add_state(),
-        };
-        if machine.is_accepting(state) {
-            builder.accept(state);
-        }
-    }
+    let mut builder = MachineBuilder::with_states_of(own, machine);
     for state in machine.states() {
         for transition in machine.transitions(state) {
             let peers = if transition.peer == role { copies } else { &[transition.peer][..] };

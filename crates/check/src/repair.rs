@@ -266,16 +266,9 @@ impl Draft {
     }
 
     fn finish(self, original: &Machine) -> Machine {
-        let mut builder = MachineBuilder::new(original.role());
-        for state in 0..self.states {
-            let known = (state as usize) < original.state_count();
-            match known && original.has_state_names() {
-                true => builder.add_named_state(&original.state_name(State(state))),
-                false => builder.add_state(),
-            };
-            if known && original.is_accepting(State(state)) {
-                builder.accept(State(state));
-            }
+        let mut builder = MachineBuilder::with_states_of(original.role(), original);
+        for _ in original.state_count()..self.states as usize {
+            builder.add_state();
         }
         for (source, transition) in self.transitions {
             builder.add_transition(source, transition);

@@ -20,6 +20,7 @@ use crate::metrics::{Counters, Meter, lock};
 use crate::plan::{Plan, Upstream};
 use crate::proxy_header;
 use crate::report::{EndReason, Report};
+use crate::source_limits::is_allowed;
 use crate::stream::{Program, Socket, Source, Stream};
 use crate::worker::ThreadContext;
 
@@ -92,13 +93,7 @@ impl Drop for ConnectionPermit {
         self.listening.open.fetch_sub(1, Ordering::Relaxed);
         self.thread.worker.load.fetch_sub(1, Ordering::Relaxed);
         if let Some(ip) = self.ip {
-            let mut sources = lock(&self.listening.sources);
-            if let Some(count) = sources.get_mut(&ip) {
-                *count -= 1;
-                if *count == 0 {
-                    sources.remove(&ip);
-                }
-            }
+            self.listening.sources.leave(ip);
         }
     }
 }
@@ -110,9 +105,7 @@ fn admit(
     counters: &Counters,
     ip: Option<IpAddr>,
 ) -> Option<ConnectionPermit> {
-    if let (Some(networks), Some(ip)) = (&plan.allow, ip)
-        && !networks.iter().any(|network| network.contains(ip))
-    {
+    if !is_allowed(plan.allow.as_deref(), ip) {
         counters.note_refused("source");
         return None;
     }
@@ -121,13 +114,8 @@ fn admit(
     let others = listening.open.fetch_add(1, Ordering::Relaxed);
     thread.worker.load.fetch_add(1, Ordering::Relaxed);
     let mut full = (others >= plan.limits.connections).then_some("connections");
-    if let Some(ip) = ip {
-        let mut sources = lock(&listening.sources);
-        let count = sources.entry(ip).or_insert(0);
-        *count += 1;
-        if *count > plan.limits.connections_per_source {
-            full = Some("connections-per-source");
-        }
+    if ip.is_some_and(|ip| !listening.sources.enter(ip, plan.limits.connections_per_source, true)) {
+        full = Some("connections-per-source");
     }
     let permit = ConnectionPermit {
         thread: thread.clone(),

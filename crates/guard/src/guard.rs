@@ -1,13 +1,11 @@
 //! A running guard: its threads and listeners, from outside.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ahash::AHashMap;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -18,6 +16,7 @@ use crate::multiparty::Runtime;
 use crate::plan::{Plan, Plans};
 use crate::report_sink::{Observer, ReportSink};
 use crate::session_store::KeyedSessions;
+use crate::source_limits::OpenBySource;
 use crate::worker::{self, Order, ThreadContext, Worker};
 
 /// Listening sockets that another process has handed over, by the names of their listeners.
@@ -52,7 +51,7 @@ pub(crate) struct Listening {
     /// One for each thread.
     pub(crate) counters: Vec<Arc<Counters>>,
     pub(crate) open: AtomicUsize,
-    pub(crate) sources: Mutex<AHashMap<IpAddr, usize>>,
+    pub(crate) sources: OpenBySource,
     versions: Mutex<Vec<Arc<MessageCounters>>>,
     pub(crate) stopped: watch::Sender<bool>,
 }
@@ -82,7 +81,7 @@ impl Listening {
             version: ArcSwap::from_pointee(version),
             counters: (0..threads).map(|_| Arc::default()).collect(),
             open: AtomicUsize::new(0),
-            sources: Mutex::default(),
+            sources: OpenBySource::default(),
             versions: Mutex::new(vec![messages]),
             stopped: watch::Sender::new(false),
         })

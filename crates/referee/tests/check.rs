@@ -7,24 +7,13 @@
     reason = "a test fails by panicking"
 )]
 
-use std::io::Write as _;
+#[path = "support/process.rs"]
+mod process;
+
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
+use process::referee;
 use serde_json::{Value, json};
-
-fn referee(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_referee"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A wrong call ends before its input is read.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
 
 /// Exit status and text of a check of the system `input`, in the language `language`.
 fn said(language: &str, options: &[&str], input: &str) -> (i32, String) {

@@ -8,25 +8,16 @@
     reason = "a test reads files and fails by panicking"
 )]
 
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+#[path = "support/process.rs"]
+mod process;
 
+use std::process::Output;
+
+use process::referee;
 use serde_json::Value;
 
 const GOOD: &str = "protocol Ping(role a, role b) { Ping(x: int) from a to b where x > 0; }";
 const BAD: &str = "protocol Ping(role a, role b) {\n  Ping() from c to b;\n  rec X { continue Y; }\n}\n";
-
-fn referee(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_referee"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
 
 fn status(output: &Output) -> i32 {
     output.status.code().unwrap()

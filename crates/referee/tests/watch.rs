@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
 
+#[path = "support/process.rs"]
+mod process;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -11,17 +14,7 @@ use serde_json::{Value, json};
 const AUTH: &str = "../../examples/auth/auth-plain.scr";
 
 fn referee(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_referee"))
-        .arg("watch")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A wrong call does not read its input.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    process::referee(&[&["watch"], arguments].concat(), input)
 }
 
 fn status(output: &Output) -> i32 {

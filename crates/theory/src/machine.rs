@@ -212,6 +212,23 @@ impl MachineBuilder {
         Self { role, states: 0, transitions: Vec::new(), names: None, accepting: Vec::new() }
     }
 
+    /// A machine for `role` with the states of `machine`: their names, and where it accepts, without transitions.
+    #[must_use]
+    pub fn with_states_of(role: Role, machine: &Machine) -> Self {
+        let mut builder = Self::new(role);
+        for state in machine.states() {
+            if machine.has_state_names() {
+                builder.add_named_state(&machine.state_name(state));
+            } else {
+                builder.add_state();
+            }
+            if machine.is_accepting(state) {
+                builder.accept(state);
+            }
+        }
+        builder
+    }
+
     /// A new state without transitions.
     pub fn add_state(&mut self) -> State {
         let state = State(self.states);

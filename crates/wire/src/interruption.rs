@@ -15,14 +15,7 @@ impl Table {
     #[must_use]
     pub fn interrupted(&self, machine: &Machine, vocabulary: &Vocabulary) -> Machine {
         let label = |transition: &Transition| vocabulary.label_of(transition.message);
-        let mut builder = MachineBuilder::new(machine.role());
-        for state in machine.states() {
-            if machine.has_state_names() {
-                builder.add_named_state(&machine.state_name(state));
-            } else {
-                builder.add_state();
-            }
-        }
+        let mut builder = MachineBuilder::with_states_of(machine.role(), machine);
         let mut grew = false;
         for state in machine.states() {
             for transition in machine.transitions(state) {

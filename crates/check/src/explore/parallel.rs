@@ -2,7 +2,7 @@
 //!
 //! Work goes in rounds of two steps, each a step of all threads at once: put the numbers that came back into
 //! one's rows and generate the successors of some more of one's own configurations, sorted by owner; intern what
-//! the others sent. Nothing is shared but the parcels that are handed over between steps, so there are no locks.
+//! the others sent. Nothing is shared but the batches that are handed over between steps, so there are no locks.
 //! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
 //! what is found does not.
 
@@ -28,12 +28,12 @@ const APART: usize = 32;
 
 /// Successors on their way to their owner, and their numbers on the way back.
 #[derive(Debug, Default)]
-struct Parcel {
+struct Batch {
     words: Vec<u64>,
     numbers: Vec<u32>,
 }
 
-impl Parcel {
+impl Batch {
     fn clear(&mut self) {
         self.words.clear();
         self.numbers.clear();
@@ -50,9 +50,9 @@ struct Shard {
     /// What it expands again before that.
     again: Vec<Again>,
     /// Per owner: what goes there, or has come back.
-    out: Vec<Parcel>,
+    out: Vec<Batch>,
     /// Per sender: what has come from there.
-    inbox: Vec<Parcel>,
+    inbox: Vec<Batch>,
     /// For each move fired in this round: its number and the owner of what it reached.
     fired: Vec<(u32, u32)>,
     /// Each configuration expanded in this round and where its moves end in `fired`.
@@ -73,8 +73,8 @@ impl Shard {
             edges: Edges::new(model),
             next: 0,
             again: Vec::new(),
-            out: (0..threads).map(|_| Parcel::default()).collect(),
-            inbox: (0..threads).map(|_| Parcel::default()).collect(),
+            out: (0..threads).map(|_| Batch::default()).collect(),
+            inbox: (0..threads).map(|_| Batch::default()).collect(),
             fired: Vec::new(),
             rows: Vec::new(),
             chosen: Vec::with_capacity(2 * APART),
@@ -91,9 +91,9 @@ impl Shard {
 
     /// Bytes held, and those that a table which is about to grow will need.
     fn memory(&self) -> usize {
-        let parcels = self.out.iter().chain(&self.inbox);
+        let batches = self.out.iter().chain(&self.inbox);
         let on_the_way: usize =
-            parcels.map(|parcel| parcel.words.capacity() * 8 + parcel.numbers.capacity() * 4).sum();
+            batches.map(|batch| batch.words.capacity() * 8 + batch.numbers.capacity() * 4).sum();
         let more = self.store.len() / 8;
         let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16;
         self.store.memory()
@@ -109,7 +109,7 @@ impl Shard {
     }
 
     fn generate(&mut self, model: &Model, layout: &Layout, reduced: bool) {
-        self.out.iter_mut().for_each(Parcel::clear);
+        self.out.iter_mut().for_each(Batch::clear);
         for again in std::mem::take(&mut self.again) {
             self.expand(again.state, again.role..again.role + 1, model, layout);
         }
@@ -148,7 +148,7 @@ impl Shard {
 
     /// Numbers what was sent here.
     fn receive(&mut self, width: usize) {
-        for Parcel { words, numbers } in &mut self.inbox {
+        for Batch { words, numbers } in &mut self.inbox {
             if width == 1 {
                 self.store.intern_all(words, numbers);
                 continue;
@@ -168,7 +168,7 @@ impl Shard {
             return;
         }
         let owners = self.out.len() as u32;
-        let mut numbers: Vec<_> = self.out.iter().map(|parcel| parcel.numbers.iter()).collect();
+        let mut numbers: Vec<_> = self.out.iter().map(|batch| batch.numbers.iter()).collect();
         let mut fired = self.fired.iter();
         let mut from = 0;
         for &(state, end) in &self.rows {
@@ -243,16 +243,16 @@ pub(crate) fn explore_parallel<'m>(
     Explored { graph: if keep { graph } else { graph.without_edges(transitions) }, stopped }
 }
 
-/// Moves the parcel `from` has for each other to the place `to` has for it there.
+/// Moves the batch `from` has for each other to the place `to` has for it there.
 fn deliver(
     shards: &mut [Shard],
-    from: impl Fn(&mut Shard) -> &mut Vec<Parcel>,
-    to: impl Fn(&mut Shard) -> &mut Vec<Parcel>,
+    from: impl Fn(&mut Shard) -> &mut Vec<Batch>,
+    to: impl Fn(&mut Shard) -> &mut Vec<Batch>,
 ) {
     for sender in 0..shards.len() {
         for receiver in 0..shards.len() {
-            let parcel = std::mem::take(&mut from(&mut shards[sender])[receiver]);
-            to(&mut shards[receiver])[sender] = parcel;
+            let batch = std::mem::take(&mut from(&mut shards[sender])[receiver]);
+            to(&mut shards[receiver])[sender] = batch;
         }
     }
 }
