@@ -1,0 +1,6 @@
+//! Any text read by the bare parser of the language that its first byte chooses, without corrections or printing: fast
+//! enough for very many executions. See `referee_fuzz::bare`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| referee_fuzz::bare(data));
