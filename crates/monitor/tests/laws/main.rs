@@ -17,6 +17,7 @@ mod multiparty_synthesis;
 mod multiparty_transparency;
 mod properties;
 mod property_meaning;
+mod property_product;
 mod property_theorems;
 mod recursion_data;
 mod soundness;
