@@ -97,7 +97,6 @@ impl Finder<'_> {
         };
         let is_bottom = self.answers.is_bottom(self.graph, end);
         let goes_on = is_bottom && !self.graph.row(end).is_empty();
-        let mut seen = Vec::new();
         let mut witnesses = Vec::new();
         for mut obstacle in obstacles(self.graph, end, &future, goes_on) {
             let mut path = [labels, &more].concat();
@@ -115,9 +114,7 @@ impl Finder<'_> {
                 }
             }
             let witness = self.violation_witness(obstacle, &path, labels.len(), end);
-            let kind = (witness.violation, witness.role());
-            if !seen.contains(&kind) {
-                seen.push(kind);
+            if !witnesses.iter().any(|known: &Witness| known.tells_of_same(&witness)) {
                 witnesses.push(witness);
             }
         }
@@ -152,9 +149,7 @@ impl Finder<'_> {
             let labels = self.graph.path_to(end, &tree);
             let before = self.first_violation(&labels);
             for mut witness in self.shown(&labels, end, ground == Ground::NothingHelps) {
-                let known =
-                    |other: &Witness| (other.violation, other.role()) == (witness.violation, witness.role());
-                if !witnesses.iter().any(known) {
+                if !witnesses.iter().any(|known| known.tells_of_same(&witness)) {
                     witness.point_of_no_return = before;
                     witness.shortest = false;
                     witnesses.push(witness);

@@ -61,7 +61,7 @@ pub use examine::Reduction;
 pub use explore::{Observer, Progress, Stop};
 pub use faults::{Fault, Faults};
 pub use growth::Growth;
-pub use instances::{MOST_INSTANCES, instances};
+pub use instances::{MOST_INSTANCES, Rounds, check_instances, instances, waits_for_rounds};
 pub use model::{Model, Semantics, StateKind};
 pub use product::{Doubt, Execution, Judgement, PropertyAnswer, check_properties};
 pub use properties::Property;

@@ -258,6 +258,25 @@ impl Witness {
             Failure::Unstable => None,
         }
     }
+
+    /// Whether it tells of the same violation: of the same kind and role. A cycle of roles that wait for each other is one
+    /// violation, whichever of them it is told of.
+    pub(crate) fn tells_of_same(&self, other: &Self) -> bool {
+        let cycles = self.violation == Some(Violation::WaitCycle);
+        self.violation == other.violation
+            && (self.role() == other.role() || cycles && self.waiting() == other.waiting())
+    }
+
+    /// The roles of which it is said that they wait, in the order of their numbers.
+    fn waiting(&self) -> Vec<Role> {
+        let waits = |fact: &Fact| match fact {
+            Fact::Waits { role, .. } => Some(*role),
+            _ => None,
+        };
+        let mut roles: Vec<Role> = self.facts.iter().filter_map(waits).collect();
+        roles.sort_unstable();
+        roles
+    }
 }
 
 pub(crate) fn step_of(step: &Move) -> Step {

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use referee_check::{
     Completeness, Defect, Ground, Model, Observer, Options, Progress, Property, Reason, Reduction, Report,
-    SafeGround, Semantics, Stop, Verdict, check, examine_bound, generate,
+    SafeGround, Semantics, Stop, Verdict, Violation, check, examine_bound, generate,
 };
 use referee_testkit::corpus::{read_automata, read_types};
 use referee_theory::System;
@@ -326,4 +326,24 @@ fn an_unjustified_reduction_tells_nothing() {
     assert_eq!((bound.obi, bound.exhaustive, bound.safe()), (Some(false), None, None), "{bound:?}");
     assert!(matches!(report.verdict, Verdict::Unknown { .. }));
     assert_eq!(report.limit, Some((Stop::States, 1)));
+}
+
+/// A cycle of roles that wait for each other is told of once; other violations of the same run are told of beside it.
+#[test]
+fn a_wait_cycle_is_one_violation() {
+    let of = |text: &str| {
+        let system = read_types(text).unwrap();
+        let Verdict::Unsafe { witness, others, .. } =
+            check(&system, &Options::default(), None, &mut ()).verdict
+        else {
+            panic!("{text}")
+        };
+        std::iter::once(&*witness).chain(&others).filter_map(|found| found.violation).collect::<Vec<_>>()
+    };
+    assert_eq!(of("A: B?x; B!y; end  B: A?y; A!x; end"), [Violation::WaitCycle]);
+    let ring = "A: C?x; B!x; end  B: A?x; C!x; end  C: B?x; A!x; end";
+    assert_eq!(of(ring), [Violation::WaitCycle]);
+    // Two cycles, and somebody who waits for one of them.
+    let two = "A: B?x; B!y; end  B: A?y; A!x; end  C: D?x; D!y; end  D: C?y; C!x; end  E: A?z; end";
+    assert_eq!(of(two), [Violation::WaitCycle, Violation::WaitCycle, Violation::NeverSent]);
 }

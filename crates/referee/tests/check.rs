@@ -344,6 +344,61 @@ fn copies_of_a_role() {
     assert_eq!(said("kmc", &["--instances", "W=3..1"], text).0, 2);
 }
 
+/// `role worker[n]`: a protocol says which role may have copies, and the call how many.
+#[test]
+fn copies_are_declared() {
+    let pool = "protocol Pool(role master, role worker[n]) {
+        rec Next {
+            choice at master { Task() from master to worker; Done() from worker to master; continue Next; }
+            or { Stop() from master to worker; }
+        }
+    }";
+    for options in [&["--instances", "worker=1..4"][..], &["--instances", "worker=1..4", "--mailbox"]] {
+        let (status, shown) = said("scr", options, pool);
+        assert!(status == 0 && shown.contains("worker × 4: safe"), "{shown}");
+        assert!(shown.contains("this is no proof for other numbers of copies"), "{shown}");
+    }
+    // `Done` twice in a row is never sent by one worker, but by two.
+    let property = Temporary::new("turns.hml", "max X.([_ -> master : Done][_ -> master : Done]ff and [_]X)");
+    let verdict = |copies: &str| {
+        let options = ["--instances", copies, "--property", property.path()];
+        answered("scr", &options, pool).1["compatibility"]["properties"][0]["verdict"].clone()
+    };
+    assert_eq!((verdict("worker=1"), verdict("worker=2")), (json!("holds"), json!("unsafe")));
+    let (status, shown) = said("scr", &[], pool);
+    assert!(
+        status == 0 && shown.contains("with one copy of `worker`; --instances worker=1..6 checks more"),
+        "{shown}"
+    );
+    let (status, shown) = said("scr", &["--instances", "master=1..2"], pool);
+    assert!(status == 2 && shown.contains("declare it as `role master[n]`"), "{shown}");
+}
+
+/// `@"may wait"`: a server of a `.scr` protocol outlives its client, which need not say good-bye to it.
+#[test]
+fn a_server_of_a_protocol_may_wait() {
+    let serve = "protocol Serve(role client, role server, role log) {
+        rec Next {
+            choice at client { Ask() from client to server; @\"may wait\" Tell() from server to client; continue Next; }
+            or { Left() from client to log; }
+        }
+    }";
+    let (status, shown) = said("scr", &[], serve);
+    assert!(status == 0 && shown.contains("where it is fine that server may wait for ever"), "{shown}");
+    let (status, shown) = said("scr", &[], &serve.replace("@\"may wait\"", ""));
+    assert!(status == 2 && shown.contains("RF0401"), "{shown}");
+}
+
+/// A cycle of roles that wait for each other is one violation, whatever may wait.
+#[test]
+fn a_wait_cycle_is_told_once() {
+    let text = "A: B?x; B!y; end  B: A?y; A!x; end";
+    let (status, shown) = said("kmc", &["--may-wait", "A", "--may-wait", "B"], text);
+    assert!(status == 1 && shown.matches("none of them can go on").count() < 4, "{shown}");
+    assert!(!shown.contains("also wait-cycle"), "{shown}");
+    assert_eq!(answered("kmc", &[], text).1["compatibility"]["witnesses"].as_array().map(Vec::len), Some(1));
+}
+
 /// Problems with their places, for tools of continuous integration.
 #[test]
 fn problems_for_continuous_integration() {

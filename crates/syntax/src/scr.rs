@@ -113,6 +113,11 @@ fn lower_protocol(
     let (mut externals, mut enforcement) = (Vec::new(), Vec::new());
     if let Some(global) = &mut global {
         global.invite(invited);
+        let copied = declaration.copied.iter().filter_map(|(role, number)| {
+            let role = vocabulary.find_role(&declaration.roles.get(*role)?.text)?;
+            Some((role, Arc::clone(&number.text)))
+        });
+        global.copy(copied);
         let called = called(global);
         let assertions = global.check_assertions(&scope(names, &called));
         externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());

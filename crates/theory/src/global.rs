@@ -155,6 +155,11 @@ pub struct GlobalType {
     /// Roles that may never take part: see [`GlobalType::invite`].
     // INVARIANT: sorted.
     invited: Vec<Role>,
+    /// Roles of which there may be several copies: see [`GlobalType::copy`].
+    copied: Vec<(Role, Arc<str>)>,
+    /// Messages that their receivers may wait for in vain: see [`GlobalType::may_wait_for`].
+    // INVARIANT: sorted.
+    optional: Vec<Origin>,
 }
 
 impl GlobalType {
@@ -177,6 +182,31 @@ impl GlobalType {
     #[must_use]
     pub fn is_invited(&self, role: Role) -> bool {
         self.invited.binary_search(&role).is_ok()
+    }
+
+    /// Says that there may be several copies of each of `roles`, and what their number is called.
+    pub fn copy(&mut self, roles: impl IntoIterator<Item = (Role, Arc<str>)>) {
+        self.copied.extend(roles);
+    }
+
+    /// What the number of copies of `role` is called, if there may be several.
+    #[must_use]
+    pub fn copies_of(&self, role: Role) -> Option<&Arc<str>> {
+        self.copied.iter().find(|(copied, _)| *copied == role).map(|(_, number)| number)
+    }
+
+    /// Says that whoever waits for the messages of these places, and for nothing else, may wait for ever. It need not be told
+    /// that nothing will come.
+    pub fn may_wait_for(&mut self, messages: impl IntoIterator<Item = Origin>) {
+        self.optional.extend(messages);
+        self.optional.sort_unstable();
+        self.optional.dedup();
+    }
+
+    /// Whether the receiver of the message of this place may wait for it in vain.
+    #[must_use]
+    pub fn is_optional(&self, message: Origin) -> bool {
+        self.optional.binary_search(&message).is_ok()
     }
 
     /// The message of a branch as its sender (or else its receiver) can check it, with what that role computes after

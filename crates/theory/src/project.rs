@@ -250,6 +250,12 @@ impl<'a> Projection<'a> {
         }
         queue.push_back((unconnected.unwrap_or(initial), source));
         while let Some((items, source)) = queue.pop_front() {
+            let items = if self.waits(items.as_slice()) {
+                builder.accept(source);
+                items.without_end().unwrap_or(items)
+            } else {
+                items
+            };
             let merged = self
                 .merge(items.as_slice())
                 .map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
@@ -274,6 +280,18 @@ impl<'a> Projection<'a> {
             }
         }
         Ok(builder.finish())
+    }
+
+    /// Whether the role waits there, and only for messages that it may wait for in vain.
+    fn waits(&self, items: &[Item]) -> bool {
+        let optional = |item: &Item| match *item {
+            Item::End => true,
+            Item::Send(_) => false,
+            Item::Receive(node, index) => {
+                self.global.is_optional(self.exchange(node).branches[index as usize].origin)
+            }
+        };
+        items.iter().any(|item| *item != Item::End) && items.iter().all(optional)
     }
 
     fn closure_of_all(&mut self, nodes: &[NodeId]) -> Items {

@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
-    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122,
+    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123,
 };
 use crate::source::Span;
 
@@ -52,6 +52,39 @@ pub fn imported_twice(span: Span, first: Span, name: &str) -> Diagnostic {
         .at(span, format!("`{name}` is imported twice"))
         .related(first, "first here")
         .help("leave one of them out")
+}
+
+/// `role W[3]`: how many copies there are is not said in the protocol.
+#[must_use]
+pub fn fixed_copies(span: Span, role: &str, number: &str) -> Diagnostic {
+    RF0123
+        .at(span, format!("the number of copies of `{role}` is a name, not a number"))
+        .help(format!("write `role {role}[n]`; `check --instances {role}={number}` checks {number} copies"))
+}
+
+/// Two roles have `number` copies each.
+#[must_use]
+pub fn same_copies(span: Span, first: Span, number: &str) -> Diagnostic {
+    RF0123
+        .at(span, format!("`{number}` is the number of copies of two roles"))
+        .related(first, "first here")
+        .help("give each number of copies a name of its own: they are chosen independently")
+}
+
+/// `new role W[n]`: who calls a nested protocol brings in one player for each of its roles.
+#[must_use]
+pub fn copies_of_new_role(span: Span, role: &str) -> Diagnostic {
+    RF0123
+        .at(span, format!("a call brings in one `{role}`, not several copies"))
+        .help(format!("write `new role {role}`"))
+}
+
+/// `m() from a to W[1];`: a message is for every copy of a role.
+#[must_use]
+pub fn one_copy(span: Span, role: &str) -> Diagnostic {
+    RF0123
+        .at(span, format!("a message cannot name one copy of `{role}`"))
+        .help(format!("write `{role}`: every copy sends or receives the message"))
 }
 
 /// The argument at `span` is not of the kind of the parameter `wanted`, declared at `declared`.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Scope, Signature};
-use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Type};
+use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Role, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Inexpressible;
@@ -111,9 +111,7 @@ impl<'a> Printer<'a> {
     /// The whole text, of a protocol called `name`.
     fn protocol(mut self, name: &str) -> Result<String, Inexpressible> {
         let vocabulary = self.global.vocabulary();
-        let roles = vocabulary.roles().map(|role| word(vocabulary.role_name(role), "role"));
-        let roles: Vec<String> =
-            roles.map(|role| role.map(|role| format!("role {role}"))).collect::<Result<_, _>>()?;
+        let roles: Vec<String> = vocabulary.roles().map(|role| self.role(role)).collect::<Result<_, _>>()?;
         if roles.is_empty() {
             return Err(Inexpressible::new("it has no roles"));
         }
@@ -124,6 +122,18 @@ impl<'a> Printer<'a> {
         scr::format(&self.out).map_err(|errors| {
             Inexpressible::new(errors.first().map_or_else(String::new, |error| error.message.clone()))
         })
+    }
+
+    /// The declaration of `role`.
+    fn role(&self, role: Role) -> Result<String, Inexpressible> {
+        let name = word(self.global.vocabulary().role_name(role), "role")?;
+        match self.global.copies_of(role) {
+            None => Ok(format!("role {name}")),
+            Some(_) if self.form == Form::NuScr => {
+                Err(Inexpressible::new(format!("nuScr has no copies of roles: `{name}`")))
+            }
+            Some(number) => Ok(format!("role {name}[{number}]")),
+        }
     }
 
     fn body(&mut self) -> Result<(), Inexpressible> {
@@ -253,7 +263,8 @@ impl<'a> Printer<'a> {
         if let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::Scr) {
             let _ = write!(self.out, " where {assertion}");
         }
-        self.out.push_str(";\n");
+        let waits = if self.global.is_optional(branch.origin) { " @\"may wait\"" } else { "" };
+        let _ = writeln!(self.out, ";{waits}");
         Ok(())
     }
 

@@ -186,6 +186,9 @@ pub enum ProtocolKind {
     Nested,
 }
 
+/// A role with several copies: its number among the roles, and what the number of copies is called.
+pub type Copied = (usize, Name);
+
 /// A protocol declaration.
 #[derive(Clone, Debug)]
 pub struct Protocol {
@@ -201,6 +204,8 @@ pub struct Protocol {
     pub parameters: Vec<ProtocolParameter>,
     /// Its roles.
     pub roles: Vec<Name>,
+    /// Those of [`Protocol::roles`] that are declared as `role W[n]`.
+    pub copied: Vec<Copied>,
     /// The roles that a call brings in: `; new role E`.
     pub new_roles: Vec<Name>,
     /// Protocols declared inside.
@@ -326,6 +331,8 @@ pub struct MessageStatement {
     pub condition: Option<Arc<Expr>>,
     /// What [`Statement::annotation`] says.
     pub annotation: Option<Arc<Expr>>,
+    /// Whether the annotation is `@"may wait"`: the receiver may wait for it in vain.
+    pub may_wait: bool,
     /// Whether it is written `m() connect a to b`.
     pub connects: bool,
 }

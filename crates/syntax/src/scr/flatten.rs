@@ -48,6 +48,8 @@ pub(super) struct Flattening<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Where recursion data of each name are declared.
     declared: FxHashMap<Arc<str>, Vec<Origin>>,
+    /// The messages that their receivers may wait for in vain.
+    optional: Vec<Origin>,
 }
 
 impl<'a> Flattening<'a> {
@@ -82,6 +84,7 @@ impl<'a> Flattening<'a> {
             unfolded: FxHashMap::default(),
             looked_at: 0,
             diagnostics: Vec::new(),
+            optional: Vec::new(),
         };
         let start = flattening.node(root);
         while let Some(raw) = flattening.pending.pop() {
@@ -92,7 +95,7 @@ impl<'a> Flattening<'a> {
             flattening.convert(raw);
         }
         let too_large_after_all = flattening.is_too_large();
-        let Self { builder, origins, mut diagnostics, .. } = flattening;
+        let Self { builder, origins, mut diagnostics, optional, .. } = flattening;
         if too_large_after_all {
             diagnostics.push(too_large(header, MAX_NODES));
         }
@@ -104,7 +107,10 @@ impl<'a> Flattening<'a> {
             return (None, diagnostics);
         };
         match builder.finish(Arc::clone(vocabulary), start) {
-            Ok(global) => (Some(global), diagnostics),
+            Ok(mut global) => {
+                global.may_wait_for(optional);
+                (Some(global), diagnostics)
+            }
             Err(errors) => {
                 diagnostics.extend(errors.iter().map(|e| ill_formed::global(e, vocabulary, origins)));
                 (None, diagnostics)
@@ -157,9 +163,12 @@ impl<'a> Flattening<'a> {
     }
 
     fn branch(&mut self, message: RawMessage) -> Branch {
-        let RawMessage { receiver, message, next, span, .. } = message;
-        let next = self.node(next);
-        Branch { receiver, message, next, origin: self.origins.add(span) }
+        let RawMessage { receiver, message, next, may_wait, span, .. } = message;
+        let (next, origin) = (self.node(next), self.origins.add(span));
+        if may_wait {
+            self.optional.push(origin);
+        }
+        Branch { receiver, message, next, origin }
     }
 
     fn choice(&mut self, raw: RawId, node: NodeId, at: &Chooser, span: Span) {

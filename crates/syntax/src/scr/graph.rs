@@ -49,6 +49,8 @@ pub(super) struct RawMessage {
     pub(super) receiver: Role,
     pub(super) message: Message,
     pub(super) next: RawId,
+    /// Whether the receiver may wait for it in vain.
+    pub(super) may_wait: bool,
     pub(super) span: Span,
 }
 

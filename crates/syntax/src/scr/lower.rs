@@ -237,7 +237,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let mut start = next;
                 for receiver in message.to.iter().rev() {
                     let (Some(sender), Some(receiver)) = (sender, self.role(receiver)) else { continue };
-                    let step = RawMessage { sender, receiver, message: specs, next: start, span: here.span };
+                    let (next, may_wait, span) = (start, message.may_wait, here.span);
+                    let step = RawMessage { sender, receiver, message: specs, next, may_wait, span };
                     start = self.add(Raw::Message(step));
                 }
                 Some(start)
@@ -368,7 +369,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             if receiver != sender {
                 let label = format!("invite_{}_{}", name.text, role.text);
                 let message = self.vocabulary.add_plain_message(&label);
-                start = self.add(Raw::Message(RawMessage { sender, receiver, message, next: start, span }));
+                let (next, may_wait) = (start, false);
+                start =
+                    self.add(Raw::Message(RawMessage { sender, receiver, message, next, may_wait, span }));
             }
         }
         start

@@ -13,8 +13,8 @@ use super::validate::Asked;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
-    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, unknown_pragma, unknown_protocol,
-    unknown_type, wrong_kind,
+    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, fixed_copies, same_copies,
+    unknown_pragma, unknown_protocol, unknown_type, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -223,10 +223,24 @@ impl<'a> Names<'a> {
                     self.diagnostics.push(duplicate_role(role.span, first.span, &role.text));
                 }
             }
+            self.check_copies(protocol);
             let id = ProtocolId(self.protocols.len());
             self.protocols.push(Declared { protocol, parent, module });
             self.by_name.entry((module, &*protocol.name.text)).or_default().push(id);
             self.declare_protocols(&protocol.nested, Some(id), module);
+        }
+    }
+
+    /// The number of copies of a role has a name, of its own.
+    fn check_copies(&mut self, protocol: &Protocol) {
+        let mut first: FxHashMap<&str, Span> = FxHashMap::default();
+        for (role, number) in &protocol.copied {
+            let role = &protocol.roles[*role].text;
+            if number.text.starts_with(|first: char| first.is_ascii_digit()) {
+                self.diagnostics.push(fixed_copies(number.span, role, &number.text));
+            } else if let Some(earlier) = first.insert(&number.text, number.span) {
+                self.diagnostics.push(same_copies(number.span, earlier, &number.text));
+            }
         }
     }
 

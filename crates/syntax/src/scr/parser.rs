@@ -4,7 +4,7 @@
 //! the next statement or declaration, so that one run reports all independent mistakes.
 
 use super::ast::{
-    ExternalDeclaration, Import, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind,
+    Copied, ExternalDeclaration, Import, Item, ItemKind, Module, Name, Pragma, Protocol, ProtocolKind,
     ProtocolParameter, Renaming, SignatureDeclaration, TypeDeclaration,
 };
 use super::cursor::{Cursor, MAX_ERRORS, Parsed};
@@ -268,11 +268,15 @@ impl Parser<'_> {
         let name = self.cursor.name("the name of the protocol")?;
         let parameters = self.protocol_parameters()?;
         self.cursor.expect(Token::LeftParen)?;
-        let roles = self.role_declarations()?;
+        let (roles, copied) = self.role_declarations()?;
         let mut new_roles = Vec::new();
         if self.cursor.eat(Token::Semicolon) {
             self.cursor.expect_word("new")?;
-            new_roles = self.role_declarations()?;
+            let copied;
+            (new_roles, copied) = self.role_declarations()?;
+            for (role, number) in copied {
+                self.cursor.report(names::copies_of_new_role(number.span, &new_roles[role].text));
+            }
         }
         self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
         let header = start.to(self.here());
@@ -285,6 +289,7 @@ impl Parser<'_> {
             name,
             parameters,
             roles,
+            copied,
             new_roles,
             nested,
             body,
@@ -323,15 +328,21 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    fn role_declarations(&mut self) -> Parsed<Vec<Name>> {
+    /// Roles, and which of them may have several copies.
+    fn role_declarations(&mut self) -> Parsed<(Vec<Name>, Vec<Copied>)> {
         let mut roles = Vec::new();
+        let mut copied = Vec::new();
         loop {
             self.cursor.expect_word("role")?;
             let name = self.cursor.name("the name of a role")?;
             let (outside, inside) = self.renaming(name, "a name")?;
+            if self.cursor.eat(Token::LeftBracket) {
+                copied.push((roles.len(), self.cursor.name("a name for the number of copies")?));
+                self.cursor.expect(Token::RightBracket)?;
+            }
             roles.push(inside.unwrap_or(outside));
             if !self.cursor.eat(Token::Comma) {
-                return Ok(roles);
+                return Ok((roles, copied));
             }
         }
     }

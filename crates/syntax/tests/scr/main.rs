@@ -9,6 +9,7 @@
 )]
 
 mod constructs;
+mod copies;
 mod corpus;
 mod format;
 mod generate;

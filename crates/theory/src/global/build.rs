@@ -151,6 +151,8 @@ impl GlobalTypeBuilder {
                 partial: FxHashMap::default(),
                 data: Data::default(),
                 invited: Vec::new(),
+                copied: Vec::new(),
+                optional: Vec::new(),
             })
         } else {
             Err(errors)

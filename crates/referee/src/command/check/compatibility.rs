@@ -65,8 +65,8 @@ pub(crate) struct CompatibilityArguments {
     /// Put the machine of this component (`.fsm`, `.kmc`) in the role's place. May be given several times.
     #[arg(long, value_name = "ROLE=FILE", value_parser = substitute::parse)]
     with: Vec<substitute::Substitution>,
-    /// Check with each of these numbers of copies of a role: `Worker=1..6`. What is sent to the role goes to each copy in turn, and what
-    /// comes from it is received from each in turn.
+    /// Check with each of these numbers of copies of a role: `Worker=1..6`, for `role Worker[n]` of a `.scr` file. What is sent to the role
+    /// goes to every copy, and what comes from it is received from every copy, in any order. This is no proof for other numbers.
     #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with", "faults"])]
     instances: Option<family::Instances>,
     /// What may go wrong: `crash=R`, `lossy=A->B`, `duplicate=A->B`, `reorder=A->B`, separated by commas. The answer is for so many
@@ -328,20 +328,36 @@ fn ask(
     let (system, with) = substitute::substitute(system, &arguments.with, protocol)?;
     // Copies of a role may wait where the role may.
     let system = arguments.waiting(&system)?;
-    let (system, family) = match &arguments.instances {
-        Some(instances) => instances.check(system, &options, &mut ProgressLine::new(label))?,
-        None => (system, Vec::new()),
-    };
-    let system = &system;
     let mut observer = ProgressLine::new(label);
     let resolve = |names: &faults::FaultNames| names.resolve(system.vocabulary(), arguments.max_faults);
     let faults = arguments.faults.as_ref().map(resolve).transpose()?;
-    let report = check::check_under(system, faults.as_ref(), &options, Some(&CANCELLED), &mut observer);
+    let (system, report, asked_of, family) = match &arguments.instances {
+        Some(instances) => {
+            let family::Family { members, shown, report, any_order } =
+                instances.check(&system, protocol, &options, &mut observer)?;
+            (shown, report, any_order, members)
+        }
+        None => {
+            let report =
+                check::check_under(&system, faults.as_ref(), &options, Some(&CANCELLED), &mut observer);
+            (system.clone(), report, system, Vec::new())
+        }
+    };
+    let system = &system;
     let properties = match properties {
         [] => Vec::new(),
-        asked => {
-            check::check_properties(system, asked, faults.as_ref(), &options, Some(&CANCELLED), &mut observer)
-        }
+        asked => check::check_properties(
+            &asked_of,
+            asked,
+            faults.as_ref(),
+            &options,
+            Some(&CANCELLED),
+            &mut observer,
+        ),
+    };
+    let copied = match &arguments.instances {
+        None => family::declared(protocol).into_iter().map(str::to_owned).collect(),
+        Some(_) => Vec::new(),
     };
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
@@ -377,5 +393,6 @@ fn ask(
         with,
         fixes,
         family,
+        copied,
     })
 }

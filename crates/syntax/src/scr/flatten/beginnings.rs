@@ -75,6 +75,7 @@ impl Flattening<'_> {
                 let (by, first, second) = hidden.unwrap_or((head.sender, head.span, second.span));
                 RawMessage {
                     next: self.factored(nexts, Chooser::Hidden { by, first, second }, span),
+                    may_wait: alike.iter().all(|head| head.may_wait),
                     ..*head
                 }
             }

@@ -102,6 +102,9 @@ impl<'a> Layout<'a> {
             start = format!("{start}<{}>", parameters.collect::<Vec<_>>().join(", "));
         }
         let mut roles: Vec<String> = self.roles(&protocol.roles);
+        for (role, number) in &protocol.copied {
+            roles[*role].push_str(&format!("[{}]", number.text));
+        }
         if let (Some(last), false) = (roles.last_mut(), protocol.new_roles.is_empty()) {
             *last = format!("{last}; new {}", self.roles(&protocol.new_roles).join(", "));
         }

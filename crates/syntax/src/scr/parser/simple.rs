@@ -6,6 +6,7 @@ use smallvec::smallvec;
 
 use super::Parser;
 use crate::diagnostics::assertions::assertion_syntax;
+use crate::diagnostics::names::one_copy;
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -54,24 +55,36 @@ impl Parser<'_> {
         let message = self.message()?;
         let connects = self.cursor.eat_word("connect");
         let from = if connects {
-            self.cursor.name("the name of a role")?
+            self.participant()?
         } else {
             if !self.cursor.is_word("from") {
                 return Err(self.not_a_statement(first, word));
             }
             self.cursor.expect_word("from")?;
-            self.cursor.name("the name of a role")?
+            self.participant()?
         };
         self.cursor.expect_word("to")?;
-        let mut to = smallvec![self.cursor.name("the name of a role")?];
+        let mut to = smallvec![self.participant()?];
         while self.cursor.eat(Token::Comma) {
-            to.push(self.cursor.name("the name of a role")?);
+            to.push(self.participant()?);
         }
         let condition =
             if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?.expr) } else { None };
-        let annotation = None;
-        let statement = MessageStatement { message, from, to, condition, annotation, connects };
+        let (annotation, may_wait) = (None, false);
+        let statement = MessageStatement { message, from, to, condition, annotation, may_wait, connects };
         Ok(StatementKind::Message(Box::new(statement)))
+    }
+
+    /// A role that sends or receives a message.
+    fn participant(&mut self) -> Parsed<Name> {
+        let name = self.cursor.name("the name of a role")?;
+        let start = self.cursor.span();
+        if self.cursor.eat(Token::LeftBracket) {
+            self.cursor.eat(Token::Word);
+            self.cursor.expect(Token::RightBracket)?;
+            self.cursor.report(one_copy(start.to(self.here()), &name.text));
+        }
+        Ok(name)
     }
 
     /// What begins with `word` is neither a message nor anything else: perhaps a misspelt keyword.
@@ -87,7 +100,7 @@ impl Parser<'_> {
         reported
     }
 
-    /// nuScr's `@"…"` behind a statement: an assertion for a message, otherwise only accepted.
+    /// nuScr's `@"…"` behind a statement: for a message, an assertion or `may wait`; otherwise only accepted.
     pub(super) fn annotated(&mut self, mut statement: Statement) -> Parsed<Statement> {
         if !self.cursor.eat(Token::At) {
             return Ok(statement);
@@ -96,6 +109,7 @@ impl Parser<'_> {
         statement.span = statement.span.to(text.span);
         if let StatementKind::Message(message) = &mut statement.kind {
             match expr::parse(&text.text, text.span.start + 1, Dialect::NuScr) {
+                _ if text.text.split_whitespace().eq(["may", "wait"]) => message.may_wait = true,
                 Ok(expr) => message.annotation = Some(Arc::new(expr)),
                 Err(error) => {
                     self.cursor.report(assertion_syntax(&error));

@@ -43,6 +43,8 @@ pub(super) struct Answer {
     pub(super) with: Vec<Substituted>,
     /// With which number of copies of a role (`--instances`) it is what.
     pub(super) family: Vec<Member>,
+    /// The roles that may have several copies, of which one was looked at.
+    pub(super) copied: Vec<String>,
     /// Single edits that make it safe, if they were asked for.
     pub(super) fixes: Vec<Edit>,
     /// What is said of properties of one's own.
@@ -123,6 +125,10 @@ impl Answer {
         self.family.iter().for_each(|member| text += &member.text());
         if !self.family.is_empty() {
             text += "  this is no proof for other numbers of copies\n";
+        }
+        for role in &self.copied {
+            let what = format!("with one copy of `{role}`; --instances {role}=1..6 checks more");
+            let _ = writeln!(text, "  {}", styled(SOFT, what));
         }
         self.with.iter().for_each(|component| text += &component.text());
         if let Some(faults) = &self.faults {

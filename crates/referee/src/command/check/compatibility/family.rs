@@ -1,8 +1,9 @@
 //! `--instances R=1..6`: the same protocol with so many copies of a role.
 
 use anyhow::{Result, bail};
-use referee::check::{self, MOST_INSTANCES, Observer, Options, Verdict};
-use referee::theory::System;
+use referee::check::{self, MOST_INSTANCES, Observer, Options, Report, Rounds, Verdict};
+use referee::theory::{Role, System};
+use referee::{Projected, SubjectKind};
 use serde_json::{Value, json};
 
 use super::CANCELLED;
@@ -38,36 +39,73 @@ pub(super) struct Member {
     explored: Option<(u32, usize)>,
 }
 
+/// What was found with all numbers of copies.
+pub(super) struct Family {
+    pub(super) members: Vec<Member>,
+    /// The system of the first number that is not safe, or else of the last, and what was found of it.
+    pub(super) shown: System,
+    pub(super) report: Report,
+    /// The same system with copies that have no order, of which properties are asked.
+    pub(super) any_order: System,
+}
+
+/// Of which roles `protocol` says that there may be several copies.
+pub(super) fn declared(protocol: &Projected) -> Vec<&str> {
+    let vocabulary = protocol.vocabulary();
+    let copied = |role: &Role| protocol.global().is_some_and(|global| global.copies_of(*role).is_some());
+    vocabulary.roles().filter(copied).map(|role| vocabulary.role_name(role)).collect()
+}
+
 impl Instances {
-    /// What is found with each number of copies, and the system of the first that is not safe, or else of the last.
+    /// What is found with each number of copies of a role of `system`, whose protocol is `protocol`.
     pub(super) fn check(
         &self,
-        system: System,
+        system: &System,
+        protocol: &Projected,
         options: &Options,
         observer: &mut dyn Observer,
-    ) -> Result<(System, Vec<Member>)> {
-        let vocabulary = system.vocabulary();
-        let Some(role) = vocabulary.find_role(&self.role) else {
-            let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
-            bail!("--instances: there is no role `{}`; roles are {}", self.role, known.join(", "));
-        };
+    ) -> Result<Family> {
+        let role = self.role(system, protocol)?;
         let mut members = Vec::new();
-        let mut shown = None;
+        let mut shown: Option<(u16, System, Report)> = None;
         for copies in self.from..=self.to {
-            let family = check::instances(&system, role, copies);
-            let report = check::check(&family, options, Some(&CANCELLED), observer);
+            let found = check::check_instances(system, role, copies, options, Some(&CANCELLED), observer);
+            let Some((family, report)) = found else { bail!("{}", self.too_large(copies)) };
             members.push(Member {
                 role: self.role.clone(),
                 copies,
                 verdict: report.verdict.name(),
                 explored: report.bounds.last().map(|bound| (bound.k, bound.states)),
             });
-            let safe = matches!(report.verdict, Verdict::Safe { .. });
-            if !safe || copies == self.to {
-                shown = shown.or(Some(family));
+            let is_safe = |report: &Report| matches!(report.verdict, Verdict::Safe { .. });
+            if shown.as_ref().is_none_or(|(.., before)| is_safe(before)) {
+                shown = Some((copies, family, report));
             }
         }
-        Ok((shown.unwrap_or(system), members))
+        let Some((copies, shown, report)) = shown else { bail!("--instances: no number of copies") };
+        let any_order = check::instances(system, role, copies, Rounds::AnyOrder);
+        let Some(any_order) = any_order else { bail!("{}", self.too_large(copies)) };
+        Ok(Family { members, shown, report, any_order })
+    }
+
+    fn role(&self, system: &System, protocol: &Projected) -> Result<Role> {
+        let (vocabulary, name) = (system.vocabulary(), &self.role);
+        let Some(role) = vocabulary.find_role(name) else {
+            let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
+            bail!("--instances: there is no role `{name}`; roles are {}", known.join(", "));
+        };
+        // The other languages have no word for it.
+        let declares = matches!(protocol.kind(), SubjectKind::Global { relative_first: false });
+        if declares && !declared(protocol).contains(&&**name) {
+            bail!(
+                "--instances: the protocol has one `{name}`; declare it as `role {name}[n]` if there may be several"
+            );
+        }
+        Ok(role)
+    }
+
+    fn too_large(&self, copies: u16) -> String {
+        format!("--instances: with {copies} copies of `{}` a role has too many states", self.role)
     }
 }
 

@@ -77,6 +77,7 @@ impl NetworkAnswer {
             with: Vec::new(),
             fixes: Vec::new(),
             family: Vec::new(),
+            copied: Vec::new(),
         };
         Ok(Some(Self { answer, followed }))
     }
