@@ -40,7 +40,8 @@ impl NetworkAnswer {
             && of_two
             && protocol.relative_types().is_ok()
         {
-            return Ok(Some(Self { answer: local.clone(), followed: Vec::new() }));
+            let answer = Answer { copied: Vec::new(), ..local.clone() };
+            return Ok(Some(Self { answer, followed: Vec::new() }));
         }
         let mut observer = ProgressLine::new(protocol.name().unwrap_or(protocol.source().name()));
         let network = protocol.network(&arguments.options(), Some(&CANCELLED), &mut observer);
