@@ -22,6 +22,9 @@ use crate::verdict::{
 };
 use crate::witness::Witness;
 
+/// Of the memory that is allowed, one part of so many is left for what the allocator rounds up.
+const ROUNDING: usize = 16;
+
 /// What to check and how far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -35,7 +38,7 @@ pub struct Options {
     pub semantics: Semantics,
     /// The most configurations of one exploration.
     pub max_states: usize,
-    /// The most bytes of one exploration.
+    /// The most bytes of one exploration, and of all that is resident but a constant (`docs/limits.md`).
     pub max_memory: usize,
     /// How many threads may explore.
     pub threads: usize,
@@ -79,7 +82,7 @@ impl Options {
     pub(crate) fn limits<'a>(&self, cancel: Option<&'a AtomicBool>) -> Limits<'a> {
         Limits {
             states: self.max_states,
-            memory: self.max_memory,
+            memory: self.max_memory - self.max_memory / ROUNDING,
             cancel,
             threads: self.threads,
             stability: self.stable,

@@ -63,7 +63,13 @@ impl Rows {
     /// The edges of a row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Range<usize> {
-        self.start(row)..self.start(row + 1)
+        let start = self.start(row);
+        // Most rows end where another one of the same block begins.
+        let end = match (row + 1) & ((1 << BLOCK) - 1) {
+            0 => self.start(row + 1),
+            _ => start + (self.starts.get(row + 1) - self.starts.get(row)) as usize,
+        };
+        start..end
     }
 
     fn memory(&self) -> usize {
@@ -71,11 +77,16 @@ impl Rows {
     }
 }
 
+/// Targets below `1 << NEAR` take that many bits, as long as there are no others.
+const NEAR: u32 = 24;
+
 /// Edges as they are found: a configuration may be expanded more than once.
 #[derive(Debug)]
 pub(crate) struct Edges {
-    targets: Segments<u32>,
-    labels: Packed,
+    /// A label above a target in each row: the edges before the first one with a target that needs more bits …
+    near: Packed,
+    /// … and those from there on.
+    far: Packed,
     rows: Rows,
     /// Whose row it is; empty as long as row `i` belongs to configuration `i`.
     owners: Segments<u32>,
@@ -83,22 +94,33 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub(crate) fn new(model: &Model) -> Self {
-        let labels = Packed::new(bits_for(narrow(model.moves.len())));
-        Self { targets: Segments::new(), labels, rows: Rows::new(model), owners: Segments::new() }
+        let label = bits_for(narrow(model.moves.len()));
+        let (near, far) = (Packed::new(label + NEAR), Packed::new(label + u32::BITS));
+        Self { near, far, rows: Rows::new(model), owners: Segments::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.targets.len()
+        self.near.len() + self.far.len()
+    }
+
+    /// Label and target.
+    #[inline]
+    pub(crate) fn get(&self, edge: usize) -> (u32, u32) {
+        let (entry, bits) = match edge.checked_sub(self.near.len()) {
+            None => (self.near.get(edge), NEAR),
+            Some(edge) => (self.far.get(edge), u32::BITS),
+        };
+        ((entry >> bits) as u32, (entry & ((1 << bits) - 1)) as u32)
     }
 
     #[inline]
     pub(crate) fn target(&self, edge: usize) -> u32 {
-        self.targets.get(edge)
+        self.get(edge).1
     }
 
     #[inline]
     pub(crate) fn label(&self, edge: usize) -> u32 {
-        self.labels.get(edge) as u32
+        self.get(edge).0
     }
 
     /// The edges of the row that was written as number `row`.
@@ -114,8 +136,11 @@ impl Edges {
 
     #[inline]
     pub(crate) fn push(&mut self, label: u32, target: u32) {
-        self.targets.push(target);
-        self.labels.push(u64::from(label));
+        if target < 1 << NEAR && self.far.len() == 0 {
+            self.near.push(u64::from(label) << NEAR | u64::from(target));
+        } else {
+            self.far.push(u64::from(label) << u32::BITS | u64::from(target));
+        }
     }
 
     pub(crate) fn close_row(&mut self, state: u32) {
@@ -126,17 +151,17 @@ impl Edges {
         if self.owners.len() != 0 || state as usize != row {
             self.owners.push(state);
         }
-        self.rows.begin(self.targets.len());
+        self.rows.begin(self.len());
     }
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.targets.memory() + self.labels.memory() + self.rows.memory() + self.owners.memory()
+        self.near.memory() + self.far.memory() + self.rows.memory() + self.owners.memory()
     }
 
     /// Bytes besides these that [`sorted`](Self::sorted) needs.
     pub(crate) fn sorting(&self, states: usize) -> usize {
-        if self.owners.len() == 0 { 0 } else { states * 10 + self.targets.memory() + self.labels.memory() }
+        if self.owners.len() == 0 { 0 } else { states * 10 + self.near.memory() + self.far.memory() }
     }
 
     /// One row per configuration.
@@ -158,23 +183,51 @@ impl Edges {
             before += *at;
             *at = before;
         }
-        sorted.targets = Segments::filled(self.len(), 0);
-        sorted.labels.extend(self.len());
+        // All in one of the two, for they are not written in order.
+        let (sorted_edges, bits) =
+            if self.far.len() == 0 { (&mut sorted.near, NEAR) } else { (&mut sorted.far, u32::BITS) };
+        sorted_edges.extend(self.len());
         for row in 0..self.owners.len() {
             let at = &mut next[self.owners.get(row) as usize];
             for edge in self.row(row) {
-                sorted.targets.set(*at, self.targets.get(edge));
-                sorted.labels.set(*at, self.labels.get(edge));
+                let (label, target) = self.get(edge);
+                sorted_edges.set(*at, u64::from(label) << bits | u64::from(target));
                 *at += 1;
             }
         }
         sorted
     }
+}
 
-    /// Adds `other`'s, whose targets have other names here; both are sorted.
-    pub(crate) fn append(&mut self, other: Self, rename: impl Fn(u32) -> u32) {
-        self.targets.append(other.targets, rename);
-        self.labels.append(other.labels);
-        (0..other.rows.len()).for_each(|row| self.rows.push(other.rows.get(row).len()));
+#[cfg(test)]
+mod tests {
+    use referee_testkit::systems::Alphabet;
+
+    use super::*;
+    use crate::model::Semantics;
+
+    /// Edges keep labels and targets, whether these are small, large, or first the one and then the other; also if rows
+    /// are written out of order.
+    #[test]
+    fn edges_stay_what_they_are() {
+        let alphabet = Alphabet::new(2, 2);
+        let machines = [0, 1].map(|role| alphabet.machines(role, 2).pop().unwrap());
+        let model = Model::new(&alphabet.system(machines), Semantics::PeerToPeer);
+        let far = 1_u32 << NEAR;
+        for targets in [[1, 2, 3], [far, 2, 3], [1, 2, far + 5], [1, far - 1, u32::MAX]] {
+            for order in [[0_u32, 1, 2], [2, 0, 1]] {
+                let mut edges = Edges::new(&model);
+                for row in order {
+                    (0..2).for_each(|label| edges.push(label, targets[row as usize]));
+                    edges.close_row(row);
+                }
+                let edges = edges.sorted(&model, 3);
+                assert_eq!(edges.len(), 6);
+                for row in 0..3 {
+                    let found: Vec<(u32, u32)> = edges.row(row).map(|edge| edges.get(edge)).collect();
+                    assert_eq!(found, [(0, targets[row]), (1, targets[row])], "{targets:?}");
+                }
+            }
+        }
     }
 }

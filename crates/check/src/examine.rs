@@ -9,9 +9,9 @@ use crate::explore::parallel::explore_parallel;
 use crate::explore::sound::Sound;
 use crate::explore::{Explored, Limits, Observer, Stop, explore};
 use crate::graph::Graph;
-use crate::model::Model;
+use crate::model::{Model, StateKind};
 use crate::properties::{
-    Chained, chained_input, exhaustivity, output_independence, safety, stability, strong_input,
+    Chained, Safety, chained_input, exhaustivity, output_independence, safety, stability, strong_input,
 };
 use crate::reach::{Components, StateSet};
 
@@ -90,44 +90,42 @@ pub(crate) struct Independence {
 }
 
 impl Answers {
-    /// Asks `questions` of `graph`; half of it in another thread if there may be several. `None` if that needs more
-    /// memory than `limits` leave.
+    /// Asks `questions` of `graph`, which `reduction` made; half of it in another thread if there may be several.
+    /// `None` if that needs more memory than `limits` leave.
     pub(crate) fn of(
         graph: &Graph<'_>,
         questions: Questions,
-        full: bool,
+        reduction: Reduction,
         limits: Limits<'_>,
     ) -> Option<Self> {
         let premises = questions == Questions::Premises;
+        let full = reduction == Reduction::None;
         let states = graph.states() as usize;
         let room = limits.memory.checked_sub(graph.memory() + states * WITNESS)?;
-        // Both halves may run at once.
-        let for_paths = if premises { room.checked_sub(states * exhaustivity::PER_STATE)? } else { room };
         let along_paths = || {
-            let components = Components::new(graph, for_paths)?;
+            let components = Components::new(graph, limits.threads, room)?;
             let strong = premises.then(|| strong_input(graph, &components));
-            let (reception, progress) = safety(graph, &components);
+            let safety = safety(graph, &components);
             let stable = (limits.stability && full).then(|| stability(graph, &components));
-            Some((components, strong, reception, progress, stable))
+            Some((components, strong, safety, stable))
         };
-        let at_each = || {
-            let largest_queue = full.then(|| largest_queue(graph));
-            let exhaustive = if premises {
-                Some((output_independence(graph), exhaustivity::exhaustivity(graph, room)?))
-            } else {
-                None
-            };
-            Some((largest_queue, exhaustive))
-        };
-        let (paths, each) =
+        let at_each = || (full.then(|| largest_queue(graph)), premises.then(|| output_independence(graph)));
+        let (paths, (largest_queue, output)) =
             if limits.threads < 2 { (along_paths(), at_each()) } else { rayon::join(along_paths, at_each) };
-        let (components, strong, reception, progress, stable) = paths?;
-        let (largest_queue, each) = each?;
-        let most = states.saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST).min(room / CHAIN_BYTES);
-        let independence = strong.zip(each).map(|(strong, (output, exhaustive))| {
-            let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
-            Independence { output, strong, chained, exhaustive }
-        });
+        let (components, strong, Safety { reception, progress, silent }, stable) = paths?;
+        let independence = match strong.zip(output) {
+            None => None,
+            Some((strong, output)) => {
+                let exhaustive = if output.is_empty() && moves_tell_exhaustivity(graph, reduction) {
+                    silent
+                } else {
+                    exhaustivity::exhaustivity(graph, room)?
+                };
+                let most = states.saturating_mul(CHAIN_FACTOR).max(CHAIN_LEAST).min(room / CHAIN_BYTES);
+                let chained = if strong.is_empty() { None } else { Some(chained_input(graph, most)) };
+                Some(Independence { output, strong, chained, exhaustive })
+            }
+        };
         let race = questions == Questions::Race;
         let bottoms = OnceLock::new();
         Some(Self { components, bottoms, independence, race, largest_queue, reception, progress, stable })
@@ -186,12 +184,20 @@ pub(crate) fn examine<'m>(
     observer: &mut dyn Observer,
 ) -> Examined<'m> {
     let Explored { graph, mut stopped } = search(model, bound, None, reduction, limits, observer);
-    let full = reduction == Reduction::None;
-    let answers = if stopped.is_none() { Answers::of(&graph, questions, full, limits) } else { None };
+    let answers = if stopped.is_none() { Answers::of(&graph, questions, reduction, limits) } else { None };
     if answers.is_none() {
         stopped = stopped.or(Some(Stop::Memory));
     }
     Examined { graph, reduction, stopped, telling: true, answers }
+}
+
+/// Whether under k-OBI a role that is about to send can make each of its sends before it moves iff it moves again
+/// ([`Safety::silent`]): all moves of a role are fired together, and in no state are there receptions beside sends.
+fn moves_tell_exhaustivity(graph: &Graph<'_>, reduction: Reduction) -> bool {
+    let model = graph.model;
+    reduction != Reduction::Paper
+        && model.faults.is_none()
+        && model.locals.iter().all(|local| local.kind != StateKind::Mixed)
 }
 
 /// The most messages in one queue, or `None` if some send is blocked by the bound (`docs/checking.md`, "Complete

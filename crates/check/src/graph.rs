@@ -1,20 +1,29 @@
 //! A bounded transition system once it has been explored: configurations by number, and their edges.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::edges::Edges;
 use crate::faults::Fault;
 use crate::layout::Layout;
 use crate::model::Model;
+use crate::numbering::Numbering;
 use crate::store::{Store, Words};
+
+/// Where the owner is in the number of an edge, and the edge's number there.
+const OWNER: u32 = 48;
+const OWN: usize = (1 << OWNER) - 1;
 
 /// An explored transition system: TS_k or a reduction of it.
 #[derive(Debug)]
 pub(crate) struct Graph<'m> {
     pub(crate) model: &'m Model,
     pub(crate) layout: Layout,
-    /// The configurations of each owner, and the number of its first.
-    stores: Vec<(u32, Store)>,
+    /// The configurations of each owner, and their edges, whose targets are names.
+    parts: Vec<(Store, Edges)>,
+    numbering: Numbering,
     states: u32,
-    edges: Edges,
     transitions: usize,
     /// The edges that are faults: configuration, label, target, in this order. They are not among `edges`: what can still happen
     /// is asked without further faults.
@@ -30,7 +39,9 @@ impl<'m> Graph<'m> {
             None => (edges.sorted(model, states), Vec::new()),
         };
         let transitions = edges.len() + faults.len();
-        Self { model, layout, stores: vec![(0, store)], states: states as u32, edges, transitions, faults }
+        let numbering = Numbering::new(vec![states as u32]);
+        let parts = vec![(store, edges)];
+        Self { model, layout, parts, numbering, states: states as u32, transitions, faults }
     }
 
     /// A graph whose `transitions` edges were not kept: nothing can be asked about them.
@@ -38,26 +49,18 @@ impl<'m> Graph<'m> {
         Self { transitions, ..self }
     }
 
-    /// The graph of several owners' parts: edge targets are an owner's number times the number of owners plus
-    /// the owner, and `first` is the owner of the first part.
-    pub(crate) fn joined(model: &'m Model, layout: Layout, parts: Vec<(Store, Edges)>, first: usize) -> Self {
-        let owners = parts.len();
-        let mut bases = vec![0_u32; owners];
-        let mut states = 0;
-        for (at, (store, _)) in parts.iter().enumerate() {
-            bases[(first + at) % owners] = states;
-            states += store.len() as u32;
-        }
-        let rename = |target: u32| bases[target as usize % owners] + target / owners as u32;
-        let mut stores = Vec::with_capacity(owners);
-        let mut all = Edges::new(model);
-        for (at, (mut store, edges)) in parts.into_iter().enumerate() {
+    /// The graph of several owners' parts, the first of which has the initial configuration.
+    pub(crate) fn joined(model: &'m Model, layout: Layout, parts: Vec<(Store, Edges)>) -> Self {
+        let ready = |(mut store, edges): (Store, Edges)| {
             store.seal();
-            all.append(edges.sorted(model, store.len()), rename);
-            stores.push((bases[(first + at) % owners], store));
-        }
-        let transitions = all.len();
-        Self { model, layout, stores, states, edges: all, transitions, faults: Vec::new() }
+            let edges = edges.sorted(model, store.len());
+            (store, edges)
+        };
+        let parts: Vec<(Store, Edges)> = parts.into_par_iter().with_max_len(1).map(ready).collect();
+        let numbering = Numbering::new(parts.iter().map(|(store, _)| store.len() as u32).collect());
+        let states = parts.iter().map(|(store, _)| store.len() as u32).sum();
+        let transitions = parts.iter().map(|(_, edges)| edges.len()).sum();
+        Self { model, layout, parts, numbering, states, transitions, faults: Vec::new() }
     }
 
     pub(crate) fn states(&self) -> u32 {
@@ -77,34 +80,41 @@ impl<'m> Graph<'m> {
 
     #[inline]
     pub(crate) fn words(&self, state: u32) -> Words {
-        // INVARIANT: the first owner's first number is 0.
-        let owner = match self.stores.len() {
-            1 => 0,
-            _ => self.stores.partition_point(|(first, _)| *first <= state) - 1,
-        };
-        let (first, store) = &self.stores[owner];
-        store.get(state - first)
+        let (owner, own) = self.numbering.place(state);
+        self.parts[owner].0.get(own)
     }
 
-    /// The edge numbers of `state`'s row.
+    /// The edge numbers of `state`'s row: those of its owner, and the owner in the highest bits.
     #[inline]
-    pub(crate) fn row(&self, state: u32) -> std::ops::Range<usize> {
-        self.edges.row(state as usize)
+    pub(crate) fn row(&self, state: u32) -> Range<usize> {
+        let (owner, own) = self.numbering.place(state);
+        let Range { start, end } = self.parts[owner].1.row(own as usize);
+        (owner << OWNER) + start..(owner << OWNER) + end
     }
 
     #[inline]
     pub(crate) fn target(&self, edge: usize) -> u32 {
-        self.edges.target(edge)
+        self.numbering.number(self.parts[edge >> OWNER].1.target(edge & OWN))
     }
 
     #[inline]
     pub(crate) fn label(&self, edge: usize) -> u32 {
-        self.edges.label(edge)
+        self.parts[edge >> OWNER].1.label(edge & OWN)
+    }
+
+    /// The labels of all edges.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = u32> + '_ {
+        self.parts.iter().flat_map(|(_, edges)| (0..edges.len()).map(|edge| edges.label(edge)))
     }
 
     /// (label, target) of each edge of `state`.
     pub(crate) fn edges(&self, state: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.row(state).map(|edge| (self.label(edge), self.target(edge)))
+        let (owner, own) = self.numbering.place(state);
+        let edges = &self.parts[owner].1;
+        edges.row(own as usize).map(|edge| {
+            let (label, target) = edges.get(edge);
+            (label, self.numbering.number(target))
+        })
     }
 
     pub(crate) fn local(&self, state: u32, role: usize) -> u32 {
@@ -113,8 +123,8 @@ impl<'m> Graph<'m> {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let stores: usize = self.stores.iter().map(|(_, store)| store.memory()).sum();
-        stores + self.edges.memory() + self.faults.capacity() * size_of::<(u32, u32, u32)>()
+        let parts: usize = self.parts.iter().map(|(store, edges)| store.memory() + edges.memory()).sum();
+        parts + self.faults.capacity() * size_of::<(u32, u32, u32)>()
     }
 
     /// A shortest path, as labels, from the initial configuration to the first configuration in
@@ -191,7 +201,7 @@ fn apart(model: &Model, edges: &Edges, states: usize) -> (Edges, Vec<(u32, u32, 
     let mut faults = Vec::new();
     for state in 0..states {
         for edge in edges.row(state) {
-            let (label, target) = (edges.label(edge), edges.target(edge));
+            let (label, target) = edges.get(edge);
             match model.moves[label as usize].fault {
                 None | Some(Fault::Undeliverable) => plain.push(label, target),
                 Some(_) => faults.push((state as u32, label, target)),

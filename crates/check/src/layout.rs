@@ -17,11 +17,13 @@ struct Field {
 }
 
 impl Field {
+    #[inline]
     fn get(self, words: &[u64]) -> u32 {
         // INVARIANT: a field is at most 32 bits wide.
         ((words[self.word as usize] >> self.shift) & self.mask) as u32
     }
 
+    #[inline]
     fn set(self, words: &mut [u64], value: u32) {
         let word = &mut words[self.word as usize];
         *word = (*word & !(self.mask << self.shift)) | (u64::from(value) << self.shift);
@@ -155,6 +157,7 @@ impl Layout {
     }
 
     /// Turns `words` into the configuration after `step`, which must be enabled.
+    #[inline]
     pub(crate) fn fire(&self, words: &mut [u64], step: &Move) {
         self.roles[step.role as usize].set(words, step.target);
         if let Some(fault) = step.fault {
@@ -190,6 +193,7 @@ impl Layout {
 }
 
 impl Queue {
+    #[inline]
     fn place(&self, position: u32) -> (usize, u32) {
         // `per_word` is never zero; a queue of one word takes the short way.
         if self.region != 0 {
@@ -198,6 +202,7 @@ impl Queue {
         ((self.word + position / self.per_word) as usize, (position % self.per_word) * self.bits)
     }
 
+    #[inline]
     fn get(&self, words: &[u64], position: u32) -> u32 {
         if self.bits == 0 {
             return 0;
@@ -206,11 +211,13 @@ impl Queue {
         ((words[word] >> shift) & self.symbol) as u32
     }
 
+    #[inline]
     fn put(&self, words: &mut [u64], position: u32, symbol: u32) {
         let (word, shift) = self.place(position);
         words[word] = (words[word] & !(self.symbol << shift)) | (u64::from(symbol) << shift);
     }
 
+    #[inline]
     fn push(&self, words: &mut [u64], symbol: u32) {
         let length = self.length.get(words);
         if self.bits != 0 {
@@ -227,6 +234,7 @@ impl Queue {
         }
     }
 
+    #[inline]
     fn pop(&self, words: &mut [u64]) {
         let length = self.length.get(words);
         self.length.set(words, length - 1);

@@ -34,6 +34,7 @@ pub mod instances;
 mod keys;
 mod layout;
 pub mod model;
+mod numbering;
 mod obstacle;
 mod packed;
 pub mod product;

@@ -10,7 +10,7 @@ pub(crate) mod safety;
 
 pub(crate) use cibi::{Chained, chained_input};
 pub(crate) use independence::{has_race, output_independence, strong_input};
-pub(crate) use safety::{safety, stability};
+pub(crate) use safety::{Safety, safety, stability};
 
 /// A property that can fail at a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -184,7 +184,7 @@ impl<'m> Quotient<'m> {
             if after.stopped.is_some() {
                 return None;
             }
-            let answers = Answers::of(&after.graph, Questions::SafetyOnly, true, limits)?;
+            let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
             let finder = Finder { graph: &after.graph, answers: &answers, full: true };
             let (mut witnesses, ground) = finder.real_violations(None, most)?;
             witnesses.iter_mut().for_each(|witness| witness.precede(steps_of(model, &labels)));

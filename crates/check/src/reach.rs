@@ -3,8 +3,10 @@
 //! "From here, can such an edge still be fired?" is answered by strongly connected components and one sweep
 //! over them, sixty-four questions at a time: linear in the edges, never a search per configuration.
 
+mod back;
+
 use crate::graph::Graph;
-use crate::segments::Segments;
+use back::leads_back;
 
 /// The strongly connected components of a graph. Two shapes are common, seen at a glance and need no memory:
 /// every edge leads to a later configuration (protocols that end, in breadth-first order), and everything
@@ -30,19 +32,17 @@ pub(crate) enum Components {
 const TARJAN: usize = 28;
 const MASK: usize = 8;
 
-/// Bytes per configuration that it takes to see that everything leads back to the start, and in how
-/// many sweeps.
+/// Bytes per configuration that it takes to see that everything leads back to the start.
 const BACK: usize = 4;
-const SWEEPS: usize = 12;
 
 impl Components {
-    /// `None` if that needs more than `room` bytes.
-    pub(crate) fn new(graph: &Graph<'_>, room: usize) -> Option<Self> {
+    /// With up to `threads` threads; `None` if that needs more than `room` bytes.
+    pub(crate) fn new(graph: &Graph<'_>, threads: usize, room: usize) -> Option<Self> {
         let states = graph.states();
         if (0..states).all(|state| graph.row(state).all(|edge| graph.target(edge) > state)) {
             return (states as usize * MASK <= room).then_some(Self::Forward(states));
         }
-        if states as usize * BACK <= room && leads_back(graph) {
+        if states as usize * BACK <= room && leads_back(graph, threads) {
             return Some(Self::Single(states));
         }
         (states as usize * (TARJAN + MASK) <= room).then(|| tarjan(graph))
@@ -104,7 +104,7 @@ impl Components {
     pub(crate) fn eventually_fired(&self, graph: &Graph<'_>, by_label: &[u64]) -> Vec<u64> {
         if let Self::Single(_) = self {
             let all = by_label.iter().fold(0, |all, mask| all | mask);
-            let mut labels = (0..graph.transitions()).map(|edge| by_label[graph.label(edge) as usize]);
+            let mut labels = graph.labels().map(|label| by_label[label as usize]);
             let found = labels.try_fold(0, |mask, own| if mask == all { Err(all) } else { Ok(mask | own) });
             return vec![found.unwrap_or(all)];
         }
@@ -112,41 +112,6 @@ impl Components {
             graph.row(state).fold(0, |mask, edge| mask | by_label[graph.label(edge) as usize])
         })
     }
-}
-
-/// Whether every configuration leads back to the initial one, if a few sweeps show it: it does if each but the first
-/// leads to one with a smaller number. Up and down again is enough for most graphs that one
-/// thread explored.
-fn leads_back(graph: &Graph<'_>) -> bool {
-    let states = graph.states();
-    let mut least = Segments::new();
-    for state in 0..states {
-        let row = graph.row(state);
-        if row.is_empty() {
-            return false;
-        }
-        let targets = row.map(|edge| graph.target(edge)).filter(|&target| target < state);
-        let smallest = targets.map(|target| least.get(target as usize)).min();
-        least.push(smallest.unwrap_or(state));
-    }
-    for sweep in 0..SWEEPS {
-        let (mut open, mut changed) = (0_u32, false);
-        for step in 0..states {
-            let state = if sweep % 2 == 0 { states - 1 - step } else { step };
-            let known = least.get(state as usize);
-            let reached = graph.row(state).map(|edge| least.get(graph.target(edge) as usize));
-            let smallest = reached.fold(known, u32::min);
-            if smallest < known {
-                least.set(state as usize, smallest);
-                changed = true;
-            }
-            open += u32::from(smallest == state);
-        }
-        if open == 1 || !changed {
-            return open == 1;
-        }
-    }
-    false
 }
 
 fn tarjan(graph: &Graph<'_>) -> Components {
@@ -242,7 +207,7 @@ impl Reverse {
     pub(crate) fn new(graph: &Graph<'_>) -> Self {
         let states = graph.states() as usize;
         let mut offsets = vec![0_usize; states + 1];
-        for edge in 0..graph.transitions() {
+        for edge in (0..graph.states()).flat_map(|state| graph.row(state)) {
             offsets[graph.target(edge) as usize + 1] += 1;
         }
         for state in 0..states {

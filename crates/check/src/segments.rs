@@ -1,9 +1,9 @@
 //! A growing array in segments of equal length. Growing never moves what is there: each byte is written once,
 //! memory is asked for in small steps, and the largest graph costs per entry what a small one does.
 
-/// Entries per segment, as a power of two.
-const SHIFT: u32 = 17;
-const LENGTH: usize = 1 << SHIFT;
+/// Bytes per segment, at most. An allocator rounds up what it gives, and what it gives is resident in pages of the
+/// system as a whole: of large segments less is lost by both.
+pub(crate) const SEGMENT: usize = 1 << 22;
 
 /// Entries numbered from 0.
 #[derive(Clone, Debug)]
@@ -14,6 +14,10 @@ pub(crate) struct Segments<T> {
 }
 
 impl<T: Copy> Segments<T> {
+    /// Entries per segment, as a power of two.
+    const SHIFT: u32 = (SEGMENT / size_of::<T>()).ilog2();
+    const LENGTH: usize = 1 << Self::SHIFT;
+
     pub(crate) fn new() -> Self {
         Self { length: 0, segments: vec![Vec::new()] }
     }
@@ -34,25 +38,22 @@ impl<T: Copy> Segments<T> {
         *self.at(at)
     }
 
-    #[inline]
-    pub(crate) fn set(&mut self, at: usize, value: T) {
-        *self.at_mut(at) = value;
-    }
-
     /// The entry where it is.
     #[inline]
     pub(crate) fn at(&self, at: usize) -> &T {
-        &self.segments[at >> SHIFT][at & (LENGTH - 1)]
+        &self.segments[at >> Self::SHIFT][at & (Self::LENGTH - 1)]
     }
 
     #[inline]
     pub(crate) fn at_mut(&mut self, at: usize) -> &mut T {
-        &mut self.segments[at >> SHIFT][at & (LENGTH - 1)]
+        &mut self.segments[at >> Self::SHIFT][at & (Self::LENGTH - 1)]
     }
 
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
-        self.last().push(value);
+        let segment = self.last();
+        make_room(segment, 1, Self::LENGTH);
+        segment.push(value);
         self.length += 1;
     }
 
@@ -60,41 +61,40 @@ impl<T: Copy> Segments<T> {
     pub(crate) fn extend(&mut self, more: usize, value: T) {
         let length = self.length + more;
         while self.length < length {
-            let now = (length - self.length).min(LENGTH - (self.length & (LENGTH - 1)));
+            let now = (length - self.length).min(Self::LENGTH - (self.length & (Self::LENGTH - 1)));
             let segment = self.last();
-            segment.reserve_exact(now);
+            make_room(segment, now, Self::LENGTH);
             segment.resize(segment.len() + now, value);
             self.length += now;
         }
     }
 
-    /// Adds what `change` makes of the entries of `other`, from which each segment is freed once it is read.
-    pub(crate) fn append(&mut self, other: Self, change: impl Fn(T) -> T) {
-        for segment in other.segments {
-            let mut rest = segment.as_slice();
-            while !rest.is_empty() {
-                let room = LENGTH - (self.length & (LENGTH - 1));
-                let (now, later) = rest.split_at(room.min(rest.len()));
-                self.last().extend(now.iter().map(|&entry| change(entry)));
-                self.length += now.len();
-                rest = later;
-            }
-        }
-    }
-
-    /// Bytes held.
+    /// Bytes held. What the last segment has room for is not resident before it is written.
     pub(crate) fn memory(&self) -> usize {
-        self.segments.iter().map(Vec::capacity).sum::<usize>() * size_of::<T>()
+        self.length * size_of::<T>()
     }
 
     /// The segment the next entry belongs to.
     #[inline]
     fn last(&mut self) -> &mut Vec<T> {
-        let segment = self.length >> SHIFT;
+        let segment = self.length >> Self::SHIFT;
         if segment == self.segments.len() {
-            self.segments.push(Vec::with_capacity(LENGTH));
+            self.segments.push(Vec::with_capacity(Self::LENGTH));
         }
         &mut self.segments[segment]
+    }
+}
+
+/// Up to so many bytes the first segment of an array grows as a vector does.
+const SHORT: usize = 1 << 16;
+
+/// Makes room for `more` entries in a segment that gets `most` at most. What is not short gets all its room at once: what is
+/// not written is not resident, and nothing large is left behind where it was before.
+#[inline]
+pub(crate) fn make_room<T>(segment: &mut Vec<T>, more: usize, most: usize) {
+    if segment.capacity() - segment.len() < more {
+        let room = if (segment.len() + more) * size_of::<T>() > SHORT { most - segment.len() } else { more };
+        segment.reserve(room);
     }
 }
 
@@ -104,17 +104,14 @@ mod tests {
 
     #[test]
     fn entries_stay_where_they_are_put() {
-        let length = 2 * LENGTH + 3;
+        const LENGTH: usize = Segments::<usize>::LENGTH;
         let mut single = Segments::filled(LENGTH + 1, 5);
-        single.set(LENGTH, 6);
+        *single.at_mut(LENGTH) = 6;
         single.push(8);
-        let mut more = Segments::new();
-        (0..length).for_each(|entry| more.push(entry));
-        single.append(more, |entry| entry + 1);
         single.extend(LENGTH, 9);
-        assert_eq!(single.len(), 2 * LENGTH + 2 + length);
-        assert_eq!([LENGTH - 1, LENGTH, LENGTH + 1, LENGTH + 2].map(|at| single.get(at)), [5, 6, 8, 1]);
-        assert_eq!([LENGTH + 1 + length, LENGTH + 2 + length].map(|at| single.get(at)), [length, 9]);
+        assert_eq!(single.len(), 2 * LENGTH + 2);
+        assert_eq!([LENGTH - 1, LENGTH, LENGTH + 1, LENGTH + 2].map(|at| single.get(at)), [5, 6, 8, 9]);
+        assert_eq!(single.get(2 * LENGTH + 1), 9);
         assert_eq!(Segments::filled(0, 0_u8).len(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! A system of more than ten million configurations, unreduced: states per second, bytes per state, threads. Each
 //! figure is of a process of its own, so that peaks do not mix; all in one run.
 
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use referee_check::{Model, Options, Reduction, Semantics, check, explore_bound, generate};
 
@@ -31,6 +31,7 @@ pub(crate) fn rate() -> Table {
             runs[at].extend(apart(&[what, threads, "7"]));
         }
     }
+    let twins: Vec<f64> = (0..RUNS).filter_map(|_| at_once()).collect();
     let [plain, all, plain_two, all_two] = &runs;
     let (Some(first), false) = (plain.first(), runs.iter().any(Vec::is_empty)) else { return table };
     let cpu = |runs: &[Run]| median(runs.iter().map(|run| run.cpu).collect());
@@ -78,12 +79,35 @@ pub(crate) fn rate() -> Table {
             ),
         ]);
     }
+    table.row([
+        "two processes at once, one thread each, exploration alone, for comparison".to_owned(),
+        String::new(),
+        format!("as much as one in {:.2} times its wall time", median(twins) / wall(plain)),
+    ]);
     table
+}
+
+/// What `rate-one` with `arguments` is started by.
+fn process(arguments: &[&str]) -> Option<Command> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.arg("rate-one").args(arguments);
+    Some(command)
 }
 
 /// Runs [`one`] in a process of its own.
 fn apart(arguments: &[&str]) -> Option<Run> {
-    let output = Command::new(std::env::current_exe().ok()?).arg("rate-one").args(arguments).output().ok()?;
+    read(process(arguments)?.output().ok()?)
+}
+
+/// The wall time of two that share nothing but the machine, the longer of both.
+fn at_once() -> Option<f64> {
+    let start = || process(&["plain", "1", "7"])?.stdout(Stdio::piped()).spawn().ok();
+    let (one, other) = (start()?, start()?);
+    let [one, other] = [one, other].map(|child| Some(read(child.wait_with_output().ok()?)?.wall));
+    Some(one?.max(other?))
+}
+
+fn read(output: Output) -> Option<Run> {
     let text = String::from_utf8(output.stdout).ok()?;
     let mut words = text.split_whitespace();
     let mut number = || words.next()?.parse::<f64>().ok();
@@ -96,10 +120,14 @@ fn apart(arguments: &[&str]) -> Option<Run> {
     })
 }
 
-/// What `rate-one plain|all THREADS STAGES` does.
+/// What `rate-one plain|all THREADS STAGES [ROLES]` does: a pipeline, and beside it, if it is given, a ring of so many roles
+/// with one token.
 pub(crate) fn one(arguments: &[String]) -> Option<()> {
     let threads = arguments.get(1)?.parse().ok()?;
-    let system = generate::pipeline(arguments.get(2)?.parse().ok()?, 2);
+    let mut system = generate::pipeline(arguments.get(2)?.parse().ok()?, 2);
+    if let Some(roles) = arguments.get(3) {
+        system = generate::beside(&system, &generate::ring(roles.parse().ok()?, 1, 1));
+    }
     let model = Model::new(&system, Semantics::PeerToPeer);
     let (before, started) = (Cpu::now().own, std::time::Instant::now());
     let report = if arguments.first()? == "plain" {

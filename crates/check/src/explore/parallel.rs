@@ -6,6 +6,8 @@
 //! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
 //! what is found does not.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::proviso::{Again, Part, Proviso};
@@ -59,7 +61,8 @@ struct Shard {
     rows: Vec<(u32, usize)>,
     /// The moves of the configuration that is being expanded.
     chosen: Vec<u32>,
-    /// Where a successor is made.
+    /// The configuration that is being expanded, and where a successor is made.
+    source: Words,
     target: Words,
     /// What the successors that came are folded to.
     keys: Vec<u64>,
@@ -78,6 +81,7 @@ impl Shard {
             fired: Vec::new(),
             rows: Vec::new(),
             chosen: Vec::with_capacity(2 * APART),
+            source: zeros(layout.width()),
             target: zeros(layout.width()),
             keys: Vec::new(),
             transitions: 0,
@@ -130,17 +134,31 @@ impl Shard {
         }
     }
 
-    fn expand(&mut self, state: u32, roles: std::ops::Range<usize>, model: &Model, layout: &Layout) {
-        let owners = self.out.len();
-        let source = self.store.get(state);
-        let view = View { model, layout, words: &source };
+    fn expand(&mut self, state: u32, roles: Range<usize>, model: &Model, layout: &Layout) {
+        self.store.unfold(self.store.folded(state), &mut self.source);
+        let view = View { model, layout, words: &self.source };
         self.chosen.clear();
         roles.for_each(|role| view.choose(role, &mut self.chosen));
+        let owners = self.out.len();
         for &number in &self.chosen {
-            self.target.copy_from_slice(&source);
-            layout.fire(&mut self.target, &model.moves[number as usize]);
-            let owner = owner(&self.target, owners);
-            self.out[owner].words.extend_from_slice(&self.target);
+            let step = &model.moves[number as usize];
+            let owner = match *self.source {
+                // Most are one word: copying slices would cost more than the move.
+                [source] => {
+                    let mut target = [source];
+                    layout.fire(&mut target, step);
+                    let owner = owner(&target, owners);
+                    self.out[owner].words.push(target[0]);
+                    owner
+                }
+                _ => {
+                    self.target.copy_from_slice(&self.source);
+                    layout.fire(&mut self.target, step);
+                    let owner = owner(&self.target, owners);
+                    self.out[owner].words.extend_from_slice(&self.target);
+                    owner
+                }
+            };
             self.fired.push((number, owner as u32));
         }
         self.rows.push((state, self.fired.len()));
@@ -185,7 +203,8 @@ impl Shard {
     }
 }
 
-/// Which thread owns a configuration: by the half of the hash that its store does not use.
+/// Which thread owns a configuration: by the half of the hash that its store does not use. The first thread owns the
+/// initial configuration, all zeros.
 #[inline]
 fn owner(words: &[u64], owners: usize) -> usize {
     let all = words.iter().fold(0_u64, |before, &word| hash(before.rotate_left(23) ^ word));
@@ -204,8 +223,7 @@ pub(crate) fn explore_parallel<'m>(
     let (width, threads, keep) = (layout.width(), limits.threads.max(1), limits.keep_edges);
     let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(model, &layout, threads)).collect();
     let initial = zeros(width);
-    let first = owner(&initial, threads);
-    shards[first].store.intern(&initial);
+    shards[owner(&initial, threads)].store.intern(&initial);
     let mut proviso = Proviso::new(model.role_count(), threads);
     let mut stopped = None;
     while stopped.is_none() {
@@ -236,10 +254,9 @@ pub(crate) fn explore_parallel<'m>(
         observer.progress(progress);
     }
     shards.iter_mut().for_each(|shard| shard.write_rows(keep));
-    shards.rotate_left(first);
     let transitions = shards.iter().map(|shard| shard.transitions).sum();
     let parts = shards.into_iter().map(|shard| (shard.store, shard.edges)).collect();
-    let graph = Graph::joined(model, layout, parts, first);
+    let graph = Graph::joined(model, layout, parts);
     Explored { graph: if keep { graph } else { graph.without_edges(transitions) }, stopped }
 }
 

@@ -2,23 +2,36 @@
 //!
 //! The head of a channel changes only when its receiver takes it, so "this head can be received" is "some
 //! reception from this channel can be reached". A role in a receiving state leaves it only by a reception,
-//! so "it can make progress" is "some reception by this role can be reached".
+//! so "it can make progress" is "some move of this role can be reached". The same is asked of roles that send: see
+//! [`Safety::silent`].
 
 use crate::graph::Graph;
 use crate::model::{Move, StateKind};
 use crate::reach::{Components, StateSet};
 
-/// Where k-safety fails: where some channel's head can never be received, and where some role waits for a
-/// message and can never receive one.
-pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, StateSet) {
+/// Where k-safety fails, and what else is seen on the way.
+#[derive(Debug)]
+pub(crate) struct Safety {
+    /// Some channel's head can never be received.
+    pub(crate) reception: StateSet,
+    /// Some role waits for a message and can never receive one.
+    pub(crate) progress: StateSet,
+    /// Some role that only sends never moves again. Where k-OBI holds, nothing else violates k-exhaustivity: at its
+    /// next move all its sends are possible, and it is in the same state until then.
+    pub(crate) silent: StateSet,
+}
+
+/// Asks k-safety.
+pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> Safety {
     let mut reception = StateSet::new(graph.states());
     let mut progress = StateSet::new(graph.states());
+    let mut silent = StateSet::new(graph.states());
     // One bit per channel, then one per role, sixty-four at a time.
     let channels = graph.model.channels.len();
     let all = channels + graph.model.role_count();
     for first in (0..all).step_by(64) {
         let numbers = first..all.min(first + 64);
-        let masks = components.eventually_fired(graph, &receptions(graph, &numbers));
+        let masks = components.eventually_fired(graph, &moving(graph, &numbers));
         let all_bits = u64::MAX >> (64 - numbers.len());
         if masks.iter().all(|mask| mask & all_bits == all_bits) {
             continue;
@@ -35,9 +48,10 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, S
                     }
                 } else {
                     let role = number - channels;
-                    let kind = graph.model.local(role, graph.layout.local(words, role)).kind;
-                    if kind == StateKind::Receiving {
-                        progress.insert(state);
+                    match graph.model.local(role, graph.layout.local(words, role)).kind {
+                        StateKind::Receiving => _ = progress.insert(state),
+                        StateKind::Sending => _ = silent.insert(state),
+                        StateKind::Final | StateKind::Mixed => {}
                     }
                 }
             }
@@ -46,7 +60,7 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> (StateSet, S
     if !progress.is_empty() && graph.model.locals.iter().any(|local| local.accepting) {
         progress = excused(graph, components, &progress);
     }
-    (reception, progress)
+    Safety { reception, progress, silent }
 }
 
 /// Of `progress`, the configurations in which some role waits for ever that must not: in its state it may if its channels
@@ -132,10 +146,10 @@ pub(crate) fn stability(graph: &Graph<'_>, components: &Components) -> StateSet 
     bad
 }
 
-/// For each move, the bits of the channel it receives from and of the role that receives.
-fn receptions(graph: &Graph<'_>, numbers: &std::ops::Range<usize>) -> Vec<u64> {
+/// For each move, the bits of the channel it receives from and of the role that moves.
+fn moving(graph: &Graph<'_>, numbers: &std::ops::Range<usize>) -> Vec<u64> {
     let bit = |number: usize| if numbers.contains(&number) { 1_u64 << (number - numbers.start) } else { 0 };
     let channels = graph.model.channels.len();
-    let mask = |step: &Move| bit(step.channel as usize) | bit(channels + step.role as usize);
-    graph.model.moves.iter().map(|step| if step.sends { 0 } else { mask(step) }).collect()
+    let received = |step: &Move| if step.sends { 0 } else { bit(step.channel as usize) };
+    graph.model.moves.iter().map(|step| received(step) | bit(channels + step.role as usize)).collect()
 }
