@@ -44,6 +44,8 @@ pub struct Options {
     pub threads: usize,
     /// Whether the stable property is asked for; it needs [`Reduction::None`].
     pub stable: bool,
+    /// Whether choices are fair: whoever chooses again and again takes each branch again and again. Not with faults.
+    pub fair: bool,
     /// Up to this many configurations, a negative answer from a reduced graph is looked at again without
     /// reduction, for the shortest witness.
     pub witness_states: usize,
@@ -65,6 +67,7 @@ impl Default for Options {
             max_memory: usize::MAX,
             threads: 1,
             stable: false,
+            fair: true,
             witness_states: 100_000,
             max_witnesses: 8,
             symmetry_from: 50_000,
@@ -129,7 +132,10 @@ pub fn check_under(
         race: None,
         symmetry: OnceCell::new(),
     };
-    let verdict = checker.run();
+    let mut verdict = checker.run();
+    if !options.fair && faults.is_none() {
+        verdict = checker.without_fairness(verdict);
+    }
     let Checker { bounds, complete, limit, .. } = checker;
     Report { shape, semantics: options.semantics, bounds, verdict, complete, limit }
 }
@@ -138,11 +144,11 @@ pub(crate) struct Checker<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) model: &'a Model,
     pub(crate) options: &'a Options,
-    limits: Limits<'a>,
-    observer: &'a mut dyn Observer,
+    pub(crate) limits: Limits<'a>,
+    pub(crate) observer: &'a mut dyn Observer,
     pub(crate) bounds: Vec<BoundReport>,
     complete: Option<Completeness>,
-    limit: Option<(Stop, u32)>,
+    pub(crate) limit: Option<(Stop, u32)>,
     /// Where one role can receive from two at once: then no larger bound meets the premises.
     pub(crate) race: Option<Witness>,
     symmetry: OnceCell<Option<Symmetry>>,

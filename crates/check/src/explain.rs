@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use referee_theory::{Role, System};
+use referee_theory::{Action, Role, System};
 
 use crate::model::Semantics;
 use crate::properties::Property;
@@ -151,6 +151,45 @@ impl Words<'_> {
             }
         }
         text + &repeated(facts, witness)
+    }
+
+    /// "`C` waits for `done` from `B` for ever if the last 2 steps are repeated, as `A` may choose without fairness".
+    pub(crate) fn passed_over(&self, witness: &Witness) -> String {
+        let first = witness.point_of_no_return;
+        let what = match &witness.facts[..] {
+            [Fact::Next { from, to, message, .. }, ..] => {
+                format!(
+                    "{} never receives `{}` from {}",
+                    self.role(*to),
+                    self.label(*message),
+                    self.role(*from)
+                )
+            }
+            [fact, ..] => format!("{} for ever", self.waits(fact).unwrap_or_default()),
+            [] => String::new(),
+        };
+        let turns = match witness.steps.len() - first {
+            1 => "the last step is repeated".to_owned(),
+            count => format!("the last {count} steps are repeated"),
+        };
+        let chooses = |step: &&Step| {
+            let transitions = self.system.machine(step.role).transitions(step.source);
+            step.action == Action::Send && transitions.len() > 1
+        };
+        let mut choosing: Vec<String> = Vec::new();
+        for step in witness.steps[first..].iter().filter(chooses) {
+            let name = self.role(step.role);
+            if !choosing.contains(&name) {
+                choosing.push(name);
+            }
+        }
+        let why = match &choosing[..] {
+            [] => String::new(),
+            names => format!(", as {} may choose without fairness", list(names, "and")),
+        };
+        let mut text = format!("{what} if {turns}{why}");
+        self.add_queues(&mut text, &witness.end);
+        text
     }
 
     /// "`A` is about to send `x` to `B`, for which there is no room, and never receives `y` from `C`".

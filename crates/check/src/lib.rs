@@ -25,6 +25,7 @@ mod edges;
 mod examine;
 mod explain;
 mod explore;
+mod fairness;
 pub mod faults;
 mod find;
 pub mod generate;

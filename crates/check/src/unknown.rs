@@ -4,8 +4,9 @@ use crate::check::Checker;
 use crate::csa::Defect;
 use crate::examine::Examined;
 use crate::explain::messages;
-use crate::explore::Stop;
+use crate::explore::{Explored, Stop};
 use crate::find::Finder;
+use crate::graph::Graph;
 use crate::growth::{Growth, growth};
 use crate::model::Semantics;
 use crate::properties::Property;
@@ -146,8 +147,23 @@ fn advice_on(property: Property) -> &'static str {
 
 /// The verdict of an exploration that was ended.
 pub(crate) fn stopped(k: u32, examined: &Examined<'_>) -> Verdict {
-    let stop = examined.stopped.unwrap_or(Stop::Cancelled);
-    let (states, transitions) = (examined.graph.states(), examined.graph.transitions());
+    ended(k, examined.stopped, &examined.graph)
+}
+
+/// As [`stopped`], where nothing was asked yet.
+pub(crate) fn explored_in_part(k: u32, explored: &Explored<'_>) -> Verdict {
+    ended(k, explored.stopped, &explored.graph)
+}
+
+/// The verdict where `witness` is a loop in which a role stands before a full channel for ever.
+pub(crate) fn only_within(witness: Witness) -> Verdict {
+    let text = explained(&witness);
+    unknown(Reason::Bound(Box::new(witness)), text, "this may be due to the bound alone: a larger k may help")
+}
+
+fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
+    let stop = stop.unwrap_or(Stop::Cancelled);
+    let (states, transitions) = (graph.states(), graph.transitions());
     let (why, advice) = match stop {
         Stop::States => ("the limit on configurations was reached", "raise it, or lower the bound"),
         Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),

@@ -54,6 +54,8 @@ pub enum Ground {
     NothingBlocked,
     /// Nothing that can follow helps even if channels had room for everything.
     NothingHelps,
+    /// Without fairness: the witness ends with a loop in which everybody who could ever send moves.
+    Repeated,
 }
 
 /// Why a system is safe for every bound.

@@ -3,6 +3,7 @@
 //! The properties are in [`properties`], weak bisimilarity in [`bisimulation`], mailboxes in [`mailbox`], faults in [`faults`].
 
 pub mod bisimulation;
+pub mod fairness;
 pub mod faults;
 pub mod mailbox;
 pub mod properties;

@@ -8,6 +8,7 @@ mod support;
 
 mod agnosticity;
 mod complete;
+mod fairness;
 mod faults;
 mod independence;
 mod instances;

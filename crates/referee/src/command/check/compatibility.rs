@@ -52,6 +52,14 @@ pub(crate) struct CompatibilityArguments {
     /// Also answer whether each role behaves the same under one more message per channel (Theorem 3).
     #[arg(long)]
     bound_agnostic: bool,
+    /// Assume fairness of choices: whoever chooses again and again takes each branch again and again, as Scribble's `-fair`
+    /// has it. This is the default.
+    #[arg(long, overrides_with = "no_fair")]
+    fair: bool,
+    /// Assume no fairness of choices, as Scribble does without `-fair`: a role that waits while another keeps choosing
+    /// otherwise is a violation (explores without reduction).
+    #[arg(long, overrides_with = "fair", conflicts_with = "faults")]
+    no_fair: bool,
     /// One queue per receiver instead of one per pair of roles; no theorem lifts what holds within a bound.
     #[arg(long)]
     mailbox: bool,
@@ -294,6 +302,7 @@ impl CompatibilityArguments {
             max_memory: self.max_memory.saturating_mul(1 << 20),
             threads: self.threads.into(),
             stable: self.stable,
+            fair: self.fair || !self.no_fair,
             max_witnesses: self.max_witnesses.into(),
             symmetry_from: if self.no_symmetry { usize::MAX } else { Options::default().symmetry_from },
             ..Options::default()
@@ -383,6 +392,7 @@ fn ask(
     Ok(Answer {
         system,
         report,
+        fair: options.fair,
         agnostic,
         explain,
         stable,

@@ -31,6 +31,8 @@ pub(super) struct Answer {
     pub(super) agnostic: Option<Option<bool>>,
     /// Whether to say what the answer rests on.
     pub(super) explain: bool,
+    /// Whether choices are assumed to be fair.
+    pub(super) fair: bool,
     /// Whether stability was asked for.
     pub(super) stable: bool,
     /// The files its counterexample was drawn in.
@@ -121,6 +123,9 @@ impl Answer {
         {
             let what = format!("where it is fine that {} may wait for ever", waiting.join(" and "));
             let _ = writeln!(text, "  {}", styled(SOFT, what));
+        }
+        if !self.fair && matches!(report.verdict, Verdict::Safe { .. }) {
+            let _ = writeln!(text, "  {}", styled(SOFT, "also without fairness of choices"));
         }
         self.family.iter().for_each(|member| text += &member.text());
         if !self.family.is_empty() {
@@ -259,6 +264,7 @@ pub(super) fn real_by(ground: &Ground) -> String {
         Ground::Premises(premises) => format!("the conditions of Lemma 21: {}", grounds(premises)),
         Ground::NothingBlocked => "no send is blocked in anything that can follow".to_owned(),
         Ground::NothingHelps => "nothing that can follow helps, however much room there is".to_owned(),
+        Ground::Repeated => "the loop at its end makes a move of everybody who can ever send".to_owned(),
     }
 }
 

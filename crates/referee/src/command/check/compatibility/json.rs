@@ -35,6 +35,7 @@ impl Answer {
             "instances": self.family.iter().map(Member::to_json).collect::<Vec<_>>(),
             "with": self.with.iter().map(Substituted::to_json).collect::<Vec<_>>(),
             "may_wait": self.may_wait(),
+            "fair": self.fair,
             "complete": report.complete.is_some(),
             "largest_queue": report.complete.map(|found| found.largest_queue),
             "limit": report.limit.map(|(stop, _)| limit_name(stop)),

@@ -58,9 +58,10 @@ impl NetworkAnswer {
         };
         let followed = network.monitors().iter().flat_map(of_monitor).collect();
         let system = arguments.waiting(network.system())?;
-        let report = match arguments.may_wait.is_empty() {
+        let options = arguments.options();
+        let report = match arguments.may_wait.is_empty() && options.fair {
             true => network.report().clone(),
-            false => check::check(&system, &arguments.options(), Some(&CANCELLED), &mut ()),
+            false => check::check(&system, &options, Some(&CANCELLED), &mut ()),
         };
         let drawn = diagrams.draw(&report, &system);
         let places = PlaceTable::of(&system, protocol);
@@ -68,6 +69,7 @@ impl NetworkAnswer {
         let answer = Answer {
             system,
             report,
+            fair: options.fair,
             agnostic: None,
             explain,
             stable,
