@@ -16,6 +16,7 @@ pub mod config;
 mod connection;
 mod descriptors;
 mod driver;
+mod files;
 mod guard;
 pub mod journal;
 mod listen;
@@ -41,6 +42,7 @@ mod websocket;
 mod worker;
 
 pub use descriptors::raise_limit as raise_descriptor_limit;
+pub use files::read_module;
 pub use guard::{Guard, Inherited};
 pub use listen::Listener;
 pub use pages::use_small_pages;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use referee_functions::{Functions, Limits as FunctionLimits};
 use referee_monitor::Policy;
-use referee_pipeline::Parsed;
+use referee_pipeline::{FileText, Packages, Parsed, Source};
 use referee_session::{Options, Properties, Redaction, TwoPartyRules};
 use referee_syntax::{Diagnostic, Language};
 use referee_wire::locate;
@@ -22,6 +22,7 @@ use crate::config::{
     Scrutiny, clashes,
 };
 use crate::driver::DriverOptions;
+use crate::files::read_module;
 use crate::multiparty::{Findings, MultipartyPlan};
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::tls;
@@ -72,8 +73,8 @@ pub struct Plans {
 pub struct Refusal {
     /// What is wrong with the configuration itself.
     pub problems: Vec<Problem>,
-    /// Protocols with errors: their names, their texts and what is wrong with them.
-    pub protocols: Vec<(String, String, Vec<Diagnostic>)>,
+    /// Protocols with errors, and what is wrong with them.
+    pub protocols: Vec<(Source, Vec<Diagnostic>)>,
 }
 
 impl Refusal {
@@ -81,7 +82,7 @@ impl Refusal {
     #[must_use]
     pub fn summary(&self) -> String {
         let first = self.problems.first().map(|problem| problem.message.clone());
-        let broken = self.protocols.first().map(|(name, ..)| format!("`{name}` has errors"));
+        let broken = self.protocols.first().map(|(source, _)| format!("`{}` has errors", source.name()));
         first.or(broken).unwrap_or_default()
     }
 }
@@ -247,10 +248,15 @@ impl Maker<'_> {
             scrutiny: self.listener.scrutiny,
             table: self.listener.codec.as_ref().map(|table| table.get_ref()).or(table.as_ref()),
         };
-        match Protocol::read(&file, &text, &wanted) {
+        let folders = self.listener.import_path.iter().map(|folder| self.folder.join(folder));
+        let folders: Vec<PathBuf> = folders.collect();
+        let files = &mut *self.files;
+        let mut read = |path: &Path| read_and_note(path, files);
+        let mut packages = Packages::new(&self.folder.join(&file), &text, &folders, &mut read);
+        match Protocol::read(&file, &text, &mut packages, &wanted) {
             Ok(protocol) => Some((protocol, table)),
-            Err(Unusable::Errors(diagnostics)) => {
-                self.refusal.protocols.push((file, text, diagnostics));
+            Err(Unusable::Errors(source, diagnostics)) => {
+                self.refusal.protocols.push((source, diagnostics));
                 None
             }
             Err(Unusable::Other(key, message)) => {
@@ -305,7 +311,8 @@ impl Maker<'_> {
                 Ok(file) => properties.extend(file.properties().unwrap_or_default().iter().cloned()),
                 Err(errors) => {
                     let diagnostics = errors.analysed().diagnostics().to_vec();
-                    self.refusal.protocols.push((name.display().to_string(), text, diagnostics));
+                    let source = Source::new(&name.display().to_string(), &text);
+                    self.refusal.protocols.push((source, diagnostics));
                 }
             }
         }
@@ -444,6 +451,15 @@ impl Maker<'_> {
 /// Whether `protocol` is no file but a small protocol that stands in the configuration itself, in one line or several.
 pub(crate) fn is_inline(protocol: &str) -> bool {
     protocol.contains(['\n', '{'])
+}
+
+/// What the module at `path` holds; then `files` has it, too.
+pub(crate) fn read_and_note(path: &Path, files: &mut Vec<PathBuf>) -> FileText {
+    let text = read_module(path)?;
+    if text.is_some() {
+        files.push(path.to_owned());
+    }
+    Ok(text)
 }
 
 fn read_text(path: &Path) -> std::io::Result<String> {

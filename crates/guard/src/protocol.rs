@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use referee_functions::{Functions, NoMonitor, synthesise};
 use referee_monitor::{Monitor, SynthesisError};
-use referee_pipeline::{NoProtocol, Parsed, Projected, Source, SubjectKind};
+use referee_pipeline::{Loader, NoProtocol, Parsed, Projected, Source, SubjectKind};
 use referee_syntax::Diagnostic;
 use referee_theory::{Origin, Role};
 
@@ -26,8 +26,8 @@ pub(crate) struct Protocol {
 /// Why a protocol cannot be guarded.
 #[derive(Debug)]
 pub(crate) enum Unusable {
-    /// Its text has errors.
-    Errors(Vec<Diagnostic>),
+    /// Its text has errors, or one that it imports.
+    Errors(Source, Vec<Diagnostic>),
     /// Something else, in the user's words, about a key of the listener.
     Other(&'static str, String),
 }
@@ -44,16 +44,22 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Protocol {
-    /// The protocol in `text`, which is called `file`.
-    pub(crate) fn read(file: &str, text: &str, wanted: &Wanted<'_>) -> Result<Self, Unusable> {
+    /// The protocol in `text`, which is called `file`; `loader` finds what it imports.
+    pub(crate) fn read(
+        file: &str,
+        text: &str,
+        loader: &mut dyn Loader,
+        wanted: &Wanted<'_>,
+    ) -> Result<Self, Unusable> {
         let other = |key, message: String| Err(Unusable::Other(key, message));
-        let parsed = match Parsed::of(Source::new(file, text), None) {
+        let parsed = match Parsed::load(Source::new(file, text), None, loader) {
             Ok(parsed) => parsed,
             Err(error) => return other("protocol", error.to_string()),
         };
-        let well_formed = parsed
-            .well_formed()
-            .map_err(|errors| Unusable::Errors(errors.analysed().diagnostics().to_vec()))?;
+        let well_formed = parsed.well_formed().map_err(|errors| {
+            let analysed = errors.analysed();
+            Unusable::Errors(analysed.source().clone(), analysed.diagnostics().to_vec())
+        })?;
         let subject = match well_formed.protocol(wanted.name) {
             Ok(subject) => subject,
             Err(no @ NoProtocol::Unknown { .. }) => return other("protocol-name", no.to_string()),
@@ -139,10 +145,19 @@ fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use referee_pipeline::Packages;
+
     use super::*;
 
+    fn read_as(file: &str, text: &str, wanted: &Wanted<'_>) -> Result<Protocol, Unusable> {
+        let mut nothing = |_: &Path| Ok(None);
+        Protocol::read(file, text, &mut Packages::new(Path::new(file), text, &[], &mut nothing), wanted)
+    }
+
     fn read(text: &str, wanted: &Wanted<'_>) -> Result<Protocol, Unusable> {
-        Protocol::read("test.scr", text, wanted)
+        read_as("test.scr", text, wanted)
     }
 
     const ANY: Wanted<'_> =
@@ -151,7 +166,7 @@ mod tests {
     #[test]
     fn in_a_system_both_machines_are_enforced() {
         let text = "C: S!req; {S?ok; end, S?no; end}\nS: {C?req; C!ok; end, C?other; end}";
-        let system = |text: &str| Protocol::read("test.kmc", text, &ANY);
+        let system = |text: &str| read_as("test.kmc", text, &ANY);
         let protocol = system(text).unwrap();
         assert_eq!((protocol.name.as_str(), protocol.monitor.machine().state_count()), ("system", 3));
         match system("C: {S!a; end, S!b; end}\nS: C?a; end") {
@@ -171,7 +186,7 @@ mod tests {
         let two = "protocol P(role a, role b) { M() from a to b; }";
         assert_eq!(complain(two, &Wanted { client: Some("c"), ..ANY }).0, "client-role");
         assert_eq!(complain(two, &Wanted { name: Some("Q"), ..ANY }).0, "protocol-name");
-        assert!(matches!(read("protocol P(role a) {", &ANY), Err(Unusable::Errors(_))));
+        assert!(matches!(read("protocol P(role a) {", &ANY), Err(Unusable::Errors(..))));
         let external = "external fn known(int) -> bool;\n\
                         protocol P(role a, role b) { M(x: int) from a to b where known(x); }";
         let (key, message) = complain(external, &ANY);

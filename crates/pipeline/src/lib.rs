@@ -32,6 +32,7 @@
 mod monitorable;
 #[cfg(feature = "network")]
 mod network;
+mod packages;
 mod parsed;
 mod projected;
 mod source;
@@ -39,6 +40,7 @@ mod source;
 pub use monitorable::Monitorable;
 #[cfg(feature = "network")]
 pub use network::NoNetwork;
+pub use packages::{FileText, MAX_MODULE, Packages, ReadOnce};
 pub use parsed::{Analysed, IllFormed, Parsed, UnknownLanguage, WellFormed};
 pub use projected::{NoDefaultRole, NoProjection, NoProtocol, Projected, SubjectKind, UnknownRole};
 pub use referee_syntax::scr::{Loader, ModuleFile};

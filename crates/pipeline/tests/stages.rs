@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use referee_monitor::{Argument, Event, FieldValue, Payload, Verdict};
-use referee_pipeline::{Language, NoProtocol, Parsed, Source, SubjectKind};
+use referee_pipeline::{Language, Loader as _, NoProtocol, Packages, Parsed, ReadOnce, Source, SubjectKind};
 use referee_theory::Origin;
 use referee_theory::expr::Value;
 
@@ -23,6 +26,69 @@ fn an_error_anywhere_stops_at_the_first_stage() {
     let error = two.well_formed().unwrap_err();
     assert!(error.to_string().ends_with(" more)"), "{error}");
     assert!(!error.analysed().analysis().is_well_formed());
+}
+
+/// A folder of files that import one another: each is read once, wherever it is imported, and whether it is there or not.
+#[test]
+fn each_module_is_read_once() {
+    let files = [
+        (
+            "shop/pay/Main.scr",
+            "module pay.Main; import pay.Lib; import ext.Far; protocol P(role a, role b) { do Lib.Q(a, b); }",
+        ),
+        (
+            "shop/pay/Other.scr",
+            "module pay.Other; import pay.Lib; import pay.Main; import not.There; protocol P(role a, role b) { do Lib.Q(a, b); }",
+        ),
+        (
+            "shop/pay/Lib.scr",
+            "module pay.Lib; import ext.Far; aux protocol Q(role a, role b) { do Far.R(a, b); }",
+        ),
+        ("lib/ext/Far.nuscr", "module ext.Far; aux protocol R(role a, role b) { M() from a to b; }"),
+    ];
+    let mut reads: Vec<PathBuf> = Vec::new();
+    let mut once = ReadOnce::default();
+    let mut found = Vec::new();
+    for (path, text) in &files[..2] {
+        assert!(once.get(Path::new(path)).is_none_or(|known| *known == **text));
+        once.put(Path::new(path), text);
+        let mut read = |path: &Path| {
+            once.read(path, |path| {
+                reads.push(path.strip_prefix(".").unwrap_or(path).to_owned());
+                let known = files
+                    .iter()
+                    .find(|(known, _)| Path::new(known) == path.strip_prefix(".").unwrap_or(path));
+                Ok(known.map(|(_, text)| Arc::from(*text)))
+            })
+        };
+        let mut packages = Packages::new(Path::new(path), text, &["./lib".into()], &mut read);
+        let parsed = Parsed::load(Source::new(path, text), None, &mut packages).unwrap();
+        found.push(parsed.document().diagnostics.iter().map(|found| found.code.id).collect::<Vec<_>>());
+    }
+    assert_eq!(found, [vec![], vec!["RF0120"]]);
+    let count = reads.len();
+    reads.sort();
+    reads.dedup();
+    assert_eq!(reads.len(), count, "{reads:?}");
+    assert!(reads.contains(&PathBuf::from("lib/ext/Far.nuscr")), "{reads:?}");
+}
+
+/// What stands for a folder above is no name of a module.
+#[test]
+fn modules_are_below_their_roots() {
+    let mut asked = Vec::new();
+    let mut read = |path: &Path| {
+        asked.push(path.to_owned());
+        Ok(None)
+    };
+    let mut packages = Packages::new(Path::new("a/Main.scr"), "", &[], &mut read);
+    for name in ["", ".", "..", "/etc.passwd", "a/../../b"] {
+        assert!(packages.load(name).is_err());
+    }
+    assert!(
+        asked.iter().all(|path| path.starts_with("a") && !path.to_string_lossy().contains("..")),
+        "{asked:?}"
+    );
 }
 
 #[test]

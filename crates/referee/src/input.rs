@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
-use referee::syntax::scr;
+use referee::guard::read_module;
 use referee::syntax::source::MAX_SOURCE;
-use referee::{Language, Loader, ModuleFile, Parsed, Source, WellFormed};
+use referee::{FileText, Language, Packages, Parsed, ReadOnce, Source, WellFormed};
 
 use crate::output;
 
@@ -30,67 +31,45 @@ pub(crate) fn read(path: &Path) -> Result<Source> {
 }
 
 /// Where imported modules are.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Imports {
     /// A folder below which the packages of imported modules are; may be repeated. Beside it, modules are looked for where
     /// the importing file's own `module` declaration says that its packages begin.
     #[arg(long, value_name = "DIR")]
     import_path: Vec<PathBuf>,
+    /// Modules that were read.
+    #[arg(skip)]
+    known: Mutex<ReadOnce>,
 }
 
-/// Finds the files of modules: `a.b.Name` is `a/b/Name.scr` below one of the roots.
-struct Files {
-    roots: Vec<PathBuf>,
-}
-
-/// A module is written by people.
-const MAX_MODULE: u64 = 64 << 20;
-
-impl Files {
-    /// For the file at `path`, which holds `text`.
-    fn new(path: &Path, text: &str, imports: &Imports) -> Self {
-        let beside = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-        // Only a text that imports something is read for this.
-        let own = if text.contains("import") { scr::parse_module(text).0.name } else { None };
-        let packages = own.map_or(0, |name| name.text.matches('.').count());
-        // `a.b.Name` in the folder `…/a/b`: packages begin at `…`. Where the folders are called otherwise, beside it.
-        let above = beside.ancestors().nth(packages).map(Path::to_path_buf);
-        let roots = above.into_iter().chain([beside]).chain(imports.import_path.iter().cloned());
-        Self { roots: roots.collect() }
+impl Imports {
+    /// The module in the file at `path`, read once.
+    fn read(&self, path: &Path) -> FileText {
+        self.known().read(path, read_module)
     }
-}
 
-impl Loader for Files {
-    fn load(&mut self, name: &str) -> Result<ModuleFile, String> {
-        let relative: PathBuf = name.split('.').collect();
-        for root in &self.roots {
-            for extension in ["scr", "nuscr"] {
-                let path = root.join(&relative).with_extension(extension);
-                if !path.is_file() {
-                    continue;
-                }
-                let file = path.display().to_string();
-                let opened = fs::File::open(&path).map_err(|error| format!("`{file}`: {error}"))?;
-                let mut bytes = Vec::new();
-                opened
-                    .take(MAX_MODULE + 1)
-                    .read_to_end(&mut bytes)
-                    .map_err(|error| format!("`{file}`: {error}"))?;
-                if bytes.len() as u64 > MAX_MODULE {
-                    return Err(format!("`{file}` is larger than 64 MiB"));
-                }
-                return Ok(ModuleFile { file, text: String::from_utf8_lossy(&bytes).into_owned() });
-            }
+    fn known(&self) -> MutexGuard<'_, ReadOnce> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`read`], but not again what was read as a module, or will be.
+    pub(crate) fn read_file(&self, path: &Path) -> Result<Source> {
+        if let Some(text) = self.known().get(path) {
+            return Ok(Source::new(&path.display().to_string(), &text));
         }
-        Err(format!("there is no file `{}`", relative.with_extension("scr").display()))
+        let source = read(path)?;
+        self.known().put(path, source.text());
+        Ok(source)
     }
 }
 
 /// Parses `source` as what `requested` names, or else as what it seems to be written in.
 pub(crate) fn parse(source: Source, requested: Option<Language>, imports: &Imports) -> Result<Parsed> {
     let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-    let mut files = Files::new(Path::new(source.name()), source.text(), imports);
-    Parsed::load(source, requested, &mut files)
+    let mut read = |path: &Path| imports.read(path);
+    let own = source.clone();
+    let mut packages = Packages::new(Path::new(own.name()), own.text(), &imports.import_path, &mut read);
+    Parsed::load(source, requested, &mut packages)
         .map_err(|error| anyhow!("{error}; say so with --language ({})", known.join(", ")))
 }
 

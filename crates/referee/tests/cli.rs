@@ -492,7 +492,7 @@ fn protocols_move_between_languages() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("cannot be expressed in `gt`, because `Ping` has an assertion"), "{said}");
     let arguments = ["show", "-", "--language", "scr", "--view", "local", "--role", "b", "--format", "nuscr"];
-    assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int) from a;\nend\n");
+    assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int) from a;\n(end)\n");
     let arguments = ["show", "-", "--language", "scr", "--view", "machine", "--role", "b", "--format", "dot"];
     let dot = stdout(&referee(&arguments, GOOD));
     assert!(dot.contains("a?Ping(x: int)"), "{dot}");

@@ -226,6 +226,7 @@ codes! {
     Note RF0216 "connections are not part of the protocol"
     Warning RF0217 "import is not loaded"
     Error RF0218 "statement after a choice or a recursion"
+    Error RF0219 "connected already"
     Error RF0301 "types do not fit"
     Error RF0302 "unknown variable"
     Error RF0303 "unknown function"

@@ -11,6 +11,7 @@ use referee_theory::{Global, GlobalType, Vocabulary};
 use rustc_hash::FxHashSet;
 
 pub mod ast;
+mod connections;
 mod cursor;
 mod ending;
 mod flatten;
@@ -68,12 +69,26 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
     let complete = !diagnostics.iter().any(Diagnostic::is_error);
     let mut protocols = Vec::new();
     let own = names.protocols.iter().take_while(|declared| declared.module == 0).count();
+    let connects = modules.first().is_some_and(|main| connections::are_made(&main.module));
     for id in (0..own).map(ProtocolId) {
         let (protocol, found) = lower_protocol(&mut names, &mut origins, id, complete);
         diagnostics.extend(found);
+        if connects {
+            let declared = names.protocols[id.0].protocol;
+            diagnostics.extend(connections::connected_already(&modules[0].module, declared));
+        }
         protocols.push(protocol);
     }
     diagnostics.append(&mut names.diagnostics);
+    if diagnostics.iter().any(|found| found.code.id == "RF0120") {
+        // That the protocols of a module are not there need not be said where the module is not.
+        let missing = missing_modules(&modules[0]);
+        diagnostics.retain(|found| {
+            let name = text.get(found.span.range()).unwrap_or_default();
+            let is_in = |module: &&str| name.strip_prefix(*module).is_some_and(|rest| rest.starts_with('.'));
+            found.code.id != "RF0101" || !missing.iter().any(is_in)
+        });
+    }
     // Other texts stand behind this one.
     let is_own = |diagnostic: &Diagnostic| diagnostic.span.start as usize <= text.len();
     let (mut diagnostics, imported): (Vec<_>, Vec<_>) = in_order(diagnostics).into_iter().partition(is_own);
@@ -82,6 +97,19 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
     }
     diagnostics.extend(imported);
     Document { language: Language::Scr, content: Content::Global(protocols), diagnostics, origins }
+}
+
+/// What the imports of `file` that were not found are called.
+fn missing_modules(file: &Linked) -> Vec<&str> {
+    let missing = file.module.imports.iter().zip(&file.imports).filter(|(_, found)| found.is_none());
+    let mut all: Vec<&str> = Vec::new();
+    for (import, _) in missing {
+        for name in [Some(&import.name), import.alias.as_ref()].into_iter().flatten() {
+            all.push(&name.text);
+            all.extend(name.text.rsplit('.').next());
+        }
+    }
+    all
 }
 
 fn lower_protocol(

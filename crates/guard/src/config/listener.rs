@@ -33,6 +33,9 @@ pub struct Listener {
     /// Which protocol of the file; without it, the first.
     #[schemars(with = "Option<String>")]
     pub protocol_name: Option<Spanned<String>>,
+    /// Folders below which the packages of modules are that the protocol imports, besides its own.
+    #[serde(default)]
+    pub import_path: Vec<PathBuf>,
     /// Which role connects to the guard. Without it: `client`, or the role that is not `server`, or the first.
     #[schemars(with = "Option<String>")]
     pub client_role: Option<Spanned<String>>,

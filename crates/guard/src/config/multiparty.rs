@@ -20,6 +20,9 @@ pub struct Multiparty {
     pub protocol: Spanned<String>,
     /// Which protocol of the file; without it, the first.
     pub protocol_name: Option<String>,
+    /// Folders below which the packages of modules are that the protocol imports, besides its own.
+    #[serde(default)]
+    pub import_path: Vec<PathBuf>,
     /// The role whose component begins a session by connecting, and by saying something if it is to send first. Without
     /// it: the first, in the order of the protocol's parameters, that may send before it has received anything.
     #[schemars(with = "Option<String>")]

@@ -11,9 +11,9 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
-use referee_pipeline::Projected;
+use referee_pipeline::{Packages, Parsed, Projected, Source};
 use referee_session::Redaction;
-use referee_syntax::{Diagnostic, Language};
+use referee_syntax::Diagnostic;
 use referee_theory::{Action, Label, MachineBuilder, Role, State};
 use referee_wire::Codec;
 
@@ -24,7 +24,7 @@ use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
 use crate::config::ProxyIn;
 use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
-use crate::plan::is_inline;
+use crate::plan::{is_inline, read_and_note};
 use crate::source_limits::SourceLimits;
 
 const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
@@ -90,7 +90,7 @@ pub(super) struct RolePlan {
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) problems: Vec<Problem>,
-    pub(crate) protocols: Vec<(String, String, Vec<Diagnostic>)>,
+    pub(crate) protocols: Vec<(Source, Vec<Diagnostic>)>,
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -256,14 +256,22 @@ impl<'a> PlanBuilder<'a> {
                 }
             }
         };
-        let Some(language) = Language::detect(&file, &text) else {
-            self.problem(span, format!("cannot tell what language `{file}` is written in"));
-            return None;
+        let folders = self.config.import_path.iter().map(|folder| self.folder.join(folder));
+        let folders: Vec<PathBuf> = folders.collect();
+        let files = &mut self.findings.files;
+        let mut read = |path: &Path| read_and_note(path, files);
+        let mut packages = Packages::new(&self.folder.join(&file), &text, &folders, &mut read);
+        let parsed = match Parsed::load(Source::new(&file, &text), None, &mut packages) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.problem(span, error.to_string());
+                return None;
+            }
         };
-        match protocol::read(&file, &text, language, self.config.protocol_name.as_deref()) {
+        match protocol::read(parsed, self.config.protocol_name.as_deref()) {
             Ok(checked) => Some(checked),
-            Err(ProtocolError::Errors(diagnostics)) => {
-                self.findings.protocols.push((file, text, diagnostics));
+            Err(ProtocolError::Errors(source, diagnostics)) => {
+                self.findings.protocols.push((source, diagnostics));
                 None
             }
             Err(ProtocolError::Other(message)) => {

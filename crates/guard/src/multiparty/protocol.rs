@@ -7,7 +7,7 @@ use referee_check::Options;
 use referee_monitor::Registry;
 use referee_monitor::multiparty::Network;
 use referee_pipeline::{NoNetwork, Parsed, Projected, Source};
-use referee_syntax::{Diagnostic, Language};
+use referee_syntax::Diagnostic;
 use referee_theory::{Action, Role};
 
 /// The check of the network of monitors gives up after so many configurations; the answer is then "unknown".
@@ -16,8 +16,8 @@ const MAX_CONFIGURATIONS: usize = 1_000_000;
 /// Why a role cannot be monitored.
 #[derive(Debug)]
 pub enum ProtocolError {
-    /// The protocol has errors.
-    Errors(Vec<Diagnostic>),
+    /// The protocol has errors, or a module that it imports.
+    Errors(Source, Vec<Diagnostic>),
     /// Something else, in one sentence.
     Other(String),
 }
@@ -30,20 +30,19 @@ pub(super) struct CheckedProtocol {
     pub(super) projected: Arc<Projected>,
 }
 
-/// The monitors of the protocol in `text`, which is called `file`: the one called `name`, or its first.
-pub(super) fn read(
-    file: &str,
-    text: &str,
-    language: Language,
-    name: Option<&str>,
-) -> Result<CheckedProtocol, ProtocolError> {
-    let errors = |diagnostics: &[Diagnostic]| ProtocolError::Errors(diagnostics.to_vec());
-    let well_formed = Parsed::with_language(Source::new(file, text), language).well_formed();
-    let well_formed = well_formed.map_err(|ill_formed| errors(ill_formed.analysed().diagnostics()))?;
+/// The monitors of the protocol called `name`, or of the first in `parsed`.
+pub(super) fn read(parsed: Parsed, name: Option<&str>) -> Result<CheckedProtocol, ProtocolError> {
+    let well_formed = parsed.well_formed().map_err(|ill_formed| {
+        let analysed = ill_formed.analysed();
+        ProtocolError::Errors(analysed.source().clone(), analysed.diagnostics().to_vec())
+    })?;
+    let source = well_formed.analysed().source().clone();
     let protocol = well_formed.protocol(name).map_err(|error| ProtocolError::Other(error.to_string()))?;
     let options = Options { max_states: MAX_CONFIGURATIONS, ..Options::default() };
     let network = protocol.deployable_network(&options).map_err(|error| match error {
-        NoNetwork::NotRelative(diagnostics) if !diagnostics.is_empty() => errors(&diagnostics),
+        NoNetwork::NotRelative(diagnostics) if !diagnostics.is_empty() => {
+            ProtocolError::Errors(source, diagnostics)
+        }
         other => ProtocolError::Other(other.to_string()),
     })?;
     let externals = protocol.registry();

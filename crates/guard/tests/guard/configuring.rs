@@ -48,6 +48,47 @@ fn old_names_are_read_with_a_warning() {
     );
 }
 
+/// Protocols import modules as `check` finds them: beside the file, and below `import-path`. Mistakes are told in the file where they are.
+#[test]
+fn protocols_import_modules() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| {
+        let path = folder.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("app/Main.scr", "module app.Main; import app.Ask; import ext.Answer;
+        protocol P(role client, role server) { do Ask.Ask(client, server); do Answer.Answer(client, server); }");
+    write("app/Ask.scr", "module app.Ask; aux protocol Ask(role c, role s) { Ask(n: int) from c to s; }");
+    write(
+        "lib/ext/Answer.scr",
+        "module ext.Answer; aux protocol Answer(role c, role s) { Answer() from s to c; }",
+    );
+    let listener = "[[listener]]\nlisten = \"127.0.0.1:0\"\nupstream = \"127.0.0.1:1\"\n\
+                    protocol = \"app/Main.scr\"\ncodec = { kind = \"json\" }\n";
+    let with_path = format!("{listener}import-path = [\"lib\"]\n");
+    assert!(plans(&folder, &with_path).in_words()[0].contains("both parts of protocol P checked"));
+    let network = |path: &str| {
+        let role = |name: &str, key: &str| {
+            format!("[[multiparty.role]]\nname = \"{name}\"\n{key}\ncodec = {{ kind = \"json\" }}\n")
+        };
+        let first = role("client", "listen = \"127.0.0.1:0\"");
+        let second = role("server", "upstream = \"127.0.0.1:7\"");
+        format!("[multiparty]\nprotocol = \"app/Main.scr\"\n{path}{first}{second}")
+    };
+    assert_eq!(problems(&folder, &network("import-path = [\"lib\"]\n")), Vec::<String>::new());
+    for text in [listener.to_owned(), network("")] {
+        let refusal = Plans::read(&text, &folder.0, &|_| None).err().unwrap();
+        assert_eq!(refusal.protocols[0].1[0].code.id, "RF0120", "{text}");
+    }
+    write("app/Ask.scr", "module app.Ask; aux protocol Ask(role c, role s) { Ask(n: int) from c to s }");
+    for text in [with_path, network("import-path = [\"lib\"]\n")] {
+        let refusal = Plans::read(&text, &folder.0, &|_| None).err().unwrap();
+        let (source, diagnostics) = &refusal.protocols[0];
+        assert!(source.location(diagnostics[0].span.start).contains("Ask.scr:1:"), "{text}");
+    }
+}
+
 #[test]
 fn a_protocol_of_one_line_is_no_file() {
     let folder = Folder::new();

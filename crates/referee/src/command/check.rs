@@ -82,8 +82,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut findings = Vec::new();
     let mut out = output::stdout();
     for file in &files {
-        let parsed =
-            input::read(file).and_then(|source| input::parse(source, arguments.language, &arguments.imports));
+        let parsed = arguments
+            .imports
+            .read_file(file)
+            .and_then(|source| input::parse(source, arguments.language, &arguments.imports));
         let checked = match parsed {
             Ok(parsed) => {
                 let followers = arguments.followers(parsed.document().language);

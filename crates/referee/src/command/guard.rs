@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
+use referee::Source;
 use referee::guard::config::{Config, Log, LogFormat, Problem};
 use referee::guard::{
     Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, use_small_pages,
@@ -154,9 +155,9 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
         match multiparty::read_relamon(&text, options) {
             Ok(member) => configs.push(member),
             Err(multiparty::ProtocolError::Other(message)) => bail!("`{name}`: {message}"),
-            Err(multiparty::ProtocolError::Errors(diagnostics)) => {
-                let refusal =
-                    Refusal { problems: Vec::new(), protocols: vec![(name.clone(), text, diagnostics)] };
+            Err(multiparty::ProtocolError::Errors(_, diagnostics)) => {
+                let source = Source::new(&name, &text);
+                let refusal = Refusal { problems: Vec::new(), protocols: vec![(source, diagnostics)] };
                 complain(&name, "", &refusal)?;
                 return Ok(Outcome::WrongInput);
             }
@@ -181,8 +182,8 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
 fn complain(name: &str, text: &str, refusal: &Refusal) -> io::Result<()> {
     let renderer = Renderer::new(&io::stderr());
     let mut out = renderer.render_problems(name, text, &refusal.problems);
-    for (file, source, diagnostics) in &refusal.protocols {
-        out += &renderer.render(file, source, diagnostics);
+    for (source, diagnostics) in &refusal.protocols {
+        out += &renderer.render_source(source, diagnostics);
     }
     anstream::stderr().write_all(out.as_bytes())
 }

@@ -12,5 +12,6 @@
 
 mod hostile;
 mod operating;
+mod recursion_data;
 mod support;
 mod tutorial;

@@ -4,7 +4,7 @@ use referee_theory::Action;
 
 use super::{
     Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
-    RF0218, quoted,
+    RF0218, RF0219, quoted,
 };
 use crate::source::Span;
 
@@ -165,6 +165,18 @@ pub fn too_many_variables(span: Span, limit: usize) -> Diagnostic {
 #[must_use]
 pub fn connections_not_monitored(span: Span, keyword: &str) -> Diagnostic {
     RF0216.at(span, format!("`{keyword}` is read, but has no effect on the protocol"))
+}
+
+/// The statement at `span` connects `left` and `right`, which that at `first` has connected.
+#[must_use]
+pub fn connected_twice(span: Span, first: Span, left: &str, right: &str) -> Diagnostic {
+    let diagnostic = RF0219.at(span, format!("`{left}` and `{right}` may be connected already"));
+    let diagnostic = if first == span {
+        diagnostic.related(first, "this is done again in the next round")
+    } else {
+        diagnostic.related(first, "they are connected here")
+    };
+    diagnostic.help(format!("connect once, or `disconnect {left} and {right};` before"))
 }
 
 /// The module `name` is not loaded.

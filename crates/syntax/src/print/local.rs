@@ -77,7 +77,7 @@ fn body(out: &mut String, session: &SessionType, form: Form) -> Result<(), Inexp
                 steps.push(Step::Term(branch.next));
             }
             Step::Term(term) => match session.node(term) {
-                Session::End if form == Form::NuScr => line(out, depth, "end"),
+                Session::End if form == Form::NuScr => line(out, depth, "(end)"),
                 Session::End => {}
                 Session::Call { target, .. } => {
                     let name = binders.name(target.0).unwrap_or("X").to_owned();

@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 use super::graph::{Raw, RawId, RawMessage};
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{may_be_stuck, not_decided, unsatisfiable};
+use crate::source::Span;
 
 /// So many places are looked at, each way to one by itself.
 const MAX_VISITS: usize = 4096;
@@ -108,8 +109,14 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
             }
         }
     }
+    // Where the only message can never be sent, it need not be said that its sender is stuck.
+    let impossible = diagnostics.iter().filter(|found| found.code.id == "RF0319").map(|found| found.span);
+    let impossible: FxHashSet<Span> = impossible.collect();
     let mut seen = FxHashSet::default();
-    diagnostics.retain(|diagnostic| seen.insert((diagnostic.code.id, diagnostic.span)));
+    diagnostics.retain(|found| {
+        seen.insert((found.code.id, found.span))
+            && !(found.code.id == "RF0320" && impossible.contains(&found.span))
+    });
     diagnostics
 }
 

@@ -224,7 +224,7 @@ fn local_protocols_as_nuscr_and_scribble_print_them() {
     let role = system.vocabulary().find_role("B").expect("a role");
     let session = system.machine(role).session_type(system.vocabulary(), 1000).expect("a short type");
     let nuscr = "rec X0 {\n  choice at A {\n    ping(x: int) from A;\n    pong() to A;\n    continue X0;\n  \
-                 } or {\n    stop() from A;\n    end\n  }\n}\n";
+                 } or {\n    stop() from A;\n    (end)\n  }\n}\n";
     assert_eq!(print::local_nuscr(&session).as_deref(), Ok(nuscr));
     let scribble = "local protocol P_B(role A, self B) {\n  rec X0 {\n    choice at A {\n      ping(x: int) from A;\n      \
                     pong() to A;\n      continue X0;\n    } or {\n      stop() from A;\n    }\n  }\n}\n";

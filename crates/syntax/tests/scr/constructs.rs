@@ -242,6 +242,12 @@ fn what_is_wrong_with_imports_is_said_where_it_is() {
         let found: Vec<(&str, &str)> = found.iter().map(|(file, code)| (file.as_str(), *code)).collect();
         assert_eq!(found, expected, "{imports}");
     }
+    // A module that is not there is one mistake, however often it is used.
+    for import in ["import not.There;", "import not.There as There;"] {
+        let text =
+            format!("{import} protocol P(role a, role b) {{ do There.Q(a, b); do not.There.R(a, b); }}");
+        assert_eq!(said(&text), [("main".to_owned(), "RF0120")], "{import}");
+    }
     // What is imported is done with the names of its own file.
     let unknown = said("import pay.Card; protocol P(role a, role b) { do Pay(a, b); }");
     assert_eq!(unknown, [("main".to_owned(), "RF0101")]);

@@ -40,6 +40,38 @@ fn nothing_follows_an_endless_loop() {
     }
 }
 
+/// Roles that may be connected already are not connected again, whatever the way on which they were.
+#[test]
+fn connections_are_made_once() {
+    for (body, expected) in [
+        ("connect a to b; M() from a to b;", &[][..]),
+        ("connect a to b; connect b to a; M() from a to b;", &["RF0219"]),
+        ("M() connect a to b; connect a to b;", &["RF0219"]),
+        ("connect a to b; M() from a to b; disconnect a and b; connect a to b; K() from a to b;", &[]),
+        (
+            "connect a to b; choice at a { L() from a to b; connect b to c; K() from b to c; } or { R() from a to b; }",
+            &[],
+        ),
+        (
+            "connect a to b; choice at a { L() from a to b; connect b to c; K() from b to c; } or { R() from a to b; } connect b to c; K() from b to c;",
+            &["RF0219"],
+        ),
+        ("rec X { connect a to b; M() from a to b; continue X; }", &["RF0219"]),
+        ("rec X { connect a to b; M() from a to b; disconnect a and b; continue X; }", &[]),
+        (
+            "rec X { rec Y { M() from a to b; choice at a { L() from a to b; connect b to c; K() from b to c; continue X; } or { R() from a to b; continue Y; } } }",
+            &["RF0219"],
+        ),
+        (
+            "connect a to b; connect a to c; connect b to c; M() from a to b; K() from b to c; L() from a to c;",
+            &[],
+        ),
+    ] {
+        let text = in_protocol(body).replacen("protocol", "explicit global protocol", 1);
+        assert_eq!(errors(&text), expected, "{body}");
+    }
+}
+
 /// Recursion data: names, values, who knows them.
 #[test]
 fn recursion_data_are_checked() {
@@ -147,6 +179,9 @@ fn pragmas_about_refinements_are_honoured() {
     ] {
         assert_eq!(said("ValidateRefinementSatisfiability", body), expected, "{body}");
     }
+    // One mistake, one error.
+    let both = "ValidateRefinementSatisfiability, ValidateRefinementProgress";
+    assert_eq!(said(both, "M(x: int{x > 3 && x < 2}) from a to b;"), ["RF0319"]);
     for (body, expected) in [
         ("N(x: int) from a to b; choice at b { P(u: unit{x > 0}) from b to a; } or { M(u: unit{x < 0}) from b to a; }", &["RF0320"][..]),
         ("N(x: int) from a to b; choice at b { P(u: unit{x > 0}) from b to a; } or { M(u: unit{x <= 0}) from b to a; }", &[]),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use referee_monitor::Policy;
 use referee_monitor::multiparty::{Dependencies, Engine, Settings};
+use referee_pipeline::{Parsed, Source};
 use referee_syntax::Language;
 use referee_theory::Role;
 use serde_json::Value;
@@ -69,8 +70,8 @@ impl RoleConfig {
 /// What is wrong with it.
 pub fn read_relamon(text: &str, options: RelamonOptions) -> Result<RoleConfig, ProtocolError> {
     let other = |message: String| ProtocolError::Other(message);
-    let protocol::CheckedProtocol { network, externals, .. } =
-        protocol::read("protocol.json", text, Language::GtJson, None)?;
+    let parsed = Parsed::with_language(Source::new("protocol.json", text), Language::GtJson);
+    let protocol::CheckedProtocol { network, externals, .. } = protocol::read(parsed, None)?;
     let said: Value = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
     let name = said.get("implementingParty").and_then(Value::as_str);
     let name = name.ok_or_else(|| other("`implementingParty` must say which role it is".to_owned()))?;

@@ -12,6 +12,8 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(semicolons_between_roles(scene));
     found.extend(no_roles(scene));
     found.extend(local_protocol(scene));
+    found.extend(blocks_side_by_side(scene));
+    found.extend(scoped_do(scene));
     found.extend(comment(scene));
     found
 }
@@ -162,6 +164,49 @@ fn local_protocol(scene: &Scene<'_>) -> Option<Candidate> {
     let message = "local protocols are computed, not written";
     let help = "write the global protocol; `referee show --view local` prints what each role does";
     Some(refusal(scene.span(local), message, help, skipped))
+}
+
+/// Scribble's `par { … } and { … }` and `interruptible X { … } with { … }`.
+fn blocks_side_by_side(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_head = |piece: &usize| {
+        let head = scene.word(*piece);
+        let open =
+            scene.word(piece + 1) == "{" || scene.word(piece + 2) == "{" || scene.word(piece + 3) == "{";
+        matches!(head, "par" | "interruptible") && open
+    };
+    let head = (scene.at.saturating_sub(3)..=scene.at).rev().find(is_head)?;
+    let mut open = (head..scene.pieces.len()).find(|&piece| scene.word(piece) == "{")?;
+    let last = scene.pieces.len().checked_sub(1)?;
+    let mut close = scene.closing(open).min(last);
+    while matches!(scene.word(close + 1), "and" | "with") && scene.word(close + 2) == "{" {
+        open = close + 2;
+        close = scene.closing(open).min(last);
+    }
+    let word = scene.word(head);
+    let message = format!("`{word}` is not supported, because a monitor follows one conversation at a time");
+    let help = match word {
+        "par" => "write the messages in one order, or what runs beside the rest as a protocol of its own",
+        _ => "write the interruption as a branch of a choice",
+    };
+    let mut found = refusal(scene.span(head), message, help, scene.span(head).to(scene.span(close)));
+    found.cost = 0;
+    Some(found)
+}
+
+/// Scribble's `do scope: P(a, b);`.
+fn scoped_do(scene: &Scene<'_>) -> Option<Candidate> {
+    let colon = (scene.at.saturating_sub(1)..=scene.at + 1).find(|&piece| scene.word(piece) == ":")?;
+    let start = colon.checked_sub(2)?;
+    if scene.word(start) != "do" || !scene.is_word(start + 1) || !scene.is_word(colon + 1) {
+        return None;
+    }
+    let scope = scene.span(start + 1).to(scene.span(colon));
+    let name = scene.word(start + 1);
+    let message = format!("scopes are not supported, because labels are not told apart by them: `{name}`");
+    let mut found =
+        refusal(scope, message, "leave the scope out, or give the messages labels of their own", scope);
+    found.cost = 0;
+    Some(found)
 }
 
 /// `# …` and `-- …`.
