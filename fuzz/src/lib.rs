@@ -1,7 +1,9 @@
 //! What the targets share: what every language asserts of a text, and monitors with bytes to drive them.
 
+mod imports;
 mod monitors;
 
+pub use imports::imports;
 pub use monitors::{Bytes, PROTOCOLS, is_compressed, monitors};
 
 use referee_syntax::{Analysis, Content, Diagnostic, Language, Lines, fsm, gt, hml, kmc, parse, print, scr, st};
