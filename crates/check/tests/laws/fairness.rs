@@ -134,7 +134,10 @@ fn all_small_systems() {
     all_pairs(2, 2, |system| agree(system, 2, &mut tally));
     all_triples(4_999, |system| agree(system, 2, &mut tally));
     println!("{tally:?}");
-    assert!(tally.safe > 1_000 && tally.starved > 50 && tally.lifted > 500 && tally.decided > 100, "{tally:?}");
+    assert!(
+        tally.safe > 1_000 && tally.starved > 50 && tally.lifted > 500 && tally.decided > 100,
+        "{tally:?}"
+    );
 }
 
 #[test]
