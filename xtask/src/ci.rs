@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", what: "the code is formatted", run: fmt },
     Step { name: "clippy", what: "no lint fires", run: clippy },
     Step { name: "tidy", what: "the rules no compiler knows", run: tidy },
+    Step { name: "deny", what: "licences, sources and versions of dependencies", run: deny },
     Step { name: "tests", what: "unit and integration tests, laws and golden files", run: tests },
     Step { name: "doctests", what: "the examples in the documentation run", run: doctests },
     Step { name: "doc", what: "the documentation builds without warnings", run: doc },
@@ -149,6 +150,13 @@ fn tidy() -> Result<Outcome> {
     tidy::run().map(|()| Outcome::Passed)
 }
 
+fn deny() -> Result<Outcome> {
+    if !workspace::succeeds(&mut cargo(&["deny", "--version"])) {
+        return Ok(Outcome::Skipped("not installed: `cargo install cargo-deny`".to_owned()));
+    }
+    pass(&mut cargo(&["deny", "--log-level", "error", "check", "licenses", "bans", "sources"]))
+}
+
 fn tests() -> Result<Outcome> {
     if workspace::succeeds(&mut cargo(&["nextest", "--version"])) {
         return pass(&mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]));
@@ -165,7 +173,7 @@ fn doc() -> Result<Outcome> {
 }
 
 fn wasm() -> Result<Outcome> {
-    if !target_is_installed(WASM) {
+    if !workspace::target_is_installed(WASM) {
         return Ok(Outcome::Skipped(format!("not installed: `rustup target add {WASM}`")));
     }
     let mut arguments = vec!["check", "--target", WASM];
@@ -174,15 +182,6 @@ fn wasm() -> Result<Outcome> {
         arguments.extend(["--package", &package.name]);
     }
     pass(&mut cargo(&arguments))
-}
-
-fn target_is_installed(target: &str) -> bool {
-    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(compiler).args(["--print", "target-libdir", "--target", target]).output();
-    output.is_ok_and(|output| {
-        output.status.success()
-            && std::path::Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
-    })
 }
 
 fn benches() -> Result<Outcome> {

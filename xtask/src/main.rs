@@ -1,14 +1,16 @@
 //! Development tasks, run as `cargo xtask TASK`.
 //!
 //! `ci` is everything a change must pass, `tidy` the rules no compiler knows, `bench` the figures of
-//! `docs/benchmarks.md`. This crate depends on none of Referee's own, so that it builds when they do not.
+//! `docs/benchmarks.md`, `dist` what people install, `book` the documents as a site. This crate depends on none of Referee's own, so that it builds when they do not.
 //!
-//! Reading order: [`ci`], [`tidy`], [`mod@bench`]; [`workspace`] is how they see cargo.
+//! Reading order: [`ci`], [`tidy`], [`mod@bench`], [`mod@dist`], [`mod@book`]; [`workspace`] is how they see cargo.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 
 mod bench;
+mod book;
 mod ci;
+mod dist;
 mod tidy;
 mod workspace;
 
@@ -21,6 +23,8 @@ usage: cargo xtask TASK
   ci --list      the steps
   tidy           dependency edges, file headers and sizes, documents, laws
   bench [NAME]   run a benchmark; without a name, list them
+  dist           what people install, into target/dist
+  book           the documents as a site, into target/book
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run().map(|()| ExitCode::SUCCESS),
         ["bench"] => bench::list().map(|()| ExitCode::SUCCESS),
         ["bench", name] => bench::run(name).map(|()| ExitCode::SUCCESS),
+        ["dist"] => dist::dist().map(|()| ExitCode::SUCCESS),
+        ["book"] => book::book().map(|()| ExitCode::SUCCESS),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

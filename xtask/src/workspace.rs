@@ -37,6 +37,11 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// A cargo command in the root, without standard input.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -59,6 +64,15 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// Whether `command` runs and succeeds; its output is dropped.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Whether the compiler can build for `target`.
+pub(crate) fn target_is_installed(target: &str) -> bool {
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(compiler).args(["--print", "target-libdir", "--target", target]).output();
+    output.is_ok_and(|output| {
+        output.status.success() && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+    })
 }
 
 /// What a user would type to get `command`.

@@ -11,8 +11,8 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, conform, convert, demo, explain, fix, fmt, generate, guard, journal, preset, show,
-    verify_verdict, watch,
+    check, completions, conform, convert, demo, doctor, explain, fix, fmt, generate, guard, journal, man,
+    new, preset, show, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -40,6 +40,7 @@ enum Command {
     Watch(Box<watch::Arguments>),
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
+    Doctor(doctor::Arguments),
     #[command(subcommand)]
     Journal(journal::Command),
     #[command(subcommand)]
@@ -49,13 +50,18 @@ enum Command {
     Explain(explain::Arguments),
     Generate(generate::Arguments),
     Demo(demo::Arguments),
+    New(new::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 impl Command {
     /// Whether the exit status answers a question.
     fn judges(&self) -> bool {
-        matches!(self, Self::Check(_) | Self::Conform(_) | Self::Watch(_) | Self::VerifyVerdict(_))
+        matches!(
+            self,
+            Self::Check(_) | Self::Conform(_) | Self::Doctor(_) | Self::Watch(_) | Self::VerifyVerdict(_)
+        )
     }
 }
 
@@ -100,6 +106,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Journal(command) => journal::run(&command),
         Command::Preset(command) => preset::run(&command),
         Command::Fmt(arguments) => fmt::run(&arguments),
@@ -107,7 +114,9 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::New(arguments) => new::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome as u8),

@@ -179,7 +179,7 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
 }
 
 /// Shows what is wrong with the configuration and with the protocols it names.
-fn complain(name: &str, text: &str, refusal: &Refusal) -> io::Result<()> {
+pub(crate) fn complain(name: &str, text: &str, refusal: &Refusal) -> io::Result<()> {
     let renderer = Renderer::new(&io::stderr());
     let mut out = renderer.render_problems(name, text, &refusal.problems);
     for (source, diagnostics) in &refusal.protocols {
