@@ -7,7 +7,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 use referee::guard::config::Problem;
-use referee::syntax::Span;
+use referee::syntax::{Lines, Span};
 use referee::{Diagnostic, Severity, Source};
 
 pub(crate) mod json;
@@ -77,6 +77,7 @@ impl Renderer {
                 report = report.with_label(LabeledSpan::new_primary_with_span(None, problem.span.clone()));
             }
             report.help.clone_from(&problem.help);
+            let report = with_readable_lines(report, name, text);
             let report = miette::Report::new(report).with_source_code(source.clone());
             if self.handler.render_report(&mut out, report.as_ref()).is_err() {
                 let _ = writeln!(out, "{name}: {}", problem.message);
@@ -114,7 +115,8 @@ impl Renderer {
         let source = NamedSource::new(name, text.to_owned());
         let mut out = String::new();
         for diagnostic in diagnostics {
-            let report = miette::Report::new(report(diagnostic, text)).with_source_code(source.clone());
+            let report = with_readable_lines(report(diagnostic, text), name, text);
+            let report = miette::Report::new(report).with_source_code(source.clone());
             if self.handler.render_report(&mut out, report.as_ref()).is_err() {
                 let _ = writeln!(out, "{}: {}", diagnostic.code.id, diagnostic.message);
             }
@@ -152,6 +154,30 @@ fn report(diagnostic: &Diagnostic, text: &str) -> MietteDiagnostic {
     report
 }
 
+/// Nobody reads a longer line in a terminal, and the handler cannot count its columns.
+const MAX_LINE: usize = 4096;
+
+/// `report` about `text` without the lines it is about, if one of them is too long to be shown: then it only says where.
+fn with_readable_lines(mut report: MietteDiagnostic, name: &str, text: &str) -> MietteDiagnostic {
+    let labels = report.labels.as_deref().unwrap_or_default();
+    let lines = |label: &LabeledSpan| {
+        let (before, rest) = text.split_at_checked(label.offset())?;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let end =
+            rest.get(label.len()..)?.find('\n').map_or(text.len(), |at| label.offset() + label.len() + at);
+        text.get(start..end)
+    };
+    let too_long =
+        |label: &LabeledSpan| lines(label).is_some_and(|text| text.lines().any(|line| line.len() > MAX_LINE));
+    if labels.iter().any(too_long) {
+        let first = labels.first().map_or(0, LabeledSpan::offset);
+        let place = Lines::new(text).position(u32::try_from(first).unwrap_or(u32::MAX));
+        report.message = format!("{name}:{}:{}: {}", place.line, place.column, report.message);
+        report.labels = None;
+    }
+    report
+}
+
 /// What to do, and the lines that change as they should be.
 fn help(diagnostic: &Diagnostic, text: &str) -> Option<String> {
     /// Longer corrections are not read.
@@ -159,7 +185,8 @@ fn help(diagnostic: &Diagnostic, text: &str) -> Option<String> {
     let mut help = diagnostic.help.clone();
     let corrected = diagnostic.fix.as_ref().map(|fix| fix.corrected_lines(text)).unwrap_or_default();
     let lines: Vec<&str> = corrected.lines().filter(|line| !line.trim().is_empty()).collect();
-    if !lines.is_empty() && lines.len() <= MOST_LINES {
+    let readable = lines.len() <= MOST_LINES && lines.iter().all(|line| line.len() <= MAX_LINE);
+    if !lines.is_empty() && readable {
         let help = help.get_or_insert_with(|| String::from("write"));
         lines.iter().for_each(|line| *help += &format!("\n+ {line}"));
     }

@@ -97,6 +97,21 @@ fn wrong_calls_end_with_status_2_and_say_what_to_do() {
     }
 }
 
+/// What prints them cannot count columns beyond 65,535.
+#[test]
+fn mistakes_far_along_a_line_are_told() {
+    let far = " ".repeat(70_000);
+    let unknown = format!("protocol P(role a, role b) {{{far} M() from c to b; }}");
+    let syntax = format!("protocol P(role a, role b) {{{far} M( from a to b; }}");
+    let long = format!("protocol P(role a, role b) {{ M() from {} to b; }}", "c".repeat(70_000));
+    for (text, place) in [(unknown, "-:1:70039: "), (syntax, "-:1:70038: "), (long, "-:1:39: ")] {
+        let output = referee(&["check", "-", "--language", "scr"], &text);
+        assert_eq!(status(&output), 2);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &stdout(&output);
+        assert!(said.contains(place), "{place}: {}", said.get(..500).unwrap_or(&said));
+    }
+}
+
 #[test]
 fn many_files_are_summed_up() {
     let folder = std::env::temp_dir().join(format!("referee-cli-{}", std::process::id()));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::Value;
+use referee_theory::{State, Value};
 use smallvec::SmallVec;
 
 use super::{Check, Computed, Edge, Monitor, NO_CODE};
@@ -132,7 +132,8 @@ impl Monitor {
 
     /// A side has ended: its connection closed, its process exited. Premature if it had something left to
     /// do, that is, for the process or the whole environment, if the session is not over. With several peers,
-    /// one of them ([`Party::Role`]) is blamed only if every way on needs it.
+    /// one of them ([`Party::Role`]) is blamed only if every way on needs it. Where the role may wait for ever, nobody
+    /// has to go on.
     ///
     /// Ending is no message: it is not counted, and nothing is wrong with ending twice.
     pub fn end(&self, session: &mut Session, who: Party) -> Verdict {
@@ -152,7 +153,7 @@ impl Monitor {
         if whole {
             session.ended.0 |= Ended::bit(side);
         }
-        let done = self.is_over(session) || again;
+        let done = self.is_over(session) || again || self.machine.is_accepting(State(session.state));
         if done || !(whole || peer.is_some_and(|peer| self.outlook.is_busy(session.state, peer))) {
             return Verdict::Forward;
         }

@@ -191,3 +191,34 @@ fn no_more_than_the_limit_is_kept() {
         }
     }
 }
+
+/// Whoever may wait for ever has nothing to go on with, and nobody owes it a message.
+#[test]
+fn nobody_is_blamed_for_ending_where_waiting_is_fine() {
+    let optional = "protocol Serve(role client, role server, role log) {
+      choice at client { Ask() from client to server; @\"may wait\" Tell() from client to log; }
+      or { Left() from client to log; }
+    }";
+    let connected = "explicit global protocol P(role client, role log, role server) {
+      connect client to log;
+      choice at client { Ask() connect client to server; Answer() from server to client; Ok() from client to log; }
+      or { Quit() from client to log; }
+    }";
+    for (text, role) in [(optional, "server"), (connected, "server")] {
+        let monitor = monitor(text, role);
+        for who in ["client", "server"] {
+            assert_eq!(
+                monitor.end(&mut monitor.session(), monitor.party(who)),
+                Verdict::Forward,
+                "{text}: {who}"
+            );
+        }
+    }
+    let monitor = monitor(connected, "server");
+    let mut session = monitor.session();
+    assert_eq!(
+        monitor.step(&mut session, &event(&monitor, ("client", "server"), "Ask", &[])),
+        Verdict::Forward
+    );
+    assert_eq!(kind(monitor.end(&mut session, monitor.party("server"))), Kind::PrematureEnd);
+}
