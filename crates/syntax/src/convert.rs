@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use referee_theory::session::{Session, SessionBranch, SessionType, SessionTypeBuilder, TermId};
 use referee_theory::synthesis::NoGlobalType;
-use referee_theory::{Field, GlobalType, Machine, MessageSpec, Role, System, Vocabulary};
+use referee_theory::{Field, Global, GlobalType, Machine, MessageSpec, Role, System, Vocabulary};
 
 use crate::document::{BinaryProtocol, Content, Document, External};
 use crate::print::{self, Inexpressible};
@@ -107,6 +107,13 @@ impl<'a> Subject<'a> {
             Self::Binary(protocol) => &protocol.externals[..],
             Self::System(_) => &[],
         };
+        if !matches!(target, Target::Scr | Target::Fsm)
+            && let Some(role) = self.waits_for_ever()
+        {
+            return Err(Inexpressible::new(format!(
+                "`{role}` may wait for ever, which cannot be said there"
+            )));
+        }
         match target {
             Target::Scr => print::scr(name, &*self.global()?, externals),
             Target::NuScr => print::nuscr(name, &*self.global()?),
@@ -118,6 +125,29 @@ impl<'a> Subject<'a> {
                 Self::Binary(protocol) if role.is_none() => print::st(protocol),
                 _ => print::st(&self.side(name, role)?),
             },
+        }
+    }
+
+    /// A role that may wait for ever: for a message, or to be connected to.
+    fn waits_for_ever(&self) -> Option<&'a str> {
+        match *self {
+            Self::Global(_, global, _) => {
+                let invited = global.vocabulary().roles().find(|role| global.is_invited(*role));
+                let optional = global.nodes().find_map(|(_, node)| match node {
+                    Global::Exchange(exchange) => {
+                        exchange.branches.iter().find(|branch| global.is_optional(branch.origin))
+                    }
+                    _ => None,
+                });
+                let role = invited.or_else(|| optional.map(|branch| branch.receiver))?;
+                Some(global.vocabulary().role_name(role))
+            }
+            Self::Binary(_) => None,
+            Self::System(system) => {
+                let waiting =
+                    system.machines().iter().find(|machine| !machine.accepting_states().is_empty())?;
+                Some(system.vocabulary().role_name(waiting.role()))
+            }
         }
     }
 

@@ -29,6 +29,13 @@ const COPIES: usize = 4;
 /// Types nested deeper are not read back.
 const MAX_TYPE_DEPTH: usize = 100;
 
+/// Words that are no names in nuScr.
+const NUSCR_KEYWORDS: &[&str] = &[
+    "and", "as", "at", "aux", "by", "calls", "choice", "continue", "do", "false", "from", "global", "import",
+    "local", "module", "nested", "new", "not", "or", "protocol", "rec", "role", "sig", "to", "true", "type",
+    "with",
+];
+
 /// The `.scr` text of `global`, as a protocol called `name`, in canonical layout. `externals` are the
 /// predicates its assertions call; the signatures of others are inferred.
 ///
@@ -56,7 +63,17 @@ pub fn nuscr(name: &str, global: &GlobalType) -> Result<String, Inexpressible> {
         return Err(Inexpressible::new(format!("nuScr cannot call `{external}`")));
     }
     let mut has_conditions = false;
-    printer.for_each_expr(|_| has_conditions = true);
+    let mut unknown = None;
+    printer.for_each_expr(|expr| {
+        has_conditions = true;
+        if !data::is_nuscr(expr) {
+            unknown.get_or_insert_with(|| expr.to_string());
+        }
+    });
+    if let Some(expr) = unknown {
+        return Err(Inexpressible::new(format!("nuScr has no operator or literal of `{expr}`")));
+    }
+    printer.reserved()?;
     if has_conditions {
         printer.out.push_str("(*# RefinementTypes #*)\n");
     }
@@ -114,6 +131,12 @@ impl<'a> Printer<'a> {
         let roles: Vec<String> = vocabulary.roles().map(|role| self.role(role)).collect::<Result<_, _>>()?;
         if roles.is_empty() {
             return Err(Inexpressible::new("it has no roles"));
+        }
+        if let Some(role) = vocabulary.roles().find(|role| self.global.is_invited(*role)) {
+            let role = vocabulary.role_name(role);
+            return Err(Inexpressible::new(format!(
+                "where somebody connects to `{role}` is known to the text alone"
+            )));
         }
         let keyword = if self.form == Form::NuScr { "global protocol" } else { "protocol" };
         let _ = writeln!(self.out, "{keyword} {}({}) {{", word(name, "name")?, roles.join(", "));
@@ -186,7 +209,10 @@ impl<'a> Printer<'a> {
                 },
                 Global::Rec(rec) => {
                     self.spend()?;
-                    let exit = self.structure.exit(rec.body, stop, |binder| self.names.contains_key(&binder));
+                    // In nuScr nothing follows a recursion, and data are known inside theirs only.
+                    let is_left = self.form == Form::Scr && rec.parameters.is_empty();
+                    let in_force = |binder| self.names.contains_key(&binder);
+                    let exit = is_left.then(|| self.structure.exit(rec.body, stop, in_force)).flatten();
                     let parameters = self.parameters(rec)?;
                     let name = self.fresh(&rec.name);
                     let _ = writeln!(self.out, "rec {name}{parameters} {{");
@@ -214,7 +240,9 @@ impl<'a> Printer<'a> {
         let _ = write!(self.out, "choice at {sender} ");
         let going_on = branches.iter().filter(|branch| self.structure.goes_on(branch.next)).count();
         // What only one branch leads to belongs to that branch.
-        let join = if going_on > 1 { self.structure.after(node) } else { None };
+        // In nuScr nothing follows a choice.
+        let is_shared = going_on > 1 && self.form == Form::Scr;
+        let join = if is_shared { self.structure.after(node) } else { None };
         steps.extend(join.and_then(Place::node).map(|next| Step::Region(next, stop)));
         steps.push(Step::Close);
         let inner = join.unwrap_or(stop);
@@ -328,6 +356,19 @@ impl<'a> Printer<'a> {
             let _ = writeln!(self.out, "external fn {name}({parameters}) -> {result};");
         }
         Ok(())
+    }
+
+    /// Whether a name is one of nuScr's keywords.
+    fn reserved(&self) -> Result<(), Inexpressible> {
+        let vocabulary = self.global.vocabulary();
+        let roles = vocabulary.roles().map(|role| vocabulary.role_name(role));
+        let specs = || vocabulary.messages().map(|message| vocabulary.spec(message));
+        let labels = specs().map(|spec| vocabulary.label_name(spec.label));
+        let fields = specs().flat_map(|spec| spec.fields.iter()).filter_map(|field| field.name.as_deref());
+        match roles.chain(labels).chain(fields).find(|name| NUSCR_KEYWORDS.contains(name)) {
+            Some(name) => Err(Inexpressible::new(format!("`{name}` is a keyword of nuScr"))),
+            None => Ok(()),
+        }
     }
 
     fn for_each_expr(&self, mut visit: impl FnMut(&Arc<Expr>)) {

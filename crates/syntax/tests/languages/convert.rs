@@ -203,6 +203,79 @@ fn what_cannot_be_expressed_has_its_reason() {
     assert!(reason(untold, Language::Scr, Target::Kmc).starts_with("`C` has no projection"));
 }
 
+/// Whoever may wait for ever would be stuck in a language that cannot say so.
+#[test]
+fn waiting_for_ever_is_kept_or_refused() {
+    let optional = "protocol P(role A, role B, role C) {
+      choice at A { m() from A to B; @\"may wait\" n() from A to C; } or { k() from A to C; }
+    }";
+    let connected = "explicit global protocol P(role A, role B, role C) {
+      connect A to C;
+      choice at A { m() connect A to B; n() from A to C; } or { k() from A to C; }
+    }";
+    for text in [optional, connected] {
+        let document = parse(text, Language::Scr);
+        let subject = Subject::of(&document, None).expect("a protocol");
+        for target in [Target::Kmc, Target::Gt, Target::GtJson, Target::NuScr] {
+            let said = subject.convert(target, None).expect_err("a reason").to_string();
+            assert_eq!(said, "`B` may wait for ever, which cannot be said there");
+        }
+        assert!(subject.convert(Target::Fsm, None).expect("expressible").contains(".accepting"));
+    }
+    let document = parse(connected, Language::Scr);
+    let said =
+        Subject::of(&document, None).expect("a protocol").convert(Target::Scr, None).expect_err("a reason");
+    assert_eq!(said.to_string(), "where somebody connects to `B` is known to the text alone");
+}
+
+/// In nuScr nothing follows a choice or a recursion, and data are known inside theirs only.
+#[test]
+fn nuscr_is_written_as_nuscr_reads_it() {
+    let convert = |text: &str| {
+        let document = parse(text, Language::Scr);
+        Subject::of(&document, None).expect("a protocol").convert(Target::NuScr, None)
+    };
+    let shared = "protocol P(role A, role B) {
+      rec X { choice at A { m() from A to B; continue X; } or { k() from A to B; } or { l() from A to B; } }
+      n() from B to A;
+    }";
+    let expected = "global protocol P(role A, role B) {
+  rec X {
+    choice at A {
+      m() from A to B;
+      continue X;
+    } or {
+      k() from A to B;
+      n() from B to A;
+    } or {
+      l() from A to B;
+      n() from B to A;
+    }
+  }
+}
+";
+    assert_eq!(convert(shared).expect("expressible"), expected);
+    let counted = "(*# RefinementTypes #*)\nglobal protocol C(role A, role B) {
+      rec X [n<B>: int = 0] { choice at A { m() from A to B; continue X [n + 1]; }
+      or { k() from A to B; t(sum: int{sum = n}) from B to A; } } }";
+    let written = convert(counted).expect("expressible");
+    assert!(written.trim_end().ends_with("from B to A;\n    }\n  }\n}"), "{written}");
+    for (text, reason) in [
+        (
+            "protocol P(role A, role B) { m(x: int) from A to B where x * 2 > 4; }",
+            "nuScr has no operator or literal of `x * 2 > 4`",
+        ),
+        (
+            "protocol P(role A, role B) { m(x: float) from A to B where x > 0.5; }",
+            "nuScr has no operator or literal of `x > 0.5`",
+        ),
+        ("protocol P(role A, role B) { choice() from A to B; }", "`choice` is a keyword of nuScr"),
+        ("protocol P(role A, role B) { m(type: int) from A to B; }", "`type` is a keyword of nuScr"),
+    ] {
+        assert_eq!(convert(text).expect_err("a reason").to_string(), reason);
+    }
+}
+
 #[test]
 fn conditions_become_refinements_for_nuscr() {
     let text = "protocol P(role A, role B) { m(x: int, y: int) from A to B where x > 0 && y == x; }";

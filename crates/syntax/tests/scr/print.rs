@@ -65,9 +65,9 @@ protocol P(role a, role b, role c) {
       }
     } or {
       done() from b to c;
+      bye() from b to a;
     }
   }
-  bye() from b to a;
 }
 ";
     assert_eq!(check_text(text), text);

@@ -16,6 +16,21 @@ pub(super) fn text(expr: &Expr) -> Result<String, Inexpressible> {
         .ok_or_else(|| Inexpressible::new(format!("`{expr}` cannot be written as nuScr writes expressions")))
 }
 
+/// Whether nuScr itself has every operator and literal of `expr`: Referee reads more in its dialect.
+pub(super) fn is_nuscr(expr: &Expr) -> bool {
+    match expr.node() {
+        Node::Literal(Literal::Float(_)) => false,
+        Node::Literal(_) | Node::Variable(_) => true,
+        Node::Unary(_, operand) => is_nuscr(operand),
+        Node::Binary(operator, operands) => {
+            !matches!(operator, Operator::Multiply | Operator::Divide | Operator::Remainder)
+                && operands.iter().all(is_nuscr)
+        }
+        Node::And(operands) | Node::Or(operands) => operands.iter().all(is_nuscr),
+        _ => false,
+    }
+}
+
 /// Recursion is bounded: expressions are.
 fn written(expr: &Expr) -> Option<String> {
     Some(match expr.node() {
