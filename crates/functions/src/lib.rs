@@ -32,7 +32,7 @@ mod instance;
 
 use std::sync::Arc;
 
-use referee_monitor::{Argument, Monitor, Predicate, Registry, SynthesisProblem};
+use referee_monitor::{Argument, Monitor, Predicate, Registry, SynthesisError, SynthesisProblem};
 use referee_theory::expr::{Signature, Value};
 use referee_theory::{Machine, Vocabulary};
 use wasmi::{ExternType, FuncType, ValType};
@@ -150,7 +150,19 @@ pub fn synthesise(
     registry: &Registry,
     modules: &[Functions],
 ) -> Result<Monitor, NoMonitor> {
-    let error = match Monitor::synthesise(machine, vocabulary, registry) {
+    with_functions(registry, modules, |registry| Monitor::synthesise(machine, vocabulary, registry))
+}
+
+/// What `make` makes, whose predicates are in `registry` or in `modules`.
+///
+/// # Errors
+/// As [`synthesise`].
+pub fn with_functions<T>(
+    registry: &Registry,
+    modules: &[Functions],
+    make: impl Fn(&Registry) -> Result<T, SynthesisError>,
+) -> Result<T, NoMonitor> {
+    let error = match make(registry) {
         Err(error) if !modules.is_empty() => error,
         result => return result.map_err(NoMonitor::Synthesis),
     };
@@ -171,7 +183,7 @@ pub fn synthesise(
     if found.is_empty() {
         return Err(NoMonitor::Synthesis(error));
     }
-    Monitor::synthesise(machine, vocabulary, &registry).map_err(NoMonitor::Synthesis)
+    make(&registry).map_err(NoMonitor::Synthesis)
 }
 
 /// One function of a module.

@@ -58,6 +58,8 @@ thread_local! {
 pub(crate) struct DriverOptions {
     /// Everything goes on at once, and is judged afterwards.
     pub(crate) observe: bool,
+    /// What a side sent before its connection broke is still judged.
+    pub(crate) salvage: bool,
     /// How many bytes are read from a side before the other has taken them.
     pub(crate) max_buffer: usize,
     /// How many bytes a message may have that must be kept as a whole.
@@ -102,6 +104,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
     ) -> Self {
         let relay = Relay::new([client, server], meter, gauges, options);
         Self { engine, relay, timeouts: Timeouts::new(options.idle, options.total), close_at: None }
+    }
+
+    /// `sender` has sent `unread` before the session was given to its driver.
+    pub(crate) fn preload(&mut self, sender: Sender, unread: Vec<u8>) {
+        self.relay.preload(sender, unread);
     }
 
     /// Carries the session to its end. `emit` is called with reports as they are made, and nothing is read before it has

@@ -246,6 +246,8 @@ impl Guard {
     pub fn reload(&self, plans: &Plans) -> io::Result<()> {
         if self.digest != plans.digest {
             tracing::warn!("`[multiparty]` has changed: that is not taken up until the guard is restarted");
+        } else if let (Some(runtime), Some(plan)) = (&self.multiparty, &plans.multiparty) {
+            runtime.renew_certificates(plan);
         }
         let result = self.listen(plans, Vec::new());
         self.note_reload(result.is_ok());

@@ -5,14 +5,12 @@
 //! monitors: on RelaMon's own wire (`relamon`), one session for each process; and from the guard's configuration, many
 //! sessions at once, components behind any codec, and a choice of transports between monitors.
 //!
-//! Reading order of the latter: `plan` (the configuration, compiled), `payload` (a component's message), `peer_message` (what
-//! monitors send each other), `role_session` and `session_table` (the sessions of one role, without I/O), `retransmit` (the
+//! Reading order of the latter: `plan` (the configuration, compiled), `peer_message` (what monitors send each other), `role_session` and `session_table` (the sessions of one role, without I/O), `retransmit` (the
 //! reliability of a link, without I/O), `transport`, `connection_setup` and `component` (a component's connection), `resume`
 //! (how it resumes a session), `state_log` (what survives a crash), `runtime` (which joins them).
 
 mod component;
 mod connection_setup;
-mod payload;
 mod peer_message;
 mod plan;
 mod protocol;
@@ -25,8 +23,11 @@ mod runtime;
 mod session_table;
 mod state_log;
 mod transport;
+#[cfg(test)]
+mod two_roles;
 mod violation;
 
+pub(crate) use component::NetworkStream;
 pub(crate) use plan::{Findings, MultipartyPlan};
 pub use protocol::ProtocolError;
 pub use relamon::{RelamonOptions, RoleConfig, SessionOutcome, read_relamon, run};

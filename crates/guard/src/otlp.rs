@@ -112,9 +112,12 @@ impl Batches {
                 let key = session_key(&end.listener, end.session.as_deref());
                 let events = self.open.remove(&key).unwrap_or_default();
                 let id = |part: u8| self.seed.hash_one((part, &key)).max(1);
+                // All monitors of a network session know its id, which is random: one trace, wherever its spans come from.
+                let own = || format!("{:016x}{:016x}", id(0), id(1));
+                let trace = end.network_session.clone().unwrap_or_else(own);
                 let failed = end.violations > 0;
                 Some(json!({
-                    "traceId": format!("{:016x}{:016x}", id(0), id(1)),
+                    "traceId": trace,
                     "spanId": format!("{:016x}", id(2)),
                     "name": format!("session {}", end.listener),
                     "kind": 2,
@@ -223,6 +226,38 @@ fn number(key: &str, value: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{EndReason, EndRecord};
+
+    #[test]
+    fn the_roles_of_a_network_session_share_a_trace() {
+        let span = |listener: &str, network_session: Option<&str>| {
+            let (host, path) = place("http://127.0.0.1");
+            let seed = RandomState::new();
+            let mut process = Batches { host, path, service: String::new(), seed, open: AHashMap::new() };
+            let end = EndRecord {
+                time: String::new(),
+                listener: listener.to_owned(),
+                session: Some("1".to_owned()),
+                network_session: network_session.map(str::to_owned),
+                source: String::new(),
+                why: EndReason::Over,
+                detail: None,
+                unchecked: false,
+                bytes_discarded: 0,
+                messages: 0,
+                violations: 0,
+                bytes_from_client: 0,
+                bytes_from_server: 0,
+                milliseconds: 0,
+            };
+            let span = process.span(UNIX_EPOCH, Report::SessionEnd(Box::new(end))).unwrap();
+            [span["traceId"].as_str().unwrap().to_owned(), span["spanId"].as_str().unwrap().to_owned()]
+        };
+        let id = "0123456789abcdef0123456789abcdef";
+        let [[one, s], [other, c]] = ["Auth/s", "Auth/c"].map(|listener| span(listener, Some(id)));
+        assert!(one == id && other == id && s != c);
+        assert!(span("a", None)[0] != span("a", None)[0] && span("a", None)[0].len() == 32);
+    }
 
     #[test]
     fn endpoints_have_defaults() {

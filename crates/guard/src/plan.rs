@@ -62,7 +62,7 @@ pub struct Plans {
     pub(crate) config: Config,
     pub(crate) plans: Vec<Arc<Plan>>,
     pub(crate) multiparty: Option<Arc<MultipartyPlan>>,
-    /// A number that is another when `[multiparty]`, or a file that it names, is.
+    /// A number that is another when `[multiparty]`, or a file that it names and that holds no certificate, is.
     pub(crate) digest: u64,
     /// Every file it was made from.
     pub(crate) files: Vec<PathBuf>,
@@ -128,6 +128,7 @@ impl Plans {
             refusal.protocols.append(&mut findings.protocols);
             digest = digest_of(text, &findings.files);
             files.append(&mut findings.files);
+            files.append(&mut findings.certificates);
         }
         if let Some(admin) = &config.admin
             && !admin.listen.get_ref().is_local()
@@ -271,23 +272,11 @@ impl Maker<'_> {
         let listener = self.listener;
         let memory = listener.functions_memory.0;
         let limits = FunctionLimits { fuel: listener.functions_fuel, memory };
-        let mut modules = Vec::new();
-        let mut usable = true;
-        for name in listener.functions.iter().flat_map(|files| &files.get_ref().0) {
-            let path = self.file(name);
-            let shown = name.display().to_string();
-            let loaded = fs::read(&path)
-                .map_err(|error| format!("cannot read `{}`: {error}", path.display()))
-                .and_then(|wasm| Functions::load(&shown, &wasm, limits).map_err(|error| error.to_string()));
-            match loaded {
-                Ok(module) => modules.push(module),
-                Err(message) => {
-                    self.complain("functions", message);
-                    usable = false;
-                }
-            }
-        }
-        usable.then_some(modules)
+        let names = listener.functions.as_ref().map_or(&[][..], |files| &files.get_ref().0);
+        let modules = load_modules(names, limits, |path| self.file(path));
+        modules
+            .map_err(|wrong| wrong.into_iter().for_each(|message| self.complain("functions", message)))
+            .ok()
     }
 
     /// The listener's properties, if it has any.
@@ -406,17 +395,11 @@ impl Maker<'_> {
             self.complain("listen", message);
         }
         let tls = listener.tls.as_ref().map(|tls| {
-            let mut config = tls.get_ref().clone();
-            config.certificate = self.file(&config.certificate);
-            config.key = self.file(&config.key);
-            config.client_ca = config.client_ca.map(|path| self.file(&path));
+            let config = tls.get_ref().resolved(|path| self.file(path));
             tls::server(&config).map_err(|message| self.complain("tls", message))
         });
         let upstream_tls = listener.upstream_tls.as_ref().map(|tls| {
-            let mut config = tls.get_ref().clone();
-            config.ca = config.ca.map(|path| self.file(&path));
-            config.certificate = config.certificate.map(|path| self.file(&path));
-            config.key = config.key.map(|path| self.file(&path));
+            let config = tls.get_ref().resolved(|path| self.file(path));
             let address = listener.upstream.as_ref().map(toml::Spanned::get_ref);
             tls::client(&config, address).map_err(|message| self.complain("upstream-tls", message))
         });
@@ -462,6 +445,30 @@ pub(crate) fn read_and_note(path: &Path, files: &mut Vec<PathBuf>) -> FileText {
     Ok(text)
 }
 
+/// The modules of functions called `names`; `file` says where they are.
+///
+/// # Errors
+/// What is wrong with each that cannot be used.
+pub(crate) fn load_modules(
+    names: &[PathBuf],
+    limits: FunctionLimits,
+    mut file: impl FnMut(&Path) -> PathBuf,
+) -> Result<Vec<Functions>, Vec<String>> {
+    let (mut modules, mut wrong) = (Vec::new(), Vec::new());
+    for name in names {
+        let path = file(name);
+        let shown = name.display().to_string();
+        let loaded = fs::read(&path)
+            .map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+            .and_then(|wasm| Functions::load(&shown, &wasm, limits).map_err(|error| error.to_string()));
+        match loaded {
+            Ok(module) => modules.push(module),
+            Err(message) => wrong.push(message),
+        }
+    }
+    if wrong.is_empty() { Ok(modules) } else { Err(wrong) }
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(MAX_PROTOCOL).read_to_end(&mut bytes)?;
@@ -480,6 +487,7 @@ impl Plan {
     /// What the driver of its sessions is told.
     pub(crate) fn driver_options(&self) -> DriverOptions {
         DriverOptions {
+            salvage: false,
             observe: self.rules.options().policy == Policy::Observe,
             max_buffer: self.limits.buffer.0,
             max_message: self.limits.message.0,

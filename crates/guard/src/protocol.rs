@@ -116,7 +116,10 @@ impl Protocol {
         let monitor = match synthesise(&machine, vocabulary, &subject.registry(), wanted.modules) {
             Ok(monitor) => Arc::new(monitor),
             Err(NoMonitor::Functions(error)) => return other("functions", error.to_string()),
-            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, wanted.modules)),
+            Err(NoMonitor::Synthesis(error)) => {
+                let (key, message) = unmonitorable(&error, wanted.modules);
+                return other(key, message);
+            }
         };
         let name = subject.name().unwrap_or(if is_system { "system" } else { "protocol" });
         Ok(Self { name: name.to_owned(), client, monitor, projected: subject })
@@ -128,10 +131,10 @@ impl Protocol {
     }
 }
 
-/// Why there is no monitor, in the user's words.
-fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
+/// Why there is no monitor, in the user's words, and which key it is about.
+pub(crate) fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> (&'static str, String) {
     let Some(missing) = error.only_missing() else {
-        return Unusable::Other("protocol", format!("the protocol cannot be monitored: {error}"));
+        return ("protocol", format!("the protocol cannot be monitored: {error}"));
     };
     let names: Vec<String> = modules.iter().map(|module| format!("`{}`", module.name())).collect();
     let (key, advice) = match names.as_slice() {
@@ -140,7 +143,7 @@ fn unmonitorable(error: &SynthesisError, modules: &[Functions]) -> Unusable {
     };
     let missing = missing.join(", ");
     let message = format!("its assertions call external functions that nobody defines: {missing}; {advice}");
-    Unusable::Other(key, message)
+    (key, message)
 }
 
 #[cfg(test)]

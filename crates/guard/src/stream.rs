@@ -11,6 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::config::Address;
+use crate::multiparty::NetworkStream;
 use crate::websocket::WebSocket;
 
 /// A connected socket.
@@ -29,6 +30,8 @@ pub(crate) enum Stream {
     Program(Box<Program>),
     /// Messages of which this process is one end; nothing that is relayed.
     WebSocket(Box<WebSocket>),
+    /// The other roles of a component's network.
+    Network(NetworkStream),
 }
 
 /// A program that was started for one session; it is killed with it.
@@ -161,6 +164,7 @@ impl AsyncRead for Stream {
             Self::TlsClient(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::Program(inner) => Pin::new(&mut inner.output).poll_read(cx, buffer),
             Self::WebSocket(inner) => Pin::new(inner).poll_read(cx, buffer),
+            Self::Network(inner) => Pin::new(inner).poll_read(cx, buffer),
         }
     }
 }
@@ -177,6 +181,7 @@ impl AsyncWrite for Stream {
                 None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
             },
             Self::WebSocket(inner) => Pin::new(inner).poll_write(cx, bytes),
+            Self::Network(inner) => Pin::new(inner).poll_write(cx, bytes),
         }
     }
 
@@ -186,6 +191,7 @@ impl AsyncWrite for Stream {
             Self::TlsServer(inner) => Pin::new(inner).poll_flush(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_flush(cx),
             Self::WebSocket(inner) => Pin::new(inner).poll_flush(cx),
+            Self::Network(inner) => Pin::new(inner).poll_flush(cx),
         }
     }
 
@@ -195,6 +201,7 @@ impl AsyncWrite for Stream {
             Self::TlsServer(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::WebSocket(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::Network(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::Program(inner) => {
                 inner.input = None;
                 Poll::Ready(Ok(()))

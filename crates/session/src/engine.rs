@@ -59,6 +59,15 @@ pub struct SessionVerdict {
     pub recent: Vec<String>,
 }
 
+/// What came on a connection and cannot come on such a one, so that nothing more can be read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is malformed, and why.
+    Malformed(String),
+    /// It is longer than the limit.
+    TooLong,
+}
+
 /// What judges a session at one place.
 pub trait Engine {
     /// What to do with `unread`, which is not empty: all that `sender` has sent and nobody has decided about. Between two calls
@@ -72,6 +81,29 @@ pub trait Engine {
     /// # Errors
     /// The session is to be closed for this reason.
     fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason>;
+
+    /// The connection with `sender` broke, both ways, and `unread` is what it left undecided.
+    ///
+    /// # Errors
+    /// The session is to be closed for this reason, and not for the break.
+    fn broken(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason> {
+        self.end(sender, unread)
+    }
+
+    /// `sender` has sent something that ends the reading. Whether the engine has judged it, and the session goes on for now; if not,
+    /// the connection counts as broken.
+    fn unreadable(&mut self, _sender: Sender, _what: &Unreadable) -> bool {
+        false
+    }
+
+    /// `sender` will send nothing more, and its first bytes in `unread` are held. Once they are decided, [`end`](Self::end) is called.
+    fn end_while_held(&mut self, _sender: Sender, _unread: &[u8]) {}
+
+    /// How many bytes of `sender` may be unread while its first are held: it is read from until there are so many, to notice that it
+    /// has ended. Not at all by default: backpressure.
+    fn read_ahead(&self, _sender: Sender) -> usize {
+        0
+    }
 
     /// A number that changes with everything that is forwarded: what was held may then be decided.
     fn progress(&self) -> u64;

@@ -1,6 +1,6 @@
 //! One listener of the configuration: what is guarded, how strictly, and within which limits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -92,11 +92,11 @@ pub struct Listener {
     pub upstream_tls: Option<Spanned<TlsOut>>,
 }
 
-fn default_fuel() -> u64 {
+pub(super) fn default_fuel() -> u64 {
     referee_functions::Limits::default().fuel
 }
 
-fn default_memory() -> Size {
+pub(super) fn default_memory() -> Size {
     Size(referee_functions::Limits::default().memory)
 }
 
@@ -246,6 +246,17 @@ pub struct TlsIn {
     pub client_ca: Option<PathBuf>,
 }
 
+impl TlsIn {
+    /// With its files where `file` says they are.
+    pub(crate) fn resolved(&self, mut file: impl FnMut(&Path) -> PathBuf) -> Self {
+        Self {
+            certificate: file(&self.certificate),
+            key: file(&self.key),
+            client_ca: self.client_ca.as_deref().map(&mut file),
+        }
+    }
+}
+
 /// TLS with the server.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table, { ca = \"…\" }")]
@@ -258,4 +269,16 @@ pub struct TlsOut {
     pub certificate: Option<PathBuf>,
     /// Its key, PEM.
     pub key: Option<PathBuf>,
+}
+
+impl TlsOut {
+    /// With its files where `file` says they are.
+    pub(crate) fn resolved(&self, mut file: impl FnMut(&Path) -> PathBuf) -> Self {
+        Self {
+            server_name: self.server_name.clone(),
+            ca: self.ca.as_deref().map(&mut file),
+            certificate: self.certificate.as_deref().map(&mut file),
+            key: self.key.as_deref().map(&mut file),
+        }
+    }
 }

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Address, Network, PolicyName, Problem, ProxyIn, Size, Time, TlsIn, TlsOut};
+use super::listener::{default_fuel, default_memory};
+use super::{Address, Files, Network, PolicyName, Problem, ProxyIn, Size, Time, TlsIn, TlsOut};
 
 /// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -23,6 +24,15 @@ pub struct Multiparty {
     /// Folders below which the packages of modules are that the protocol imports, besides its own.
     #[serde(default)]
     pub import_path: Vec<PathBuf>,
+    /// WebAssembly modules with the external functions that the protocol's assertions call: a file, or a list.
+    #[schemars(with = "Option<Files>")]
+    pub functions: Option<Spanned<Files>>,
+    /// How many instructions, about, a call of such a function may take.
+    #[serde(default = "default_fuel")]
+    pub functions_fuel: u64,
+    /// How much memory such a module may use.
+    #[serde(default = "default_memory")]
+    pub functions_memory: Size,
     /// The role whose component begins a session by connecting, and by saying something if it is to send first. Without
     /// it: the first, in the order of the protocol's parameters, that may send before it has received anything.
     #[schemars(with = "Option<String>")]

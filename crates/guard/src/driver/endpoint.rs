@@ -28,6 +28,8 @@ pub(super) struct Endpoint<S> {
     /// Something written may still be in the stream's own buffer.
     is_dirty: bool,
     error: Option<io::Error>,
+    /// What broke the connection while the inbox was held.
+    broken: Option<io::Error>,
 }
 
 /// When the inbox is to be shown to the engine.
@@ -73,6 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Endpoint<S> {
             sent: 0,
             is_dirty: false,
             error: None,
+            broken: None,
         }
     }
 
@@ -112,6 +115,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Endpoint<S> {
     pub(super) fn note_end(&mut self) {
         debug_assert_eq!(self.receiving, Receiving::Open, "a second end");
         self.receiving = Receiving::Ended;
+    }
+
+    /// The connection broke while the inbox was held, which is to be decided first.
+    pub(super) fn note_break(&mut self, error: io::Error) {
+        self.note_end();
+        self.broken = Some(error);
+    }
+
+    pub(super) fn take_break(&mut self) -> Option<io::Error> {
+        self.broken.take()
     }
 
     /// The connection broke, both ways.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use referee_session::{Action, Engine};
+use referee_session::{Action, Engine, Unreadable};
 use referee_wire::{Scratch, Sender};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
@@ -25,6 +25,8 @@ pub(super) struct Relay<S> {
     pub(super) meter: Meter,
     pub(super) gauges: Arc<Gauges>,
     observe: bool,
+    /// What a side sent before its connection broke is still read.
+    salvage: bool,
     /// How many bytes are read at a time, at most.
     max_read: usize,
     /// How many bytes may wait to be judged when nothing waits to be sent.
@@ -57,6 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             meter,
             gauges,
             observe: options.observe,
+            salvage: options.salvage,
             max_read: MAX_READ.min(options.max_buffer),
             max_backlog: options.max_message.saturating_add(options.max_buffer),
             bytes: [0; 2],
@@ -70,6 +73,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             is_inspecting: true,
             buffered: 0,
         }
+    }
+
+    /// `sender` has sent `unread` before.
+    pub(super) fn preload(&mut self, sender: Sender, unread: Vec<u8>) {
+        self.source(sender).inbox = unread;
     }
 
     pub(super) fn close(&mut self, why: EndReason) {
@@ -136,17 +144,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             return moved;
         }
         if self.sink(sender).is_gone() {
+            if self.salvage && !self.sink(sender).has_ended() {
+                // Its end is read after what it has sent.
+                return moved;
+            }
             let error = self.sink(sender).take_error();
             self.lose(sender.other(), error, engine);
             return true;
         }
         moved |= !self.observe && self.look_again(cx, sender, engine, buffers);
-        while self.may_read(sender) && !self.is_first(sender.other(), engine) {
+        while self.may_read(sender, engine) && !self.is_first(sender.other(), engine) {
             let mut buffer = ReadBuf::new(buffers.bytes.get_mut(..self.max_read).unwrap_or_default());
             match Pin::new(&mut self.source(sender).stream).poll_read(cx, &mut buffer) {
                 Poll::Pending => break,
+                Poll::Ready(Err(error)) if engine.read_ahead(sender) > 0 => {
+                    self.source(sender).note_break(error);
+                    moved = true;
+                    break;
+                }
                 Poll::Ready(Err(error)) => {
-                    self.lose(sender, Some(error), engine);
+                    self.read_failed(sender, error, engine);
                     return true;
                 }
                 Poll::Ready(Ok(())) => {}
@@ -196,10 +213,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
     fn handle_end<E: Engine>(&mut self, sender: Sender, engine: &mut E) -> bool {
         let is_closing = self.closing.is_some();
         let source = self.source(sender);
-        if is_closing || !source.has_ended() || source.is_worth_a_look(engine.progress()) || source.is_held()
-        {
+        if is_closing || !source.has_ended() {
             return false;
         }
+        if source.is_held() {
+            engine.end_while_held(sender, &source.inbox);
+            return false;
+        }
+        if source.is_worth_a_look(engine.progress()) {
+            return false;
+        }
+        if let Some(error) = source.take_break() {
+            self.read_failed(sender, error, engine);
+            return true;
+        }
+        let source = self.source(sender);
         let inbox = std::mem::take(&mut source.inbox);
         if let Err(why) = engine.end(sender, &inbox) {
             self.send_close_messages(engine);
@@ -207,6 +235,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             return true;
         }
         self.sink(sender).finish()
+    }
+
+    /// Nothing more can be read from `sender`.
+    fn read_failed<E: Engine>(&mut self, sender: Sender, error: io::Error, engine: &mut E) {
+        if !unreadable(&error).is_some_and(|what| engine.unreadable(sender, &what)) {
+            self.lose(sender, Some(error), engine);
+        } else if !self.source(sender).has_ended() {
+            self.source(sender).note_end();
+        }
     }
 
     /// The connection with `who` broke.
@@ -218,7 +255,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         let endpoint = self.source(who);
         endpoint.note_gone();
         let inbox = std::mem::take(&mut endpoint.inbox);
-        match engine.end(who, &inbox) {
+        match engine.broken(who, &inbox) {
             Err(why) => {
                 self.send_close_messages(engine);
                 self.close(why);
@@ -227,11 +264,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         }
     }
 
-    fn may_read(&mut self, sender: Sender) -> bool {
+    fn may_read<E: Engine>(&mut self, sender: Sender, engine: &E) -> bool {
         let has_room = self.sink(sender).is_flushed();
         let (observe, is_closing) = (self.observe, self.closing.is_some());
         let source = self.source(sender);
-        !source.has_ended() && !is_closing && has_room && (observe || !source.is_held())
+        !source.has_ended()
+            && !is_closing
+            && has_room
+            && (observe || !source.is_held() || source.inbox.len() < engine.read_ahead(sender))
     }
 
     /// Looks again at what `sender` has sent before, if that is worth it.
@@ -388,5 +428,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
 
     fn sink(&mut self, sender: Sender) -> &mut Endpoint<S> {
         &mut self.endpoints[sender.other().index()]
+    }
+}
+
+/// What came that ends the reading, if that is why it failed.
+fn unreadable(error: &io::Error) -> Option<Unreadable> {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Some(Unreadable::Malformed(error.to_string())),
+        io::ErrorKind::FileTooLarge => Some(Unreadable::TooLong),
+        _ => None,
     }
 }

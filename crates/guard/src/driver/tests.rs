@@ -39,8 +39,14 @@ fn rules(options: Options) -> Arc<TwoPartyRules> {
     Arc::new(TwoPartyRules::compile(Arc::new(monitor), client, &table).unwrap().with_options(options))
 }
 
-const LIMITS: DriverOptions =
-    DriverOptions { observe: false, max_buffer: 1 << 16, max_message: 1 << 16, idle: None, total: None };
+const LIMITS: DriverOptions = DriverOptions {
+    observe: false,
+    salvage: false,
+    max_buffer: 1 << 16,
+    max_message: 1 << 16,
+    idle: None,
+    total: None,
+};
 
 /// A session with both its peers in this test.
 struct Setup {

@@ -159,6 +159,16 @@ impl Collector for Snapshot {
             scope.by_sender(family, |counters| &counters.discarded)
         })?;
 
+        self.encode_decisions(&mut encoder)?;
+        if let Some((protocol, role_metrics)) = &self.network {
+            network::encode(&mut encoder, protocol, role_metrics)?;
+        }
+        self.encode_process(&mut encoder)
+    }
+}
+
+impl Snapshot {
+    fn encode_decisions(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Time to decode and judge a message";
         let mut family =
             encoder.encode_descriptor("referee_decision_seconds", help, None, MetricType::Histogram)?;
@@ -174,10 +184,11 @@ impl Collector for Snapshot {
                 .encode_histogram::<NoLabelSet>(seconds, total, &buckets, None)?;
         }
 
-        if let Some((protocol, role_metrics)) = &self.network {
-            network::encode(&mut encoder, protocol, role_metrics)?;
-        }
+        Ok(())
+    }
 
+    /// What is counted of the process.
+    fn encode_process(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Reloads of the configuration, by result";
         let mut family = encoder.encode_descriptor("referee_reloads", help, None, MetricType::Counter)?;
         for (result, count) in ["ok", "refused"].into_iter().zip(self.reloads) {

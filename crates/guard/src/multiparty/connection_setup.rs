@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use arc_swap::ArcSwap;
 use hyper::body::Bytes;
 use referee_wire::{Framing, Kind, LineEnd, Table};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
@@ -18,13 +19,19 @@ use crate::websocket::{WebSocket, text_frame};
 
 /// How the connections of one role's components are set up.
 pub(super) struct ConnectionSetup {
-    accepts: Option<TlsAcceptor>,
-    connects: Option<(TlsConnector, rustls_pki_types::ServerName<'static>)>,
+    /// Renewed when certificates change.
+    tls: ArcSwap<TlsSides>,
     /// The request target of a WebSocket.
     websocket: Option<Uri>,
     /// `limits.message`.
     limit: usize,
     own_texts: OwnTexts,
+}
+
+/// TLS with components that connect, and with those that are connected to.
+struct TlsSides {
+    accepts: Option<TlsAcceptor>,
+    connects: Option<(TlsConnector, rustls_pki_types::ServerName<'static>)>,
 }
 
 /// How texts of the monitor's own become messages that the component can read.
@@ -90,10 +97,7 @@ impl ConnectionSetup {
                 return Err((tls.span(), message.to_owned()));
             }
             (Some(tls), Endpoint::Listen(_)) => {
-                let mut config = tls.get_ref().clone();
-                config.certificate = file(&config.certificate);
-                config.key = file(&config.key);
-                config.client_ca = config.client_ca.map(|path| file(&path));
+                let config = tls.get_ref().resolved(&mut file);
                 Some(tls::server(&config).map_err(|message| (tls.span(), message))?.into())
             }
         };
@@ -104,10 +108,7 @@ impl ConnectionSetup {
                 return Err((tls.span(), message.to_owned()));
             }
             (Some(tls), Endpoint::Connect(address)) => {
-                let mut config = tls.get_ref().clone();
-                config.ca = config.ca.map(|path| file(&path));
-                config.certificate = config.certificate.map(|path| file(&path));
-                config.key = config.key.map(|path| file(&path));
+                let config = tls.get_ref().resolved(&mut file);
                 let made = tls::client(&config, Some(address)).map_err(|message| (tls.span(), message))?;
                 Some((made.0.into(), made.1))
             }
@@ -142,11 +143,17 @@ impl ConnectionSetup {
             None
         };
         let own_texts = OwnTexts::new(table.codec.get_ref());
-        Ok(Self { accepts, connects, websocket, limit, own_texts })
+        let tls = ArcSwap::from_pointee(TlsSides { accepts, connects });
+        Ok(Self { tls, websocket, limit, own_texts })
+    }
+
+    /// New connections are made with the certificates of `other`.
+    pub(super) fn renew(&self, other: &Self) {
+        self.tls.store(other.tls.load_full());
     }
 
     pub(super) async fn accept(&self, socket: Socket) -> io::Result<Stream> {
-        let stream = match &self.accepts {
+        let stream = match &self.tls.load_full().accepts {
             None => Stream::Plain(socket),
             Some(acceptor) => Stream::TlsServer(Box::new(acceptor.accept(socket).await?)),
         };
@@ -158,7 +165,7 @@ impl ConnectionSetup {
 
     pub(super) async fn connect(&self, address: &Address) -> io::Result<Stream> {
         let socket = Socket::connect(address).await?;
-        let stream = match &self.connects {
+        let stream = match &self.tls.load_full().connects {
             None => Stream::Plain(socket),
             Some((connector, name)) => {
                 Stream::TlsClient(Box::new(connector.connect(name.clone(), socket).await?))
@@ -186,7 +193,8 @@ impl ConnectionSetup {
     }
 
     pub(super) fn in_words(&self) -> &'static str {
-        match (self.accepts.is_some() || self.connects.is_some(), self.websocket.is_some()) {
+        let tls = self.tls.load();
+        match (tls.accepts.is_some() || tls.connects.is_some(), self.websocket.is_some()) {
             (false, false) => "",
             (true, false) => " with TLS",
             (false, true) => " over WebSocket",

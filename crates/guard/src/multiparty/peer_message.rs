@@ -3,7 +3,7 @@
 
 use hyper::body::Bytes;
 
-use super::payload::{Payload, put_block, take, take_block};
+use referee_session::role::payload::{Payload, put_block, take, take_block};
 
 /// The id of a session, the same at all its monitors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! `[multiparty]`, compiled: the protocol's monitors, checked together, and one plan for each local role.
 
-mod codec_form;
+mod codecs;
 mod network;
 mod template;
 
@@ -9,22 +9,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use referee_monitor::Policy;
+use referee_functions::{Functions, Limits, NoMonitor, with_functions};
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
+use referee_monitor::{Policy, Registry};
 use referee_pipeline::{Packages, Parsed, Projected, Source};
-use referee_session::Redaction;
+use referee_session::RoleRules;
+use referee_session::role::payload::Payload;
 use referee_syntax::Diagnostic;
-use referee_theory::{Action, Label, MachineBuilder, Role, State};
-use referee_wire::Codec;
+use referee_theory::{Label, Role, State};
+use referee_wire::Sender;
 
 use super::connection_setup::ConnectionSetup;
-use super::payload::Payload;
 use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
 use crate::config::ProxyIn;
 use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
-use crate::plan::{is_inline, read_and_note};
+use crate::metrics::{MessageCounters, Meter};
+use crate::plan::{is_inline, load_modules, read_and_note};
+use crate::protocol::unmonitorable;
 use crate::source_limits::SourceLimits;
 
 const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
@@ -69,14 +72,14 @@ pub(super) struct RolePlan {
     pub(super) setup: ConnectionSetup,
     pub(super) sources: Arc<SourceLimits>,
     pub(super) proxy_in: ProxyIn,
-    pub(super) codec: Codec,
+    /// How a component's connection is read.
+    pub(super) rules: Arc<RoleRules>,
     /// Whether fields are redacted: then nobody is shown what was sent.
     pub(super) redacts: bool,
     dependency: Option<String>,
     violation: Option<String>,
     /// Messages and bytes of a session that may be in flight to one peer.
     pub(super) window: (u32, usize),
-    pub(super) message: usize,
     pub(super) sessions: usize,
     pub(super) handshake: Duration,
     pub(super) idle: Option<Duration>,
@@ -92,13 +95,16 @@ pub(crate) struct Findings {
     pub(crate) problems: Vec<Problem>,
     pub(crate) protocols: Vec<(Source, Vec<Diagnostic>)>,
     pub(crate) files: Vec<PathBuf>,
+    /// Those that may change while it runs.
+    pub(crate) certificates: Vec<PathBuf>,
 }
 
 impl MultipartyPlan {
     /// Compiles `config`; files are relative to `folder`.
     pub(crate) fn make(config: &Multiparty, folder: &Path, findings: &mut Findings) -> Option<Self> {
         let mut maker = PlanBuilder { config, folder, findings };
-        let checked = maker.protocol()?;
+        let mut checked = maker.protocol()?;
+        checked.modules = maker.modules()?;
         let before = maker.findings.problems.len();
         let initiator = maker.initiator(&checked)?;
         maker.secrets();
@@ -168,6 +174,13 @@ impl MultipartyPlan {
 }
 
 impl RolePlan {
+    /// New counters for the connections of its components.
+    pub(super) fn meter(&self) -> Meter {
+        let known = self.rules.codec.messages().iter();
+        let labels = known.map(|known| (known.sender.index(), Arc::clone(&known.name))).collect();
+        Meter::new(&Arc::default(), &Arc::new(MessageCounters::new(labels, 1)), 0)
+    }
+
     pub(super) fn hides(&self) -> bool {
         self.engine.settings().dependencies == Dependencies::Hide
     }
@@ -239,6 +252,13 @@ impl<'a> PlanBuilder<'a> {
     fn file(&mut self, path: &Path) -> PathBuf {
         let path = self.folder.join(path);
         self.findings.files.push(path.clone());
+        path
+    }
+
+    /// A file with a certificate or a key.
+    fn certificate(&mut self, path: &Path) -> PathBuf {
+        let path = self.folder.join(path);
+        self.findings.certificates.push(path.clone());
         path
     }
 
@@ -359,6 +379,78 @@ impl<'a> PlanBuilder<'a> {
     ) -> Option<RolePlan> {
         let limits = &self.config.limits;
         let name = table.name.get_ref().clone();
+        let endpoint = self.endpoint(role == initiator, table)?;
+        let dependencies = match table.dependencies {
+            DependenciesName::Hide => Dependencies::Hide,
+            DependenciesName::Deliver => Dependencies::Deliver,
+            DependenciesName::DeliverOnce => Dependencies::DeliverOnce,
+        };
+        if dependencies != Dependencies::Hide && table.dependency.is_none() {
+            let message = "how are dependencies written to the component? Say so with `dependency`";
+            self.problem(table.name.span(), message);
+        }
+        self.check_templates(table);
+        let settings = Settings {
+            policy: match table.policy {
+                PolicyName::Halt => Policy::Halt,
+                PolicyName::Drop => Policy::Drop,
+                PolicyName::Observe => Policy::Observe,
+            },
+            dependencies,
+            // Dependencies do not wait for credit, so there may be more than the window.
+            capacity: limits.window as usize * 2,
+        };
+        let engine = self.engine(checked, role, settings)?;
+        let sends = self.sends(checked, role, table);
+        let codec = self.codec(checked, role, table, &endpoint)?;
+        let setup = ConnectionSetup::make(table, &endpoint, limits.message.0, |path| self.certificate(path));
+        let setup = setup.map_err(|(span, message)| self.problem(span, message)).ok()?;
+        let vocabulary = checked.network.vocabulary();
+        let others =
+            vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
+        let redacts = self.redacts(table, &codec);
+        let rules = Arc::new(RoleRules {
+            name: name.clone(),
+            codec,
+            side: match endpoint {
+                Endpoint::Listen(_) => Sender::Client,
+                Endpoint::Connect(_) => Sender::Server,
+            },
+            max_message: limits.message.0,
+            has_pings: setup.has_pings(),
+        });
+        let plan = RolePlan {
+            name,
+            engine,
+            projected: Arc::clone(&checked.projected),
+            sends,
+            initiator,
+            others,
+            endpoint,
+            setup,
+            sources: Arc::new(SourceLimits::new(table.allow.clone(), limits.connections_per_source)),
+            proxy_in: table.proxy_in,
+            redacts,
+            rules,
+            dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
+            violation: table.close_message.as_ref().map(|text| text.get_ref().clone()),
+            window: (limits.window, limits.buffer.0),
+            sessions: limits.sessions,
+            handshake: limits.handshake.0.unwrap_or(NO_TIMEOUT),
+            idle: limits.idle.0,
+            resumes: table.resume.as_ref().is_some_and(|resume| *resume.get_ref()),
+            peer_timeout: limits.partition.0.unwrap_or(NO_TIMEOUT),
+        };
+        if let (Some(label), Some(written)) = (plan.unwritable_dependency(), &table.dependency) {
+            let message = format!("the dependency `{label}` is too long for the component's `framing`");
+            self.problem(written.span(), message);
+        }
+        Some(plan)
+    }
+
+    /// Where the component of `table` connects or is; one that `begins` sessions must connect.
+    fn endpoint(&mut self, begins: bool, table: &RoleTable) -> Option<Endpoint> {
+        let name = table.name.get_ref();
         let endpoint = match (&table.listen, &table.upstream) {
             (Some(address), None) => Endpoint::Listen(address.get_ref().clone()),
             (None, Some(address)) => Endpoint::Connect(address.get_ref().clone()),
@@ -374,19 +466,20 @@ impl<'a> PlanBuilder<'a> {
                 return None;
             }
         };
-        if role == initiator && matches!(endpoint, Endpoint::Connect(_)) {
+        if begins && matches!(endpoint, Endpoint::Connect(_)) {
             let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
             self.problem(table.name.span(), message);
         }
-        let dependencies = match table.dependencies {
-            DependenciesName::Hide => Dependencies::Hide,
-            DependenciesName::Deliver => Dependencies::Deliver,
-            DependenciesName::DeliverOnce => Dependencies::DeliverOnce,
-        };
-        if dependencies != Dependencies::Hide && table.dependency.is_none() {
-            let message = "how are dependencies written to the component? Say so with `dependency`";
+        let for_listeners = table.allow.is_some() || table.proxy_in == ProxyIn::Required;
+        if for_listeners && matches!(endpoint, Endpoint::Connect(_)) {
+            let message = "`allow` and `proxy-in` are for components that connect: use `listen`";
             self.problem(table.name.span(), message);
         }
+        Some(endpoint)
+    }
+
+    /// Texts to the component have no placeholders that nothing is put in for.
+    fn check_templates(&mut self, table: &RoleTable) {
         let templates =
             [(&table.dependency, template::DEPENDENCY), (&table.close_message, template::VIOLATION)];
         for (written, known) in templates {
@@ -398,175 +491,30 @@ impl<'a> PlanBuilder<'a> {
                 self.problem(written.span(), message);
             }
         }
-        let for_listeners = table.allow.is_some() || table.proxy_in == ProxyIn::Required;
-        if for_listeners && matches!(endpoint, Endpoint::Connect(_)) {
-            let message = "`allow` and `proxy-in` are for components that connect: use `listen`";
-            self.problem(table.name.span(), message);
-        }
-        let settings = Settings {
-            policy: match table.policy {
-                PolicyName::Halt => Policy::Halt,
-                PolicyName::Drop => Policy::Drop,
-                PolicyName::Observe => Policy::Observe,
-            },
-            dependencies,
-            // Dependencies do not wait for credit, so there may be more than the window.
-            capacity: limits.window as usize * 2,
+    }
+
+    /// The monitor of `role`.
+    fn engine(&mut self, checked: &CheckedProtocol, role: Role, settings: Settings) -> Option<Engine> {
+        let (network, modules) = (&checked.network, &checked.modules);
+        let make = |registry: &Registry| Engine::new(network, role, registry, settings);
+        let (key, message) = match with_functions(&checked.externals, modules, make) {
+            Ok(engine) => return Some(engine),
+            Err(NoMonitor::Functions(error)) => ("functions", error.to_string()),
+            Err(NoMonitor::Synthesis(error)) => unmonitorable(&error, modules),
         };
-        let engine = match Engine::new(&checked.network, role, &checked.externals, settings) {
-            Ok(engine) => engine,
-            Err(error) => {
-                let message = format!("the protocol cannot be monitored: {error}");
-                self.problem(self.config.protocol.span(), message);
-                return None;
-            }
-        };
-        let sends = self.sends(checked, role, table);
-        let codec = self.codec(checked, role, table, &endpoint)?;
-        let setup = ConnectionSetup::make(table, &endpoint, limits.message.0, |path| self.file(path));
-        let setup = setup.map_err(|(span, message)| self.problem(span, message)).ok()?;
-        let vocabulary = checked.network.vocabulary();
-        let others =
-            vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
-        let plan = RolePlan {
-            name,
-            engine,
-            projected: Arc::clone(&checked.projected),
-            sends,
-            initiator,
-            others,
-            endpoint,
-            setup,
-            sources: Arc::new(SourceLimits::new(table.allow.clone(), limits.connections_per_source)),
-            proxy_in: table.proxy_in,
-            redacts: self.redacts(table, &codec),
-            codec,
-            dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
-            violation: table.close_message.as_ref().map(|text| text.get_ref().clone()),
-            window: (limits.window, limits.buffer.0),
-            message: limits.message.0,
-            sessions: limits.sessions,
-            handshake: limits.handshake.0.unwrap_or(NO_TIMEOUT),
-            idle: limits.idle.0,
-            resumes: table.resume.as_ref().is_some_and(|resume| *resume.get_ref()),
-            peer_timeout: limits.partition.0.unwrap_or(NO_TIMEOUT),
-        };
-        if let (Some(label), Some(written)) = (plan.unwritable_dependency(), &table.dependency) {
-            let message = format!("the dependency `{label}` is too long for the component's `framing`");
-            self.problem(written.span(), message);
-        }
-        Some(plan)
+        let functions = self.config.functions.as_ref().filter(|_| key == "functions");
+        let span = functions.map_or_else(|| self.config.protocol.span(), toml::Spanned::span);
+        self.problem(span, message);
+        None
     }
 
-    /// Whether `table` redacts anything. Rules that hide nothing are mistakes, for which secrets would pay.
-    fn redacts(&mut self, table: &RoleTable, codec: &Codec) -> bool {
-        for index in Redaction::idle(&table.redact, codec.messages()) {
-            let rule = table.redact.get(index).map_or("", String::as_str);
-            let message = format!("`redact`: `{rule}` is no field of any message of this role");
-            self.problem(table.name.span(), message);
-        }
-        !table.redact.is_empty()
-    }
-
-    /// Indexed by state: what the component of `role` may send.
-    fn sends(
-        &mut self,
-        checked: &CheckedProtocol,
-        role: Role,
-        table: &RoleTable,
-    ) -> Vec<Vec<(Box<str>, Role)>> {
-        let (machine, vocabulary) = (checked.network.system().machine(role), checked.network.vocabulary());
-        let mut all = Vec::new();
-        for state in machine.states() {
-            let mut sends: Vec<(Box<str>, Role)> = Vec::new();
-            for t in machine.transitions(state) {
-                if t.action != Action::Send || checked.network.is_dependency(t.message) {
-                    continue;
-                }
-                let label = vocabulary.label_of(t.message);
-                if let Some((_, other)) = sends.iter().find(|(known, to)| **known == *label && *to != t.peer)
-                {
-                    let message = format!(
-                        "`{label}` may go to {} and to {} at the same time: over one connection nobody can tell",
-                        vocabulary.role_name(*other),
-                        vocabulary.role_name(t.peer),
-                    );
-                    self.problem(table.name.span(), message);
-                }
-                sends.push((label.into(), t.peer));
-            }
-            all.push(sends);
-        }
-        all
-    }
-
-    fn codec(
-        &mut self,
-        checked: &CheckedProtocol,
-        role: Role,
-        table: &RoleTable,
-        endpoint: &Endpoint,
-    ) -> Option<Codec> {
-        let (written, span) = (table.codec.get_ref(), table.codec.span());
-        if written.session.is_some() {
-            self.problem(
-                span.clone(),
-                "sessions of several parties are told apart by connections, not by `session`",
-            );
-        }
-        // All messages of the component in one state: a codec only needs the set.
-        let network = &checked.network;
-        let mut builder = MachineBuilder::new(role);
-        let state = builder.add_state();
-        for t in network.system().machine(role).all_transitions() {
-            if !network.is_dependency(t.message) {
-                builder.add_transition(state, referee_theory::Transition { target: state, ..*t });
-            }
-        }
-        let other = network.vocabulary().roles().find(|other| *other != role).unwrap_or(role);
-        let client = if matches!(endpoint, Endpoint::Listen(_)) { role } else { other };
-        match Codec::for_machine(written, &builder.finish(), network.vocabulary(), client) {
-            Ok(codec) => {
-                if let Some(aside) = codec.messages().iter().find(|known| known.aside) {
-                    self.problem(
-                        span,
-                        format!("`{}` has nowhere to go: there is no `aside` here", aside.name),
-                    );
-                }
-                Some(codec)
-            }
-            Err(errors) => {
-                for error in errors {
-                    let message = format!("`{}`: {}", error.path().join("."), error.message());
-                    let mut problem = Problem::new(message, span.clone());
-                    problem.help = error.advice().map(str::to_owned);
-                    self.findings.problems.push(problem);
-                }
-                None
-            }
-        }
-    }
-
-    /// The codec of each local role. Roles that exchange messages must have the same: bytes are forwarded unchanged.
-    fn codec_kinds(&mut self, checked: &CheckedProtocol) -> Vec<(Role, String)> {
-        let mut kinds: Vec<(Role, String)> = Vec::new();
-        let talks = checked.talks();
-        for table in &self.config.roles {
-            let table = table.get_ref();
-            let Some(role) = checked.network.vocabulary().find_role(table.name.get_ref()) else { continue };
-            let kind = codec_form::describe(table.codec.get_ref());
-            let unlike =
-                kinds.iter().find(|(other, known)| talks[role.index()][other.index()] && *known != kind);
-            if let Some((other, known)) = unlike {
-                let message = format!(
-                    "`{}` speaks {kind} and `{}` {known}: what one sends, the other could not read",
-                    table.name.get_ref(),
-                    checked.network.vocabulary().role_name(*other),
-                );
-                self.problem(table.codec.span(), message);
-            }
-            kinds.push((role, kind));
-        }
-        kinds
+    /// The modules of functions, or `None` if one cannot be used.
+    fn modules(&mut self) -> Option<Vec<Functions>> {
+        let Some(files) = &self.config.functions else { return Some(Vec::new()) };
+        let limits = Limits { fuel: self.config.functions_fuel, memory: self.config.functions_memory.0 };
+        let modules = load_modules(&files.get_ref().0, limits, |path| self.file(path));
+        modules
+            .map_err(|wrong| wrong.into_iter().for_each(|message| self.problem(files.span(), message)))
+            .ok()
     }
 }

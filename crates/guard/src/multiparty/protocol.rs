@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use referee_check::Options;
+use referee_functions::Functions;
 use referee_monitor::Registry;
 use referee_monitor::multiparty::Network;
 use referee_pipeline::{NoNetwork, Parsed, Projected, Source};
@@ -27,6 +28,8 @@ pub(super) struct CheckedProtocol {
     pub(super) name: String,
     pub(super) network: Network,
     pub(super) externals: Registry,
+    /// Where other predicates of its assertions come from.
+    pub(super) modules: Vec<Functions>,
     pub(super) projected: Arc<Projected>,
 }
 
@@ -47,7 +50,7 @@ pub(super) fn read(parsed: Parsed, name: Option<&str>) -> Result<CheckedProtocol
     })?;
     let externals = protocol.registry();
     let name = protocol.name().unwrap_or("protocol").to_owned();
-    Ok(CheckedProtocol { name, network, externals, projected: Arc::new(protocol) })
+    Ok(CheckedProtocol { name, network, externals, modules: Vec::new(), projected: Arc::new(protocol) })
 }
 
 impl CheckedProtocol {

@@ -1,6 +1,7 @@
 //! One session at one role: the run of its engine, flow control towards each peer, and what its component was sent.
 
 mod encoding;
+mod recent;
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,8 +11,9 @@ use referee_monitor::multiparty::{Run, Status, Turn};
 use referee_theory::{Role, Vocabulary};
 use serde_json::{Value, json};
 
-use super::payload::Payload;
 use super::plan::{Endpoint, RolePlan};
+use recent::Recent;
+use referee_session::role::payload::Payload;
 
 /// The phases of a session at a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +89,8 @@ pub(super) struct RoleSession {
     pub(super) repeated: u32,
     /// Whether the component was connected to again after a crash. It cannot say what it remembers, so it is not blamed any more.
     pub(super) is_resumed_blindly: bool,
+    /// The last messages that the component sent and was given. Lost with the process.
+    pub(super) recent: Recent,
 }
 
 impl RoleSession {
@@ -115,6 +119,7 @@ impl RoleSession {
             kept: VecDeque::new(),
             repeated: 0,
             is_resumed_blindly: false,
+            recent: Recent::default(),
         }
     }
 
@@ -264,10 +269,14 @@ impl RoleSession {
             "state": self.run.state().index(),
             "waits_on": waits_on,
             "waits_for": waits_for,
+            "expected": plan.engine.expected(&self.run).into_iter().map(|expected| expected.signature).collect::<Vec<_>>(),
+            "recent": self.recent.list(vocabulary),
+            "messages": self.messages,
             "violations": self.run.violations(),
             "undelivered": self.undelivered,
             "away": self.away.is_some(),
             "seconds": now.saturating_duration_since(self.begun).as_secs(),
+            "idle_milliseconds": u64::try_from(now.saturating_duration_since(self.last_activity).as_millis()).unwrap_or(u64::MAX),
             "others": others,
         })
     }

@@ -14,23 +14,23 @@ use std::time::{Duration, Instant, SystemTime};
 use ahash::AHashMap;
 use hyper::body::Bytes;
 use referee_monitor::Policy;
-use referee_monitor::multiparty::Notice;
+use referee_session::Offer;
+use referee_session::role::payload::Payload;
 use referee_theory::Role;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::component::ComponentQueue;
-use super::payload::Payload;
 use super::peer_message::{PeerMessage, SessionId};
 use super::plan::{Endpoint, MultipartyPlan, RolePlan, TransportPlan};
 use super::rate_limit::RateLimitedWarning;
-use super::session_table::{End, Offer, SessionAction, SessionTable, policy_name};
+use super::session_table::{End, Finding, SessionAction, SessionTable, policy_name};
 use super::state_log::{Change, StateLog};
 use super::transport::{Nats, Receiver, Tcp, Transport};
 use super::violation;
 use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
-use crate::metrics::lock;
+use crate::metrics::{Meter, lock};
 use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictReport, timestamp};
 use crate::report_sink::ReportSink;
 use report_queue::ReportQueue;
@@ -50,6 +50,8 @@ struct RoleState {
     /// Sessions that wait for a component.
     invited: VecDeque<SessionId>,
     counters: RoleCounters,
+    /// What its components' connections count.
+    meter: Meter,
     /// Warnings about refused components.
     turned_away: RateLimitedWarning,
 }
@@ -85,6 +87,7 @@ pub(crate) struct Runtime {
     pub(crate) addresses: Vec<(String, String)>,
     slots: Mutex<Vec<RoleState>>,
     transport: OnceLock<Arc<dyn Transport>>,
+    transport_plan: Option<TransportPlan>,
     /// The write-ahead log of session state, where sessions survive a crash.
     state_log: Option<Arc<StateLog>>,
     reports: Arc<ReportQueue>,
@@ -143,6 +146,7 @@ impl Runtime {
             waiting: VecDeque::new(),
             invited: VecDeque::new(),
             counters: RoleCounters::default(),
+            meter: plan.meter(),
             turned_away: RateLimitedWarning::default(),
         };
         let runtime = Arc::new_cyclic(|own: &Weak<Self>| Self {
@@ -150,6 +154,7 @@ impl Runtime {
             addresses,
             slots: Mutex::new(plan.roles.iter().map(slot).collect()),
             transport: OnceLock::new(),
+            transport_plan: plan.transport.clone(),
             state_log,
             reports: Arc::new(ReportQueue::new(sink)),
             connections: AtomicUsize::new(0),
@@ -264,6 +269,20 @@ impl Runtime {
     /// The index of every local role.
     fn all(&self) -> std::ops::Range<usize> {
         0..lock(&self.slots).len()
+    }
+
+    /// The counters of the role at `slot`.
+    pub(super) fn meter(&self, slot: usize) -> Meter {
+        lock(&self.slots)[slot].meter.clone()
+    }
+
+    /// Holds once the process stops.
+    pub(super) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    pub(super) fn is_full_of_reports(&self) -> bool {
+        self.reports.is_full()
     }
 
     /// Waits while there are too many reports for the sink.
@@ -391,13 +410,11 @@ impl Runtime {
             SessionAction::Redeliver(id, bytes) => slot.to(id, |queue| queue.deliver(bytes)),
             SessionAction::Wake(id) => slot.to(id, ComponentQueue::wake),
             SessionAction::HalfClose(id) => slot.to(id, ComponentQueue::half_close),
-            SessionAction::Report(id, number, notice, here) => {
-                self.report_verdict(slot, id, number, &notice, here)
-            }
+            SessionAction::Report(id, found) => self.report_verdict(slot, id, *found),
             SessionAction::Ended(id, end) => {
                 let words = end.close_message.as_ref().and_then(|notice| slot.plan.close_message(notice));
                 if let Some(queue) = slot.queues.remove(&id) {
-                    queue.close(words);
+                    queue.close(end.why, words);
                 }
                 slot.invited.retain(|invited| *invited != id);
                 *slot.counters.ended.entry(end.why).or_default() += 1;
@@ -409,9 +426,10 @@ impl Runtime {
         }
     }
 
-    fn report_verdict(&self, slot: &mut RoleState, id: SessionId, number: u64, notice: &Notice, here: bool) {
+    fn report_verdict(&self, slot: &mut RoleState, id: SessionId, found: Finding) {
+        let Finding { number, notice, is_own, recent } = found;
         let plan = &slot.plan;
-        let mut record = violation::record(notice, plan.engine.vocabulary());
+        let mut record = violation::record(&notice, plan.engine.vocabulary());
         let blamed = record.blamed().collect::<Vec<_>>().join(", ");
         *slot.counters.verdicts.entry((blamed, record.kind.clone())).or_default() += 1;
         let policy = plan.engine.settings().policy;
@@ -420,19 +438,18 @@ impl Runtime {
         record.network_session = Some(id.to_string());
         record.rule = plan.projected.location(notice.origin);
         record.action = match (notice.halted, policy) {
-            _ if !here => None,
+            _ if !is_own => None,
             (true, _) | (false, Policy::Halt) => Some(VerdictAction::Closed),
             (false, Policy::Drop) => Some(VerdictAction::Discarded),
             (false, Policy::Observe) => Some(VerdictAction::Forwarded),
         };
-        record.source = Some(if here {
+        record.source = Some(if is_own {
             plan.name.clone()
         } else {
             format!("the monitor of {}", plan.engine.vocabulary().role_name(notice.reporter))
         });
         let listener = format!("{}/{}", self.name, plan.name);
-        let report =
-            VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent: Vec::new() };
+        let report = VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent };
         self.reports.push(Report::Verdict(Box::new(report)));
     }
 
@@ -452,6 +469,18 @@ impl Runtime {
             bytes_from_client: end.bytes[0],
             bytes_from_server: end.bytes[1],
             milliseconds: u64::try_from(end.lasted.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// New connections, of components and of monitors, are made with the certificates of `plan`, which is otherwise the same.
+    pub(crate) fn renew_certificates(&self, plan: &MultipartyPlan) {
+        for (slot, new) in lock(&self.slots).iter().zip(&plan.roles) {
+            slot.plan.setup.renew(&new.setup);
+        }
+        if let (Some(TransportPlan::Tcp(tcp)), Some(TransportPlan::Tcp(new))) =
+            (&self.transport_plan, &plan.transport)
+        {
+            tcp.renew(new);
         }
     }
 
@@ -483,7 +512,7 @@ impl Runtime {
                 all.entry(id).or_default().insert(slot.plan.name.clone(), view);
             }
         }
-        let session = |(id, roles): (SessionId, serde_json::Map<String, Value>)| json!({ "protocol": self.name, "session": id.to_string(), "roles": roles, "links": links });
+        let session = |(id, roles): (SessionId, serde_json::Map<String, Value>)| json!({ "protocol": self.name, "session": id.to_string(), "network_session": id.to_string(), "roles": roles, "links": links });
         all.into_iter().take(most).map(session).collect()
     }
 
@@ -534,7 +563,7 @@ impl Receiver for Runtime {
     }
 
     fn is_congested(&self) -> bool {
-        self.reports.is_full()
+        self.is_full_of_reports()
     }
 
     fn peer_lost(&self, peer: Role, why: &str) {

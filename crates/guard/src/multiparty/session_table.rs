@@ -4,6 +4,7 @@
 //! joins, and when all have, everyone starts. Sessions share nothing: each has its own window towards each peer, and a full
 //! window blocks this session and no other.
 
+mod action;
 mod effects;
 mod half_close;
 mod recovery;
@@ -14,19 +15,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
-use hyper::body::Bytes;
 use referee_monitor::multiparty::{Arrival, Breach, Notice, Status, Turn};
 use referee_monitor::{Party, Policy};
 use referee_theory::Role;
 use referee_verdict::EndReason;
 use serde_json::Value;
 
-use super::payload::{Payload, lend};
 use super::peer_message::{MessageKind, PeerMessage, SessionId};
 use super::plan::{Endpoint, RolePlan};
 use super::role_session::{Phase, RoleSession};
 use super::violation;
+pub(super) use action::{End, Finding, SessionAction};
 use effects::{notify_others, send, step};
+use referee_session::Offer;
+use referee_session::role::payload::{Payload, lend};
 use timeouts::announce;
 
 /// The shortest interval between two looks for timed-out sessions.
@@ -34,50 +36,6 @@ const MIN_TICK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How many sessions that were given up before this role was invited are remembered.
 const MAX_ABANDONED: usize = 1024;
-
-/// What the runtime has to do, in this order.
-#[derive(Debug)]
-pub(super) enum SessionAction {
-    /// Send a peer message to the monitor of a role.
-    Send(Role, PeerMessage),
-    /// Find a component for this session.
-    FindComponent(SessionId),
-    /// Send these bytes to the component.
-    Deliver(SessionId, Bytes),
-    /// Send these bytes to the component again.
-    Redeliver(SessionId, Bytes),
-    /// A waiting message of the component may be offered again.
-    Wake(SessionId),
-    /// Shut the component's connection down for writing: nothing more will be delivered.
-    HalfClose(SessionId),
-    /// A verdict with the session's number, and whether it was found here (or by a peer).
-    Report(SessionId, u64, Box<Notice>, bool),
-    /// The session is over here: close the component's connection.
-    Ended(SessionId, Box<End>),
-}
-
-/// How a session ended at a role.
-#[derive(Debug)]
-pub(super) struct End {
-    pub(super) number: u64,
-    pub(super) why: EndReason,
-    pub(super) messages: u64,
-    pub(super) violations: u16,
-    pub(super) bytes: [u64; 2],
-    pub(super) lasted: Duration,
-    /// The notice that the component is sent before its connection is closed.
-    pub(super) close_message: Option<Box<Notice>>,
-}
-
-/// The answer to an offered message.
-#[derive(Debug)]
-pub(super) enum Offer {
-    Taken,
-    /// It has to wait: for its turn, or for credit.
-    Later(Payload),
-    /// The session is over.
-    Over,
-}
 
 /// The sessions of one role.
 pub(super) struct SessionTable {
@@ -228,23 +186,7 @@ impl SessionTable {
             }
             return self.join(from, &message, now, out);
         }
-        let Some(session) = self.sessions.get_mut(&id) else {
-            // Expected late at a role whose part is over.
-            let late = matches!(
-                message.kind,
-                MessageKind::Credit(..)
-                    | MessageKind::Ended
-                    | MessageKind::Active
-                    | MessageKind::Violation(_)
-            );
-            self.unmatched += u64::from(!late);
-            // The invitation may still be in flight, from another peer: it must not be accepted.
-            if matches!(message.kind, MessageKind::Violation(_)) {
-                self.abandoned.truncate(MAX_ABANDONED - 1);
-                self.abandoned.push_front(id);
-            }
-            return;
-        };
+        let Some(session) = self.sessions.get_mut(&id) else { return self.note_unmatched(&message) };
         let Some(peer) = session.peers.get_mut(from.index()) else { return };
         if message.number != peer.expected {
             // A duplicate is dropped; a gap is a fault of the transport.
@@ -302,6 +244,21 @@ impl SessionTable {
             }
         }
         self.settle(id, now, out);
+    }
+
+    /// A peer message of no open session.
+    fn note_unmatched(&mut self, message: &PeerMessage) {
+        // Expected late at a role whose part is over.
+        let late = matches!(
+            message.kind,
+            MessageKind::Credit(..) | MessageKind::Ended | MessageKind::Active | MessageKind::Violation(_)
+        );
+        self.unmatched += u64::from(!late);
+        // The invitation may still be in flight, from another peer: it must not be accepted.
+        if matches!(message.kind, MessageKind::Violation(_)) {
+            self.abandoned.truncate(MAX_ABANDONED - 1);
+            self.abandoned.push_front(message.session);
+        }
     }
 
     fn join(&mut self, from: Role, message: &PeerMessage, now: Instant, out: &mut Vec<SessionAction>) {
@@ -490,7 +447,7 @@ impl SessionTable {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let notice = Notice::fault(self.plan.engine.role(), sentence, session.run.events(), true);
         notify_others(&self.plan, id, session, &notice, out);
-        out.push(SessionAction::Report(id, session.number, Box::new(notice.clone()), true));
+        out.push(Finding::action(&self.plan, id, session, Box::new(notice.clone()), true));
         self.remove(id, EndReason::Fault, now, Some(Box::new(notice)), out);
     }
 
@@ -518,7 +475,7 @@ impl SessionTable {
             Status::Halted => {
                 // The last report is the one that ended it.
                 let last = out.iter().rev().find_map(|action| match action {
-                    SessionAction::Report(whose, _, notice, _) if *whose == id => Some(notice.clone()),
+                    SessionAction::Report(whose, found) if *whose == id => Some(found.notice.clone()),
                     _ => None,
                 });
                 let fault = last.as_ref().is_some_and(|notice| notice.breach == Breach::Fault);

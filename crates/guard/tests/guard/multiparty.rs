@@ -1,6 +1,7 @@
 //! Monitors of three roles, each in a guard of its own, over the framed transport.
 
 mod components;
+mod like_listeners;
 mod links;
 mod network;
 mod notices;

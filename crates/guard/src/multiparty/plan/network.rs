@@ -145,7 +145,8 @@ impl PlanBuilder<'_> {
         }
         let tls = self.config.tls.as_ref().and_then(|tls| {
             let (span, tls) = (tls.span(), tls.get_ref());
-            let [certificate, key, ca] = [&tls.certificate, &tls.key, &tls.ca].map(|path| self.file(path));
+            let [certificate, key, ca] =
+                [&tls.certificate, &tls.key, &tls.ca].map(|path| self.certificate(path));
             // Peers trust the same authorities.
             let accepted = tls::is_accepted(&certificate, &ca);
             let made = TcpPlan::tls(

@@ -6,9 +6,9 @@ use std::time::Instant;
 use hyper::body::Bytes;
 
 use super::{Peer, Phase, RoleSession};
-use crate::multiparty::payload::{put_block, take, take_block};
 use crate::multiparty::peer_message::{read_payload, write_payload};
 use crate::multiparty::plan::RolePlan;
+use referee_session::role::payload::{put_block, take, take_block};
 
 /// Encodes an unknown state.
 const NO_STATE: u32 = u32::MAX;

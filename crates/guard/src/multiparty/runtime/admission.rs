@@ -357,12 +357,13 @@ async fn has_first_message(plan: &RolePlan, incoming: &mut IncomingComponent) ->
             }
         }
         // Decoded from the beginning each time, because whoever serves the component does so, too.
-        let mut state = plan.codec.endpoint(Limits { message: plan.message });
+        let mut state = plan.rules.codec.endpoint(Limits { message: plan.rules.max_message });
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
         let (sender, unread) = (Sender::Client, &incoming.unread);
-        match plan.codec.decode(&mut state, sender, unread, Reading::anything(), &scratch, &mut fields) {
-            Step::More { at_least } if unread.len() <= plan.message => {
-                wanted = at_least.clamp(unread.len() + 1, plan.message.saturating_add(1));
+        match plan.rules.codec.decode(&mut state, sender, unread, Reading::anything(), &scratch, &mut fields)
+        {
+            Step::More { at_least } if unread.len() <= plan.rules.max_message => {
+                wanted = at_least.clamp(unread.len() + 1, plan.rules.max_message.saturating_add(1));
             }
             _ => return true,
         }

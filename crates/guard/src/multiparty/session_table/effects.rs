@@ -1,14 +1,14 @@
 //! Turns the effects of a session's engine into actions: peer messages, bytes for the component, reports.
 
-use referee_monitor::multiparty::{Effect, Engine, Finding, Notice, Run};
+use referee_monitor::multiparty::{Effect, Engine, Finding as Judgement, Notice, Run};
 use referee_theory::Role;
 
-use super::SessionAction;
-use crate::multiparty::payload::Payload;
+use super::{Finding, SessionAction};
 use crate::multiparty::peer_message::{MessageKind, PeerMessage, SessionId};
 use crate::multiparty::plan::RolePlan;
 use crate::multiparty::role_session::RoleSession;
 use crate::multiparty::violation;
+use referee_session::role::payload::Payload;
 
 /// Sends a peer message of `session` to `to`.
 pub(super) fn send(
@@ -51,7 +51,8 @@ pub(super) fn step(
     act(&plan.engine, &mut session.run, &mut |effect| effects.push(effect));
     for effect in effects {
         match effect {
-            Effect::Deliver { message, .. } => {
+            Effect::Deliver { from, message } => {
+                session.recent.push(from, &message, plan.redacts);
                 session.give(&message.bytes, plan);
                 out.push(SessionAction::Deliver(id, message.bytes));
             }
@@ -61,13 +62,14 @@ pub(super) fn step(
                 out.push(SessionAction::Deliver(id, bytes));
             }
             Effect::Send { to, message, finding } => {
+                session.recent.push(plan.engine.role(), &message, plan.redacts);
                 let weight = message.weight();
                 session.bytes[0] += message.bytes.len() as u64;
                 count_in_flight(session, to, weight);
                 let kind = match finding {
-                    Finding::Right => MessageKind::Message(message),
-                    Finding::Misstep => MessageKind::Misstep(message),
-                    Finding::Wrong => MessageKind::Wrong(message),
+                    Judgement::Right => MessageKind::Message(message),
+                    Judgement::Misstep => MessageKind::Misstep(message),
+                    Judgement::Wrong => MessageKind::Wrong(message),
                 };
                 send(session, id, to, kind, out);
             }
@@ -82,9 +84,9 @@ pub(super) fn step(
                     notice.withhold_values(plan.engine.vocabulary());
                 }
                 notify_others(plan, id, session, &notice, out);
-                out.push(SessionAction::Report(id, session.number, notice, true));
+                out.push(Finding::action(plan, id, session, notice, true));
             }
-            Effect::Tell(notice) => out.push(SessionAction::Report(id, session.number, notice, false)),
+            Effect::Tell(notice) => out.push(Finding::action(plan, id, session, notice, false)),
             Effect::Finished => {}
         }
     }

@@ -6,9 +6,9 @@ use referee_monitor::Party;
 use referee_monitor::multiparty::{Effect, Status, Turn};
 
 use super::{SessionAction, SessionTable};
-use crate::multiparty::payload::{Payload, lend};
 use crate::multiparty::peer_message::SessionId;
 use crate::multiparty::role_session::Phase;
+use referee_session::role::payload::{Payload, lend};
 
 impl SessionTable {
     /// The component of session `id` half-closed. Returns whether its connection is kept: it may still be sent messages, or the

@@ -15,11 +15,12 @@ use shuttle::sync::mpsc::{Receiver, Sender, channel};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
-use super::super::payload::{Payload, write_fields};
 use super::super::peer_message::{PeerMessage, SessionId};
 use super::super::plan::{Findings, MultipartyPlan, RolePlan};
-use super::{Offer, SessionAction, SessionTable};
+use super::{SessionAction, SessionTable};
 use crate::config::Config;
+use referee_session::Offer;
+use referee_session::role::payload::{Payload, write_fields};
 
 const ROLES: [&str; 3] = ["s", "c", "a"];
 
@@ -137,7 +138,7 @@ impl Network {
                     }
                 }
                 SessionAction::HalfClose(id) => slot.queues[&id].change(|waiting| waiting.over = true),
-                SessionAction::Report(_, _, notice, _) => panic!("everyone is right: {notice}"),
+                SessionAction::Report(_, found) => panic!("everyone is right: {}", found.notice),
                 SessionAction::Redeliver(..) => panic!("nobody was away"),
                 SessionAction::Wake(_) => {}
             }

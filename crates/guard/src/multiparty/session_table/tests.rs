@@ -11,13 +11,14 @@ use hyper::body::Bytes;
 use referee_monitor::FieldValue;
 use referee_theory::Role;
 
-use super::super::payload::{Payload, write_fields};
 use super::super::peer_message::{MessageKind, PeerMessage, SessionId};
 use super::super::plan::{Findings, MultipartyPlan};
 use super::super::role_session::Phase;
 use super::super::state_log::{Change, StateLog};
-use super::{Offer, SessionAction, SessionTable};
+use super::{SessionAction, SessionTable};
 use crate::config::Config;
+use referee_session::Offer;
+use referee_session::role::payload::{Payload, write_fields};
 
 const ROLES: [&str; 3] = ["s", "c", "a"];
 
@@ -138,7 +139,8 @@ impl Wired {
                     }
                 }
                 SessionAction::Redeliver(id, bytes) => self.given.entry((at, id)).or_default().push(bytes),
-                SessionAction::Report(id, _, notice, _) => {
+                SessionAction::Report(id, found) => {
+                    let notice = found.notice;
                     self.notices.push((at, id, notice.breach.name().to_owned(), notice.blamed.to_vec()));
                 }
                 SessionAction::Ended(id, end) => self.ended.push((at, id, end.why.name())),
@@ -439,7 +441,7 @@ fn who_is_missing_is_said_by_those_who_know() {
     wired.act(0, |table, now, out| {
         table.tick(now, out);
         let said = out.iter().find_map(|action| match action {
-            SessionAction::Report(_, _, notice, true) => Some(notice.sentence.clone()),
+            SessionAction::Report(_, found) if found.is_own => Some(found.notice.sentence.clone()),
             _ => None,
         });
         assert_eq!(said.as_deref(), Some("a did not join in time"));
@@ -575,7 +577,7 @@ fn other_monitors_are_not_believed_everything() {
     wired.act(2, |table, now, out| {
         table.peer_message(c, message, now, out);
         let said = out.iter().find_map(|action| match action {
-            SessionAction::Report(_, _, notice, false) => Some(notice.reporter),
+            SessionAction::Report(_, found) if !found.is_own => Some(found.notice.reporter),
             _ => None,
         });
         assert_eq!(said, Some(c));

@@ -2,8 +2,8 @@
 
 use hyper::body::Bytes;
 
-use crate::multiparty::payload::{put_block, take, take_block};
 use crate::multiparty::peer_message::SessionId;
+use referee_session::role::payload::{put_block, take, take_block};
 
 /// Sender and receiver.
 pub(in crate::multiparty) type RolePair = (u16, u16);

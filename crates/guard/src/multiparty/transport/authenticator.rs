@@ -5,8 +5,8 @@ use hyper::body::Bytes;
 use ring::hmac;
 
 use super::topology::PeerLimits;
-use crate::multiparty::payload::{take, take_block};
 use crate::multiparty::peer_message::SessionId;
+use referee_session::role::payload::{take, take_block};
 
 const MAC_BYTES: usize = 32;
 /// A fragment begins with a flag (1: the last of its peer message) and the session id.

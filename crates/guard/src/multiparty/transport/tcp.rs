@@ -235,10 +235,10 @@ impl Tcp {
     async fn connect(&self, link: &PeerLink) -> io::Result<(Stream, handshake::Established)> {
         let Some(address) = self.plan.endpoint(link.to) else { return Err(io::ErrorKind::NotFound.into()) };
         let socket = Socket::connect(address).await?;
-        let mut stream = match self.plan.tls.as_ref().map(|tls| &tls.dial[link.to.index()]) {
+        let mut stream = match self.plan.tls.as_ref().map(|tls| tls.load().dial[link.to.index()].clone()) {
             Some(Some((config, name))) => {
-                let connector = TlsConnector::from(Arc::clone(config));
-                Stream::TlsClient(Box::new(connector.connect(name.clone(), socket).await?))
+                let connector = TlsConnector::from(config);
+                Stream::TlsClient(Box::new(connector.connect(name, socket).await?))
             }
             Some(None) => return Err(io::ErrorKind::NotFound.into()),
             None => Stream::Plain(socket),

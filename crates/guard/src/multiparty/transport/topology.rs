@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use referee_theory::Role;
 
-use crate::multiparty::payload::take;
+use referee_session::role::payload::take;
 
 /// Limits that must be equal at both ends of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use referee_guard::Guard;
+use referee_guard::{Guard, Plans};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::Value;
@@ -134,6 +134,7 @@ struct Stage {
     places: Vec<String>,
     listener: TcpListener,
     folder: Folder,
+    text: String,
 }
 
 impl Stage {
@@ -170,7 +171,7 @@ codec.kind = "websocket"
         );
         let guard = start(&folder, &text);
         let places = guard.addresses().into_iter().map(|(_, address)| address).collect();
-        Self { guard, places, listener, folder }
+        Self { guard, places, listener, folder, text }
     }
 
     /// The components of one session; `s` has said `login`.
@@ -231,6 +232,22 @@ fn components_may_speak_websocket_on_either_side_and_over_tls() {
     stage.wait_idle();
     let ended = r#"referee_multiparty_sessions_closed_total{protocol="Auth",role="c",why="over"} 1"#;
     assert!(stage.guard.metrics().contains(ended), "{}", stage.guard.metrics());
+}
+
+/// New connections are made with the new certificates, in both directions; sessions under way go on.
+#[test]
+fn changed_certificates_are_read_again() {
+    let stage = Stage::new("");
+    let [_s, mut c, mut a] = stage.session();
+    // Even the authority is another.
+    certificates(&stage.folder.0, &["c", "monitor", "component"]);
+    let plans = Plans::read(&stage.text, &stage.folder.0, &|_| None).unwrap_or_else(|no| panic!("{no:?}"));
+    stage.guard.reload(&plans).unwrap();
+    let [_other, mut other_c, mut other_a] = stage.session();
+    for (c, a) in [(&mut c, &mut a), (&mut other_c, &mut other_a)] {
+        c.say(r#"{"type":"pwd","m":1}"#);
+        a.expect(r#"{"type":"pwd","m":1}"#);
+    }
 }
 
 /// Two of three.

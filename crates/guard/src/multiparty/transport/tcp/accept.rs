@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use referee_theory::Role;
 use tokio::io::BufReader;
 use tokio::task::AbortHandle;
@@ -137,7 +138,7 @@ impl Tcp {
     ) -> io::Result<(Stream, handshake::Established, LiveConnection, Role)> {
         let (mut stream, shown) = match &self.plan.tls {
             Some(tls) => {
-                let stream = tls.accept.accept(socket).await?;
+                let stream = tls.load_full().accept.accept(socket).await?;
                 let shown: Option<Vec<_>> =
                     stream.get_ref().1.peer_certificates().map(|chain| {
                         chain.iter().map(|certificate| certificate.clone().into_owned()).collect()
@@ -172,6 +173,33 @@ impl Tcp {
         let expected = lock(&self.peers[from.index()]).incoming[to.index()].dedup.expected();
         known.out.send(&mut stream, FrameKind::Welcome, &[&expected.to_le_bytes()]).await?;
         Ok((stream, known, live_connection, to))
+    }
+
+    /// Accepts a fragment of the process `instance` if it is the next. Returns the next number expected.
+    fn take_fragment(&self, (from, to): (Role, Role), instance: u128, body: Bytes) -> io::Result<u64> {
+        let wrong = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let (number, content) = handshake::split_fragment(body)?;
+        let mut peer = lock(&self.peers[from.index()]);
+        if peer.instance != Some(instance) {
+            return wrong("a newer process has taken its place");
+        }
+        let Incoming { dedup, message } = &mut peer.incoming[to.index()];
+        let taking = dedup.take(number);
+        let expected = dedup.expected();
+        // Under the lock, so that two connections cannot reorder.
+        if taking == Receipt::New {
+            match message.add(content, self.plan.topology.max_peer_message_bytes) {
+                Ok(None) => {}
+                Ok(Some(message)) => {
+                    self.with_receiver(|receiver| receiver.peer_message(from, to, message));
+                }
+                Err(_) => {
+                    let peer = self.name(from);
+                    tracing::error!(peer, "a peer message from another monitor is too long");
+                }
+            }
+        }
+        if taking == Receipt::Gap { wrong("a peer message is missing") } else { Ok(expected) }
     }
 
     /// Receives fragments until the connection breaks. It takes the whole [`LiveConnection`], because a task that names only
@@ -216,38 +244,10 @@ impl Tcp {
             }
             match kind {
                 FrameKind::Ping => {}
-                FrameKind::Fragment => {
-                    let (number, content) = match handshake::split_fragment(body) {
-                        Ok(fragment) => fragment,
-                        Err(error) => return error,
-                    };
-                    let taking = {
-                        let mut peer = lock(&self.peers[from.index()]);
-                        if peer.instance != Some(instance) {
-                            return wrong("a newer process has taken its place");
-                        }
-                        let Incoming { dedup, message } = &mut peer.incoming[to.index()];
-                        let taking = dedup.take(number);
-                        expected = Some(dedup.expected());
-                        // Under the lock, so that two connections cannot reorder.
-                        if taking == Receipt::New {
-                            match message.add(content, self.plan.topology.max_peer_message_bytes) {
-                                Ok(None) => {}
-                                Ok(Some(message)) => {
-                                    self.with_receiver(|receiver| receiver.peer_message(from, to, message));
-                                }
-                                Err(_) => {
-                                    let peer = self.name(from);
-                                    tracing::error!(peer, "a peer message from another monitor is too long");
-                                }
-                            }
-                        }
-                        taking
-                    };
-                    if taking == Receipt::Gap {
-                        return wrong("a peer message is missing");
-                    }
-                }
+                FrameKind::Fragment => match self.take_fragment((from, to), instance, body) {
+                    Ok(next) => expected = Some(next),
+                    Err(error) => return error,
+                },
                 _ => return wrong("this is not said here"),
             }
             // One acknowledgement for all that has arrived, but not too late where more keeps coming.

@@ -1,5 +1,6 @@
 //! The configuration of the framed transport, and which peers it accepts.
 
+use arc_swap::ArcSwap;
 use referee_theory::Role;
 use tokio_rustls::TlsAcceptor;
 
@@ -13,7 +14,8 @@ pub(in crate::multiparty) struct TcpPlan {
     pub(in crate::multiparty) listen: Address,
     /// Indexed by role: the address of its monitor, and the name on its certificate.
     pub(in crate::multiparty) peers: Vec<Option<(Address, String)>>,
-    pub(in crate::multiparty) tls: Option<TlsPlan>,
+    /// Renewed when certificates change.
+    pub(in crate::multiparty) tls: Option<ArcSwap<TlsPlan>>,
     pub(in crate::multiparty) topology: Topology,
 }
 
@@ -30,13 +32,20 @@ impl TcpPlan {
         accept: &TlsIn,
         dial: &TlsOut,
         peers: &[Option<(Address, String)>],
-    ) -> Result<TlsPlan, String> {
+    ) -> Result<ArcSwap<TlsPlan>, String> {
         let side = |peer: &Option<(Address, String)>| {
             let Some((_, name)) = peer else { return Ok(None) };
             tls::client(&TlsOut { server_name: Some(name.clone()), ..dial.clone() }, None).map(Some)
         };
         let dial = peers.iter().map(side).collect::<Result<_, String>>()?;
-        Ok(TlsPlan { accept: TlsAcceptor::from(tls::server(accept)?), dial })
+        Ok(ArcSwap::from_pointee(TlsPlan { accept: TlsAcceptor::from(tls::server(accept)?), dial }))
+    }
+
+    /// New connections are made with the certificates of `other`.
+    pub(in crate::multiparty) fn renew(&self, other: &Self) {
+        if let (Some(tls), Some(new)) = (&self.tls, &other.tls) {
+            tls.store(new.load_full());
+        }
     }
 
     /// The address of the remote role's monitor.
@@ -64,5 +73,47 @@ impl TcpPlan {
         }
         self.topology.check_compatible(from_role, &hello.codec, hello.limits, to_role)?;
         Ok((from_role, to_role))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::multiparty::transport::topology::PeerLimits;
+
+    /// Otherwise whoever is in between could send a monitor its own hello, and have it prove to itself that it is the other.
+    #[test]
+    fn nobody_answers_for_a_role_of_another_process() {
+        let [a, b] = [Role(0), Role(1)];
+        let topology = Topology {
+            key: Some("0123456789abcdef".to_owned()),
+            fingerprint: 7,
+            codecs: vec![Some("json".to_owned()), None],
+            talks: vec![vec![true; 2]; 2],
+            peer_timeout: Duration::MAX,
+            handshake: Duration::MAX,
+            limits: PeerLimits::default(),
+            max_peer_message_bytes: 0,
+            names: vec!["a".to_owned(), "b".to_owned()],
+            local: vec![a],
+            remote: vec![b],
+        };
+        let address = |port: u16| Address::Tcp(format!("127.0.0.1:{port}"));
+        let peers = vec![None, Some((address(2), "b".to_owned()))];
+        let plan = TcpPlan { listen: address(1), peers, tls: None, topology };
+        let hello = |from: &str, to: &str| Hello {
+            fingerprint: 7,
+            instance: 1,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            codec: "json".to_owned(),
+            limits: PeerLimits::default(),
+        };
+        assert_eq!(plan.welcomes(&hello("b", "a")), Ok((b, a)));
+        for (from, to) in [("a", "b"), ("a", "a"), ("b", "b"), ("c", "a"), ("b", "c")] {
+            assert!(plan.welcomes(&hello(from, to)).is_err(), "{from} {to}");
+        }
     }
 }

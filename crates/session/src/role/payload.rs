@@ -4,7 +4,7 @@
 //! them without the state of the sender's connection.
 
 use bumpalo::Bump;
-use hyper::body::Bytes;
+use bytes::Bytes;
 use referee_monitor::{Event, EventLabel, FieldValue, Party, Payload as EventPayload};
 
 /// The deepest nesting of values.
@@ -12,33 +12,34 @@ const MAX_DEPTH: usize = 64;
 
 /// A component's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Payload {
+pub struct Payload {
     /// The label, or why there is none.
-    pub(super) label: Result<Box<str>, Box<str>>,
+    pub label: Result<Box<str>, Box<str>>,
     /// The values, as [`write_fields`] wrote them.
-    pub(super) fields: Bytes,
-    pub(super) bytes: Bytes,
+    pub fields: Bytes,
+    /// The bytes that the component sent.
+    pub bytes: Bytes,
 }
 
 impl Payload {
     /// What it counts against a window.
-    pub(super) fn weight(&self) -> usize {
+    pub fn weight(&self) -> usize {
         self.fields.len() + self.bytes.len()
     }
 
     /// Whether its values, encoded, are so much longer than a message of `longest` bytes that they exceed a peer message.
-    pub(super) fn is_unwieldy(&self, longest: usize) -> bool {
+    pub fn is_unwieldy(&self, longest: usize) -> bool {
         self.fields.len() > longest.saturating_mul(4).saturating_add(1 << 16)
     }
 
     /// Undecodable bytes, and why.
-    pub(super) fn malformed(why: &str) -> Self {
+    pub fn malformed(why: &str) -> Self {
         Self { label: Err(why.into()), fields: Bytes::new(), bytes: Bytes::new() }
     }
 }
 
 /// Lends a message to the engine as an event.
-pub(super) fn lend(payload: &Payload, look: &mut dyn FnMut(&Event<'_>)) {
+pub fn lend(payload: &Payload, look: &mut dyn FnMut(&Event<'_>)) {
     let arena = Bump::new();
     let mut rest: &[u8] = &payload.fields;
     let values_read = match read_list(&mut rest, &arena, MAX_DEPTH) {
@@ -53,7 +54,7 @@ pub(super) fn lend(payload: &Payload, look: &mut dyn FnMut(&Event<'_>)) {
 }
 
 /// Encodes `values`.
-pub(super) fn write_fields(values: &[FieldValue<'_>]) -> Bytes {
+pub fn write_fields(values: &[FieldValue<'_>]) -> Bytes {
     let mut out = Vec::new();
     write_list(values, &mut out, MAX_DEPTH);
     out.into()
@@ -161,7 +162,7 @@ fn read<'a>(rest: &mut &'a [u8], arena: &'a Bump, depth: usize) -> Option<FieldV
 }
 
 /// The next `N` bytes.
-pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+pub fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, left) = rest.split_first_chunk()?;
     *rest = left;
     Some(*taken)
@@ -174,13 +175,13 @@ fn take_count(rest: &mut &[u8]) -> Option<usize> {
 }
 
 /// Appends `bytes` with their length before them.
-pub(super) fn put_block(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn put_block(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend(bytes);
 }
 
 /// Bytes with their length before them.
-pub(super) fn take_block<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub fn take_block<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = take_count(rest)?;
     let (taken, left) = rest.split_at_checked(length)?;
     *rest = left;

@@ -1,7 +1,7 @@
 //! The unanswered requests on the present connection to a service. HTTP servers may close idle connections at any time;
 //! the client connects again, and nobody is to blame.
 
-use hyper::body::Bytes;
+use bytes::Bytes;
 
 /// Requests that may be made twice (RFC 9110, 9.2.2).
 const IDEMPOTENT: [&[u8]; 6] = [b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"PUT ", b"DELETE "];
@@ -10,8 +10,6 @@ const IDEMPOTENT: [&[u8]; 6] = [b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"PUT
 pub(super) struct OpenRequests {
     /// The requests since it last owed no answer.
     asked: Vec<Bytes>,
-    /// How many of them are not counted as delivered yet.
-    uncounted: u32,
     /// Whether a request was sent, and one answered, on the present connection.
     used: bool,
     answered: bool,
@@ -19,9 +17,12 @@ pub(super) struct OpenRequests {
 
 /// What it means that the service closed its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ServiceClose {
-    /// It owes no answer. `used`: a request was sent on this connection.
-    Idle { used: bool },
+pub enum ServiceClose {
+    /// It owes no answer.
+    Idle {
+        /// Whether a request was sent on it.
+        used: bool,
+    },
     /// The close crossed an idempotent request, which may be sent again.
     Crossed,
     /// The close crossed a request that may have been executed and must not be repeated.
@@ -31,16 +32,10 @@ pub(super) enum ServiceClose {
 }
 
 impl OpenRequests {
-    /// Requests are about to be written, of which `count` are not counted as delivered.
-    pub(super) fn sent(&mut self, messages: &[Bytes], count: u32) {
-        self.asked.extend_from_slice(messages);
-        self.uncounted += count;
-        self.used = true;
-    }
-
-    /// They were written.
-    pub(super) fn delivered(&mut self) {
-        self.uncounted = 0;
+    /// `messages` are about to be written.
+    pub(super) fn sent(&mut self, messages: Vec<Bytes>) {
+        self.used |= !messages.is_empty();
+        self.asked.extend(messages);
     }
 
     /// An answer arrived; if `idle`, no other is owed.
@@ -64,10 +59,9 @@ impl OpenRequests {
         if self.asked.iter().all(may_repeat) { ServiceClose::Crossed } else { ServiceClose::Unknown }
     }
 
-    /// A new connection: the requests to repeat on it, and how many of them are not counted as delivered.
-    pub(super) fn reset(&mut self) -> (Vec<Bytes>, u32) {
-        let again = std::mem::take(self);
-        (again.asked, again.uncounted)
+    /// A new connection: the requests to repeat on it.
+    pub(super) fn reset(&mut self) -> Vec<Bytes> {
+        std::mem::take(self).asked
     }
 }
 
@@ -81,18 +75,17 @@ mod tests {
             ["GET /a", "GET /b", "POST /c"].map(|link| Bytes::from(format!("{link} HTTP/1.1\r\n\r\n")));
         let mut requests = OpenRequests::default();
         assert_eq!(requests.on_close(true), ServiceClose::Idle { used: false });
-        requests.sent(&[a], 1);
-        requests.delivered();
+        requests.sent(vec![a]);
         assert_eq!(requests.on_close(false), ServiceClose::Gone, "it accepted the connection for this");
         requests.note_answer(true);
         assert_eq!(requests.on_close(true), ServiceClose::Idle { used: true });
-        requests.sent(std::slice::from_ref(&b), 1);
+        requests.sent(vec![b.clone()]);
         assert_eq!(requests.on_close(false), ServiceClose::Crossed);
-        assert_eq!(requests.reset(), (vec![b.clone()], 1));
-        requests.sent(&[b], 1);
+        assert_eq!(requests.reset(), vec![b.clone()]);
+        requests.sent(vec![b]);
         assert_eq!(requests.on_close(false), ServiceClose::Gone, "asked twice");
         requests.note_answer(true);
-        requests.sent(&[c], 1);
+        requests.sent(vec![c]);
         assert_eq!(requests.on_close(false), ServiceClose::Unknown);
     }
 }
