@@ -1,11 +1,13 @@
-//! Documents name what exists: every crate in ARCHITECTURE.md, and what holds each invariant there; every path in
-//! backticks, every link.
+//! Documents name what exists: every crate in ARCHITECTURE.md, what holds each invariant there, and every function of its walk; every
+//! path in backticks, every link.
 
 use super::Finding;
 use super::tree::Tree;
 use crate::workspace::Package;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The section that lists functions.
+const WALK: &str = "## One message through the guard";
 
 /// Text in backticks that begins so is a path of this repository.
 const PATHS: &[&str] = &["crates/", "docs/", "examples/", "xtask/", "fuzz/", "tests/"];
@@ -13,6 +15,7 @@ const PATHS: &[&str] = &["crates/", "docs/", "examples/", "xtask/", "fuzz/", "te
 pub(super) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     let mut findings = check_crates(tree, packages);
     findings.extend(check_invariants(tree.text(ARCHITECTURE).unwrap_or_default()));
+    findings.extend(check_walk(tree));
     for (path, text) in tree.with_end(".md").filter(|(path, _)| is_checked(path)) {
         for (line, text) in prose(text) {
             findings.extend(check_paths(tree, path, line, text));
@@ -38,6 +41,39 @@ fn check_crates(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
         .filter(|package| !named.contains(&package.directory.as_str()))
         .map(|package| Finding::error(ARCHITECTURE, 0, format!("does not name `{}`", package.directory)))
         .collect()
+}
+
+/// In the walk, a name after a Rust file, up to the next file, is a function of that file.
+fn check_walk(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut is_walk = false;
+    let mut file = None;
+    for (line, text) in prose(tree.text(ARCHITECTURE).unwrap_or_default()) {
+        if text.starts_with("## ") {
+            is_walk = text == WALK;
+        }
+        for span in code_spans(text).filter(|_| is_walk) {
+            if is_path(span) {
+                file = tree.text(span).map(|text| (span, text));
+            } else if let Some((path, text)) = file.filter(|_| span.chars().all(is_snake_case)) {
+                if !defines(text, span) {
+                    let message = format!("there is no function `{span}` in `{path}`");
+                    findings.push(Finding::error(ARCHITECTURE, line, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn is_snake_case(c: char) -> bool {
+    c.is_ascii_lowercase() || c == '_'
+}
+
+/// Whether `rust` defines the function `name`.
+fn defines(rust: &str, name: &str) -> bool {
+    let after = rust.split("fn ").skip(1);
+    after.filter_map(|rest| rest.strip_prefix(name)).any(|rest| rest.starts_with(['(', '<']))
 }
 
 /// An invariant that no test, lint or type holds is a wish.
@@ -138,6 +174,16 @@ mod tests {
     fn an_invariant_must_say_what_holds_it() {
         let text = "# A\n\n**Invariant:** held.\nHeld by: `x`.\n\n**Invariant:** wished\nfor.\n\ntext";
         assert_eq!(check_invariants(text).iter().map(|finding| finding.line).collect::<Vec<_>>(), [6]);
+    }
+
+    #[test]
+    fn the_walk_names_functions_that_exist() {
+        let walk = "# A\n`crates/a/src/b.rs` `gone`\n\n## One message through the guard\n\n1. `crates/a/src/b.rs` `there`, `A`, then `generic`\n\
+                    2. and `gone`\n\n## Next\n`gone`\n";
+        let rust = "fn there() {}\npub(crate) async fn generic<T>() {}\nfn gone_not() {}\n";
+        let tree = Tree::from([("ARCHITECTURE.md", walk), ("crates/a/src/b.rs", rust)]);
+        let message = "there is no function `gone` in `crates/a/src/b.rs`";
+        assert_eq!(check_walk(&tree), [Finding::error("ARCHITECTURE.md", 7, message)]);
     }
 
     #[test]

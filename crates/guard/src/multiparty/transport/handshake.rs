@@ -208,6 +208,9 @@ pub(super) fn read_acknowledgement(body: &[u8]) -> io::Result<u64> {
 }
 
 #[cfg(test)]
+mod attacks;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
