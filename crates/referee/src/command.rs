@@ -6,6 +6,7 @@ mod component;
 pub(crate) mod conform;
 pub(crate) mod convert;
 pub(crate) mod demo;
+mod dependencies;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fix;

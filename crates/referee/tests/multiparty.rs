@@ -94,6 +94,9 @@ impl Setup<'_> {
         let monitor = |files: &[PathBuf]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
             command.arg("guard").args(self.options);
+            if !self.options.contains(&"--dependencies") {
+                command.args(["--dependencies", "deliver-once"]);
+            }
             for file in files {
                 command.arg("--relamon").arg(file);
             }

@@ -6,11 +6,12 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use referee::check::{Options, Verdict, check, with_component};
 use referee::monitor::multiparty::conform::Step;
-use referee::monitor::multiparty::{Bounds, Conformance, Dependencies, Network, conform};
+use referee::monitor::multiparty::{Bounds, Conformance, Network, conform};
 use referee::theory::Role;
 use serde_json::{Value, json};
 
 use super::component::ComponentFile;
+use super::dependencies::Dependencies;
 use super::show;
 use crate::Outcome;
 use crate::input;
@@ -35,8 +36,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ROLE")]
     role: String,
     /// Whether the component receives the labels that monitors tell each other.
-    #[arg(long, value_enum, default_value_t = Telling::Deliver)]
-    dependencies: Telling,
+    #[arg(long, value_enum, default_value_t)]
+    dependencies: Dependencies,
     /// How many messages of one sender the component may leave unread.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     buffer: u16,
@@ -45,16 +46,6 @@ pub(crate) struct Arguments {
     format: Format,
     #[command(flatten)]
     imports: input::Imports,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Telling {
-    /// All of them, as in the paper.
-    Deliver,
-    /// Of two about one choice the first.
-    DeliverOnce,
-    /// None.
-    Hide,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -71,11 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let role = protocol.role(&arguments.role)?;
     let network = protocol.deployable_network(&Options::default())?;
     let component = ComponentFile::read(&arguments.component, &arguments.role, protocol.vocabulary())?;
-    let dependencies = match arguments.dependencies {
-        Telling::Deliver => Dependencies::Deliver,
-        Telling::DeliverOnce => Dependencies::DeliverOnce,
-        Telling::Hide => Dependencies::Hide,
-    };
+    let dependencies = arguments.dependencies.into();
     let bounds = Bounds { dependencies, capacity: arguments.buffer.into(), ..Bounds::default() };
     let answer = conform(&network, role, &component.component(), &bounds);
     let system = protocol.system().map(|system| with_component(&system, role, &component.component()));

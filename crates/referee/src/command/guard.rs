@@ -13,6 +13,7 @@ use referee::guard::{
 };
 use referee::monitor;
 
+use super::dependencies::Dependencies;
 use crate::Outcome;
 use crate::output::{self, Renderer};
 
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Policy::Halt, requires = "relamon")]
     policy: Policy,
     /// With `--relamon`: what components see of the labels that monitors tell each other.
-    #[arg(long, value_enum, default_value_t = Dependencies::DeliverOnce, requires = "relamon")]
+    #[arg(long, value_enum, default_value_t, requires = "relamon")]
     dependencies: Dependencies,
     /// With `--relamon`: the address to listen on, `::` for all. Nobody can prove who it is on that wire, so without this only
     /// this machine is listened to.
@@ -55,16 +56,6 @@ enum Policy {
     Drop,
     /// Everything is passed on, and what is wrong is reported.
     Observe,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Dependencies {
-    /// All of them, as in the paper.
-    Deliver,
-    /// Of two about one choice the first, as RelaMon's components expect.
-    DeliverOnce,
-    /// None: for components that know nothing of them.
-    Hide,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -141,11 +132,7 @@ fn multiparty_guard(arguments: &Arguments) -> Result<Outcome> {
             Policy::Drop => monitor::Policy::Drop,
             Policy::Observe => monitor::Policy::Observe,
         },
-        dependencies: match arguments.dependencies {
-            Dependencies::Deliver => monitor::multiparty::Dependencies::Deliver,
-            Dependencies::DeliverOnce => monitor::multiparty::Dependencies::DeliverOnce,
-            Dependencies::Hide => monitor::multiparty::Dependencies::Hide,
-        },
+        dependencies: arguments.dependencies.into(),
         bind: arguments.bind,
     };
     let mut configs = Vec::new();

@@ -36,7 +36,12 @@ impl Monitors {
         let referee = tools::target().join("release/referee").with_extension(std::env::consts::EXE_EXTENSION);
         let mut monitors = Vec::new();
         for (file, port) in configurations {
-            let running = start(Command::new(&referee).args(["guard", "--relamon"]).arg(file), *port)?;
+            let running = start(
+                Command::new(&referee)
+                    .args(["guard", "--dependencies", "deliver-once", "--relamon"])
+                    .arg(file),
+                *port,
+            )?;
             let spent = processor_time(running.0.id())?;
             monitors.push((running, spent));
         }

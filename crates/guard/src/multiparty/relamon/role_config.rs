@@ -24,9 +24,9 @@ pub struct RelamonOptions {
 }
 
 impl Default for RelamonOptions {
-    /// RelaMon's behaviour, but for others than this machine.
+    /// As everywhere in a guard. RelaMon's own components expect [`Dependencies::DeliverOnce`].
     fn default() -> Self {
-        Self { policy: Policy::Halt, dependencies: Dependencies::DeliverOnce, bind: None }
+        Self { policy: Policy::Halt, dependencies: Dependencies::Hide, bind: None }
     }
 }
 
