@@ -227,6 +227,7 @@ codes! {
     Warning RF0217 "import is not loaded"
     Error RF0218 "statement after a choice or a recursion"
     Error RF0219 "connected already"
+    Error RF0220 "not connected"
     Error RF0301 "types do not fit"
     Error RF0302 "unknown variable"
     Error RF0303 "unknown function"

@@ -10,12 +10,13 @@
 //! KMC knows neither names nor accepting states: behind `--`, which begins a comment there, both are read all the same. Ends
 //! of lines mean nothing to the grammar, only to recovery: after an error reading goes on at the next line.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use referee_theory::{Action, MachineBuilder, Message, Role, State, System, Transition, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use crate::diagnostics::{Diagnostic, RF0004, structure, systems};
+use crate::diagnostics::{Diagnostic, RF0004, lexical, structure, systems};
 use crate::document::{Content, Document, LocalSystem, in_order};
 use crate::kmc::lexer::KmcToken;
 use crate::kmc::{payload, warnings};
@@ -29,9 +30,12 @@ type Tokens<'a> = Cursor<'a, KmcToken>;
 /// Reads a `.fsm` text.
 #[must_use]
 pub fn parse(text: &str) -> Document {
-    // Of the same length, so that places stay.
-    let text = &text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ");
-    let mut parser = Parser { cursor: Tokens::new(text), vocabulary: Vocabulary::new() };
+    let mut text = Cow::Borrowed(text);
+    if text.contains("--.") {
+        // Of the same length, so that places stay.
+        text = text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ").into();
+    }
+    let mut parser = Parser { cursor: Tokens::new(&text), vocabulary: Vocabulary::new(), unread: false };
     let automata = parser.file();
     parser.finish(&automata)
 }
@@ -39,6 +43,8 @@ pub fn parse(text: &str) -> Document {
 struct Parser<'a> {
     cursor: Tokens<'a>,
     vocabulary: Vocabulary,
+    /// Whether there are syntax errors.
+    unread: bool,
 }
 
 /// A machine as written: peers are not known before the last machine was read.
@@ -150,7 +156,7 @@ impl<'a> Parser<'a> {
     fn edge(&mut self) -> Option<Edge<'a>> {
         let start = self.cursor.span();
         let source = self.name("a state")?;
-        let Some(peer) = self.name("the number of a machine") else {
+        let Some(peer) = self.name_on_line("the number of a machine") else {
             self.skip_line();
             return None;
         };
@@ -169,8 +175,9 @@ impl<'a> Parser<'a> {
             }
         };
         self.cursor.bump();
-        let message = payload::message(&mut self.cursor, &mut self.vocabulary);
-        let target = message.and_then(|_| self.name("a state"));
+        let is_there = !self.is_missing("a label");
+        let message = is_there.then(|| payload::message(&mut self.cursor, &mut self.vocabulary)).flatten();
+        let target = message.and_then(|_| self.name_on_line("a state"));
         let (Some(message), Some(target)) = (message, target) else {
             self.skip_line();
             return None;
@@ -187,12 +194,32 @@ impl<'a> Parser<'a> {
         Some((text, self.cursor.bump()))
     }
 
+    /// As [`name`](Self::name), but not what begins the next transition.
+    fn name_on_line(&mut self, what: &str) -> Option<(&'a str, Span)> {
+        if self.is_missing(what) { None } else { self.name(what) }
+    }
+
+    /// Whether the next transition begins here, on a line of its own, where `what` belongs to this one.
+    fn is_missing(&mut self, what: &str) -> bool {
+        let is_action = |token| matches!(token, Some(KmcToken::Bang | KmcToken::Question));
+        let begins = self.cursor.starts_line()
+            && self.cursor.is_at(KmcToken::Name)
+            && self.cursor.peek_nth(1) == Some(KmcToken::Name)
+            && is_action(self.cursor.peek_nth(2));
+        if begins {
+            let end = Span::at(self.cursor.previous().end as usize);
+            self.cursor.report_here(lexical::unexpected_token(end, "the end of the line", &[what]));
+        }
+        begins
+    }
+
     fn skip_line(&mut self) {
         self.cursor.recover(|c, _| c.starts_line() || at_any_directive(c));
     }
 
     fn finish(mut self, automata: &[Automaton<'a>]) -> Document {
         let mut origins = Origins::default();
+        self.unread = self.cursor.diagnostics().iter().any(Diagnostic::is_error);
         for (index, automaton) in automata.iter().enumerate() {
             let number = index.to_string();
             let name = automaton.name.map_or(&*number, |(name, _)| name);
@@ -259,7 +286,10 @@ impl<'a> Parser<'a> {
             let peer = match known {
                 Some(peer) => peer,
                 None => {
-                    self.cursor.report(systems::unknown_machine(span, name, count));
+                    // Where something could not be read, it may have been a machine.
+                    if !self.unread {
+                        self.cursor.report(systems::unknown_machine(span, name, count));
+                    }
                     role
                 }
             };
@@ -309,5 +339,6 @@ fn at_directive(cursor: &Tokens<'_>, name: &str) -> bool {
 }
 
 fn at_any_directive(cursor: &Tokens<'_>) -> bool {
-    ["name", "outputs", "state", "marking", "accepting", "end"].iter().any(|name| at_directive(cursor, name))
+    const ALL: [&str; 6] = ["name", "outputs", "state", "marking", "accepting", "end"];
+    cursor.is_at(KmcToken::Dot) && ALL.iter().any(|name| at_directive(cursor, name))
 }

@@ -19,12 +19,13 @@ use crate::language::Language;
 use crate::source::Span;
 
 mod candidate;
+mod certain;
 mod message;
 mod pieces;
 mod slips;
 
 use candidate::{Candidate, Kind, PLACEHOLDER, candidates};
-use pieces::{Piece, PieceKind, pieces};
+use pieces::{Piece, pieces};
 
 /// Longer texts are not corrected.
 const MAX_TEXT: usize = 1 << 16;
@@ -72,8 +73,12 @@ pub(crate) fn repaired(
     let mut guessed = false;
     while repairs.found.len() < MAX_REPAIRS
         && let Some(error) = first_syntactic(&last)
-        && let Some(repair) = repairs.search(&corrected, error)
+        && let Some(mut repair) = repairs.search(&corrected, error)
     {
+        // Nothing that is read behind a guess is certain.
+        if let Some(fix) = repair.diagnostic.fix.as_mut().filter(|_| guessed) {
+            fix.certain = false;
+        }
         guessed |= repair.guessed;
         repairs.accept(repair.diagnostic, &repair.candidate);
         corrected = repair.text;
@@ -138,7 +143,10 @@ impl<'a> Scene<'a> {
         let starts_line = piece.indent.is_some();
         let ends_something =
             matches!(text, ";" | "," | ")" | "]" | ">" | ":" | ".") || text == "(" && !starts_line;
-        let ends_line = starts_line && matches!(text, "{" | "}") && self.word(before) != "or";
+        // A transition stands on a line of its own, and `end` on the line of what it ends.
+        let belongs_to_line = self.language == Language::Fsm && text != "." || text == "end";
+        let ends_line =
+            starts_line && (belongs_to_line || matches!(text, "{" | "}") && self.word(before) != "or");
         if before > 0 && (ends_something || ends_line) {
             return Span::at(self.end_before(before));
         }
@@ -163,28 +171,6 @@ impl<'a> Scene<'a> {
         let left = if hugs || is_tight(left) { "" } else { " " };
         let right = if hugs && !matches!(text, ":" | ",") || is_tight(right) { "" } else { " " };
         format!("{left}{text}{right}")
-    }
-
-    /// Whether people who make this correction by hand hardly ever mean another.
-    fn is_sure(&self, kind: &Kind) -> bool {
-        match *kind {
-            Kind::Slip { corrects, .. } => corrects,
-            Kind::Insert { text, .. } => {
-                matches!(text, ";" | "," | ")" | "]" | "}" | ":" | "from" | "to" | "at" | "or" | "role")
-            }
-            Kind::Delete { piece } => self.is_repeated(piece) || self.word(piece) == ";",
-            Kind::Replace { piece, text } => {
-                let symbols =
-                    self.pieces[piece].kind == PieceKind::Symbol && !text.starts_with(char::is_alphabetic);
-                symbols || suggest::closest(self.word(piece), [text]).is_some()
-            }
-            Kind::Swap { piece } => self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none()),
-        }
-    }
-
-    fn is_repeated(&self, piece: usize) -> bool {
-        let word = self.word(piece);
-        word == self.word(piece + 1) || piece > 0 && word == self.word(piece - 1)
     }
 
     /// How far the line of `offset` is indented.
@@ -291,7 +277,11 @@ impl Repairs {
         });
         let corrects =
             !matches!(candidate.kind, Kind::Slip { corrects: false, .. }) && !candidate.has_placeholder();
-        let certain = corrects && reading.others == 0 && !rivalled && scene.is_sure(&candidate.kind);
+        let certain = corrects
+            && reading.others == 0
+            && !rivalled
+            && scene.is_sure(&candidate.kind)
+            && scene.is_all(&candidate, &corrected);
         let mut diagnostic = message::of(&scene, &candidate, error);
         if corrects && !matches!(error.code.id, "RF0002" | "RF0003") {
             diagnostic.fix = Some(Box::new(Fix { edits: candidate.edits.to_vec(), certain }));
@@ -382,12 +372,17 @@ fn reading(text: &str, document: &Document, candidate: &Candidate) -> Reading {
     let stuck = first_syntactic(document).map(|error| error.span.start as usize);
     // At the very end something is missing: that is not quite as good as nothing missing.
     let unread = stuck.map_or(0, |at| text.len().saturating_sub(at) + 1);
+    // What other modules declare is not known here.
+    let is_elsewhere = |d: &Diagnostic| {
+        d.code.id == "RF0101" && text.get(d.span.range()).is_some_and(|name| name.contains('.'))
+    };
     let is_placeholder = |d: &Diagnostic| text.get(d.span.range()).is_some_and(|at| at.contains(PLACEHOLDER));
     let others = document.diagnostics.iter().filter(|diagnostic| {
         diagnostic.is_error()
             && !is_syntactic(diagnostic)
             && stuck.is_none_or(|at| (diagnostic.span.start as usize) < at)
             && !is_placeholder(diagnostic)
+            && !is_elsewhere(diagnostic)
     });
     Reading { unread, others: others.count(), cost: candidate.cost }
 }

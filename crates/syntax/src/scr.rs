@@ -69,13 +69,12 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
     let complete = !diagnostics.iter().any(Diagnostic::is_error);
     let mut protocols = Vec::new();
     let own = names.protocols.iter().take_while(|declared| declared.module == 0).count();
-    let connects = modules.first().is_some_and(|main| connections::are_made(&main.module));
+    let connects = modules.iter().any(|file| connections::are_made(&file.module));
     for id in (0..own).map(ProtocolId) {
         let (protocol, found) = lower_protocol(&mut names, &mut origins, id, complete);
         diagnostics.extend(found);
         if connects {
-            let declared = names.protocols[id.0].protocol;
-            diagnostics.extend(connections::connected_already(&modules[0].module, declared));
+            diagnostics.extend(connections::wrong(&names, id));
         }
         protocols.push(protocol);
     }

@@ -347,13 +347,14 @@ impl<'a, T: Lexed<'a>> Cursor<'a, T> {
         self.previous.end == 0 || self.text.get(between).is_some_and(|blank| blank.contains('\n'))
     }
 
-    /// Every `first` that a `second` follows, anywhere in the text.
-    pub(crate) fn pairs(&self, first: T, second: T) -> Vec<(&'a str, Span)> {
+    /// Every `first` that the symbol `second`, written `last`, follows, anywhere in the text.
+    pub(crate) fn pairs(&self, first: T, second: T, last: char) -> Vec<(&'a str, Span)> {
         let mut found = Vec::new();
         let mut before: Option<(T, Span)> = None;
-        for (token, range) in
-            T::lexer(self.text).spanned().filter_map(|(token, range)| Some((token.ok()?, range)))
-        {
+        // Behind the last of them there is nothing to find.
+        let end = self.text.rfind(last).map_or(0, |at| at + last.len_utf8());
+        let lexer = T::lexer(&self.text[..end]).spanned();
+        for (token, range) in lexer.filter_map(|(token, range)| Some((token.ok()?, range))) {
             if token == second
                 && let Some((_, span)) = before.filter(|(before, _)| *before == first)
             {

@@ -305,6 +305,27 @@ impl GlobalType {
         self.vocabulary.roles().filter(|role| takes_part[role.index()]).collect()
     }
 
+    /// By the place of each message, what the text calls the innermost recursion around it.
+    #[must_use]
+    pub fn recursion_names(&self) -> FxHashMap<Origin, Arc<str>> {
+        let mut names = FxHashMap::default();
+        let mut seen = vec![false; self.nodes.len()];
+        let mut pending: Vec<(NodeId, Option<&Arc<str>>)> = vec![(self.root, None)];
+        while let Some((at, around)) = pending.pop() {
+            if std::mem::replace(&mut seen[at.index()], true) {
+                continue;
+            }
+            let node = self.node(at);
+            let inside = if let Global::Rec(rec) = node { Some(&rec.name) } else { around };
+            if let (Global::Exchange(exchange), Some(name)) = (node, around) {
+                let places = exchange.branches.iter().map(|branch| branch.origin);
+                names.extend(places.map(|place| (place, Arc::clone(name))));
+            }
+            node.for_each_child(|child| pending.push((child, inside)));
+        }
+        names
+    }
+
     /// Every node after all nodes it leads to, calls aside (a call leads back).
     #[must_use]
     pub fn postorder(&self) -> Vec<NodeId> {

@@ -315,6 +315,17 @@ impl Machine {
     /// Returns `None` when the term would have more than `limit` nodes: sharing can be exponential.
     #[must_use]
     pub fn session_type(&self, vocabulary: &Arc<Vocabulary>, limit: usize) -> Option<SessionType> {
+        self.session_type_with_names(vocabulary, limit, &FxHashMap::default())
+    }
+
+    /// As [`session_type`](Self::session_type); a definition is called as `names` calls what happens first in it.
+    #[must_use]
+    pub fn session_type_with_names(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        limit: usize,
+        names: &FxHashMap<Origin, Arc<str>>,
+    ) -> Option<SessionType> {
         let looping = loop_heads(self.state_count(), |state, next| {
             let transitions = self.transitions(State(u32::try_from(state).unwrap_or(u32::MAX)));
             transitions.get(next).map(|transition| transition.target.index())
@@ -349,7 +360,8 @@ impl Machine {
             }
             let body = if looping[state.index()] {
                 let body = builder.reserve();
-                let name: Arc<str> = format!("X{}", open.len()).into();
+                let known = transitions.iter().find_map(|transition| names.get(&transition.origin));
+                let name = known.cloned().unwrap_or_else(|| format!("X{}", open.len()).into());
                 builder.set(node, Session::Rec { name, body, origin: Origin::NONE });
                 open.insert(state, node);
                 steps.push(Step::Leave(state));

@@ -173,8 +173,8 @@ impl Vocabulary {
     /// The message `spec`, added if it is new, and the same without its assertion, and without its updates.
     pub fn add_message(&mut self, spec: MessageSpec) -> Message {
         let bare = spec.assertion.is_some().then(|| MessageSpec { assertion: None, ..spec.clone() });
-        let plain = MessageSpec::new(spec.label, Arc::clone(&spec.fields), None);
-        let plain = (!spec.updates.is_empty()).then_some(plain);
+        let plain = || MessageSpec::new(spec.label, Arc::clone(&spec.fields), None);
+        let plain = (!spec.updates.is_empty()).then(plain);
         let (message, new) = self.insert(spec);
         if new {
             // At most two levels deep: each has less than the one before.

@@ -338,9 +338,10 @@ fn roles(subject: &Projected, arguments: &Arguments) -> Result<String> {
 fn local_protocols(subject: &Projected, machines: &[&Machine], format: Format) -> Result<String> {
     /// Larger ones are not read.
     const LIMIT: usize = 20_000;
+    let names = subject.global().map(|global| global.recursion_names()).unwrap_or_default();
     let one = |machine: &&Machine| {
         let role = subject.vocabulary().role_name(machine.role());
-        let session = machine.session_type(subject.vocabulary(), LIMIT);
+        let session = machine.session_type_with_names(subject.vocabulary(), LIMIT, &names);
         let session =
             session.with_context(|| format!("the local protocol of `{role}` is too long to read"))?;
         let text = match format {

@@ -4,7 +4,7 @@ use referee_theory::Action;
 
 use super::{
     Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
-    RF0218, RF0219, quoted,
+    RF0218, RF0219, RF0220, quoted,
 };
 use crate::source::Span;
 
@@ -172,11 +172,25 @@ pub fn connections_not_monitored(span: Span, keyword: &str) -> Diagnostic {
 pub fn connected_twice(span: Span, first: Span, left: &str, right: &str) -> Diagnostic {
     let diagnostic = RF0219.at(span, format!("`{left}` and `{right}` may be connected already"));
     let diagnostic = if first == span {
-        diagnostic.related(first, "this is done again in the next round")
+        diagnostic.related(first, "this is done more than once")
     } else {
         diagnostic.related(first, "they are connected here")
     };
     diagnostic.help(format!("connect once, or `disconnect {left} and {right};` before"))
+}
+
+/// The statement at `span` needs `left` and `right` connected; some ways to it lead through `somewhere`, where they are connected.
+#[must_use]
+pub fn not_connected(span: Span, somewhere: Option<Span>, left: &str, right: &str) -> Diagnostic {
+    match somewhere {
+        Some(place) => RF0220
+            .at(span, format!("`{left}` and `{right}` are not connected on every way that leads here"))
+            .related(place, "they are connected here, but not on the other ways")
+            .help("connect them on every way, or before the ways part"),
+        None => RF0220.at(span, format!("`{left}` and `{right}` are not connected")).help(format!(
+            "write `connect {left} to {right};` before, or remove `explicit`: then all roles are connected"
+        )),
+    }
 }
 
 /// The module `name` is not loaded.

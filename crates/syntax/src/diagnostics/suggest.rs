@@ -4,21 +4,25 @@
 #[must_use]
 pub fn closest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (wrong.chars().count() / 3).max(1);
+    // Most names differ too much in length already.
+    let may_be_close = |candidate: &str| {
+        !candidate.is_ascii() || !wrong.is_ascii() || candidate.len().abs_diff(wrong.len()) <= limit
+    };
+    let lower = wrong.to_lowercase();
     candidates
         .into_iter()
-        .filter(|candidate| *candidate != wrong)
-        .map(|candidate| (distance(wrong, candidate), candidate))
+        .filter(|candidate| *candidate != wrong && may_be_close(candidate))
+        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// How many insertions, deletions, substitutions and swaps of neighbours lead from `a` to `b` (ignoring
-/// case). Names longer than 64 characters are never misspellings.
+/// How many insertions, deletions, substitutions and swaps of neighbours lead from `a` to `b`. Names longer than 64 characters are never
+/// misspellings.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let is_long = |text: &str| text.chars().nth(64).is_some();
-    if is_long(&a) || is_long(&b) { usize::MAX } else { strsim::osa_distance(&a, &b) }
+    if is_long(a) || is_long(b) { usize::MAX } else { strsim::osa_distance(a, b) }
 }
 
 #[cfg(test)]

@@ -77,7 +77,9 @@ struct Brace {
 impl<'a> Parser<'a> {
     /// Roles may be mentioned before their types are given: `NAME ":"` declares one and nothing else.
     fn declare_roles(&mut self) {
-        for (name, span) in self.cursor.pairs(KmcToken::Name, KmcToken::Colon) {
+        let text = self.cursor.whole_text();
+        let pairs = || self.cursor.pairs(KmcToken::Name, KmcToken::Colon, ':');
+        for (name, span) in headers(text).unwrap_or_else(pairs) {
             if self.roles.len() > usize::from(u16::MAX) - 1 {
                 let message = "a protocol has at most 65,535 roles";
                 self.cursor.report(RF0004.at(span, message));
@@ -346,4 +348,45 @@ fn at_header(cursor: &Tokens<'_>) -> bool {
 
 fn at_branch_end(cursor: &Tokens<'_>) -> bool {
     matches!(cursor.peek(), Some(KmcToken::Comma | KmcToken::CloseBrace))
+}
+
+/// The names before colons, with their places, where that can be told without reading tokens: no comments, and nothing else before a colon.
+fn headers(text: &str) -> Option<Vec<(&str, Span)>> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
+    let bytes = text.as_bytes();
+    let mut headers = Vec::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'#' | b'/' => return None,
+            b'-' if bytes.get(at + 1) == Some(&b'-') => return None,
+            b':' => {
+                let end = bytes[..at].trim_ascii_end().len();
+                let start = bytes[..end].iter().rposition(|byte| !is_name(*byte)).map_or(0, |last| last + 1);
+                if start == end || bytes[start] == b'\'' {
+                    return None;
+                }
+                headers.push((&text[start..end], Span::new(start, end)));
+            }
+            _ => {}
+        }
+    }
+    Some(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KmcToken, Tokens, headers};
+
+    /// What is told without reading tokens is what reading them tells.
+    #[test]
+    fn headers_are_names_before_colons() {
+        let told = ["A: B!x; end\nB : A?x; end", "A:B!x;end\n\nb_1\t:A?x;end", "A'': end"];
+        for text in told {
+            let pairs = Tokens::new(text).pairs(KmcToken::Name, KmcToken::Colon, ':');
+            assert_eq!(headers(text), Some(pairs), "{text}");
+        }
+        for text in ["-- A: B\nC: end", "'A: end", "é: end", ": end", "A: /* B: */ end", "A §: end"] {
+            assert_eq!(headers(text), None, "{text}");
+        }
+    }
 }

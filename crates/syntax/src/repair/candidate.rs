@@ -122,6 +122,20 @@ mod cost {
     pub(super) const OTHER_NAME: u32 = 26;
 }
 
+/// Symbols that are mistaken for one another, without anything else being wrong.
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
+    const ALIKE: [&[&str]; 7] = [
+        &[";", ",", ".", ":"],
+        &["(", "[", "{", "<"],
+        &[")", "]", "}", ">"],
+        &["=", "=="],
+        &["&", "&&"],
+        &["|", "||"],
+        &["-", "->"],
+    ];
+    ALIKE.iter().any(|alike| alike.contains(&one) && alike.contains(&other))
+}
+
 /// How many pieces before the one where reading got stuck may be wrong.
 const REACH: usize = 4;
 
@@ -158,11 +172,18 @@ pub(super) fn candidates(scene: &Scene<'_>) -> Vec<Candidate> {
 
 fn insertions(scene: &Scene<'_>, words: &Words, before: usize, far: u32, found: &mut Vec<Candidate>) {
     let all = words.symbols.iter().map(|text| (*text, cost::SYMBOL));
-    let all = all.chain(words.keywords.iter().map(|text| (*text, cost::KEYWORD)));
+    let keywords = words.keywords.iter().filter(|text| may_insert(scene, before, text));
+    let all = all.chain(keywords.map(|text| (*text, cost::KEYWORD)));
     for (text, cost) in all.chain([(PLACEHOLDER, cost::NAME)]) {
         let edit = Edit { span: scene.gap(before, text), text: scene.spaced(before, text) };
         found.push(Candidate::new([edit], Kind::Insert { before, text }, cost + far));
     }
+}
+
+/// Whether a keyword can be missing there. Those of `.fsm` are names elsewhere, so that nearly everything could be read.
+fn may_insert(scene: &Scene<'_>, before: usize, keyword: &str) -> bool {
+    let previous = before.checked_sub(1).map_or("", |piece| scene.word(piece));
+    scene.language != Language::Fsm || previous == if keyword == "graph" { "state" } else { "." }
 }
 
 fn replacements(scene: &Scene<'_>, words: &Words, piece: usize, far: u32, found: &mut Vec<Candidate>) {
@@ -253,8 +274,8 @@ fn by_layout(scene: &Scene<'_>, found: &mut Vec<Candidate>) {
     }
 }
 
-/// Where the bracket that would be closed before the piece `before` was opened.
-pub(super) fn opening(scene: &Scene<'_>, before: usize, closing: &str) -> Option<Range<usize>> {
+/// The bracket that is open before the piece `before`.
+pub(super) fn opening_piece(scene: &Scene<'_>, before: usize) -> Option<usize> {
     let mut open: Vec<usize> = Vec::new();
     for index in 0..before.min(scene.pieces.len()) {
         match scene.word(index) {
@@ -263,7 +284,12 @@ pub(super) fn opening(scene: &Scene<'_>, before: usize, closing: &str) -> Option
             _ => {}
         }
     }
-    let last = open.pop()?;
+    open.pop()
+}
+
+/// Where the bracket that would be closed before the piece `before` was opened.
+pub(super) fn opening(scene: &Scene<'_>, before: usize, closing: &str) -> Option<Range<usize>> {
+    let last = opening_piece(scene, before)?;
     let fits = matches!((scene.word(last), closing), ("{", "}") | ("(", ")") | ("[", "]"));
     fits.then(|| scene.pieces[last].range.clone())
 }

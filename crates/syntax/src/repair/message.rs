@@ -5,7 +5,7 @@ use super::candidate::{Candidate, Kind, PLACEHOLDER, opening};
 use super::pieces::PieceKind;
 use crate::diagnostics::{Diagnostic, RF0004, suggest};
 use crate::language::Language;
-use crate::source::Span;
+use crate::source::{Span, narrow};
 
 /// The message for the mistake that `candidate` corrects; `error` is what the parser said about it.
 pub(super) fn of(scene: &Scene<'_>, candidate: &Candidate, error: &Diagnostic) -> Diagnostic {
@@ -81,6 +81,15 @@ fn missing(scene: &Scene<'_>, before: usize, text: &str) -> Diagnostic {
 
 fn missing_name(scene: &Scene<'_>, before: usize, error: &Diagnostic) -> Diagnostic {
     let gap = scene.gap(before, PLACEHOLDER);
+    let ends_line = scene.pieces.get(before).is_some_and(|next| gap.start < narrow(next.range.start));
+    if ends_line && error.span == gap {
+        return error.clone();
+    }
+    if ends_line && let Some(previous) = before.checked_sub(1).map(|piece| scene.word(piece)) {
+        return RF0004
+            .at(gap, format!("a name is missing behind `{previous}`"))
+            .label("a name is missing here");
+    }
     if before == scene.at {
         return Diagnostic {
             span: if scene.word(before).is_empty() { gap } else { error.span },

@@ -321,10 +321,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 return Some(next);
             }
         };
-        let Some(players) = self.players(name, protocol, roles) else { return Some(next) };
-        let Some((types, signatures, given)) = self.arguments(name, protocol, arguments) else {
-            return Some(next);
-        };
+        // Both are looked at, so that what is wrong with one does not hide what is wrong with the other.
+        let players = self.players(name, protocol, roles);
+        let given = self.arguments(name, protocol, arguments);
+        let (Some(players), Some((types, signatures, given))) = (players, given) else { return Some(next) };
         let key = (protocol, players.clone(), given);
         if let Some(active) = self.active.get_mut(&key) {
             if active.next != next {
@@ -381,6 +381,12 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn players(&mut self, name: &Name, protocol: ProtocolId, roles: &[Name]) -> Option<Vec<Role>> {
         let declared = self.names.protocol(protocol);
         let players: Vec<Option<Role>> = roles.iter().map(|role| self.role(role)).collect();
+        let expected = declared.roles.len();
+        if roles.len() != expected {
+            let (header, found) = (declared.header, roles.len());
+            self.diagnostics.push(wrong_number(name.span, header, &name.text, "roles", expected, found));
+            return None;
+        }
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         let mut fits = true;
         for role in roles {
@@ -388,12 +394,6 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 self.diagnostics.push(role_plays_twice(role.span, first, &role.text));
                 fits = false;
             }
-        }
-        let expected = declared.roles.len();
-        if roles.len() != expected {
-            let (header, found) = (declared.header, roles.len());
-            self.diagnostics.push(wrong_number(name.span, header, &name.text, "roles", expected, found));
-            fits = false;
         }
         fits.then(|| players.into_iter().collect()).flatten()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use referee_theory::expr::Signature;
 use referee_theory::{Role, Type};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
 use super::ending::ending;
@@ -77,6 +77,8 @@ pub(super) struct Names<'a> {
     pub(super) steps_left: usize,
     /// How many more names may be compared to find one that was meant.
     comparisons_left: usize,
+    /// Unknown types that are like no known one.
+    not_misspelt: FxHashSet<Arc<str>>,
 }
 
 impl<'a> Names<'a> {
@@ -102,6 +104,7 @@ impl<'a> Names<'a> {
             invited: Vec::new(),
             steps_left: MAX_STEPS,
             comparisons_left: MAX_COMPARISONS,
+            not_misspelt: FxHashSet::default(),
         };
         for (index, Linked { module, .. }) in modules.iter().enumerate() {
             for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
@@ -123,7 +126,8 @@ impl<'a> Names<'a> {
     /// What `name` means in file `module`: the file that declares it, and what it is called there. `a.b.M.P` is `P` of
     /// the file `a.b.M`, which may also be called `M` or by the name that the import gives it.
     fn declared_in<'n>(&self, name: &'n str, module: usize) -> Option<(usize, &'n str)> {
-        let Some((prefix, last)) = name.rsplit_once('.') else { return Some((module, name)) };
+        let Some(dot) = name.bytes().rposition(|byte| byte == b'.') else { return Some((module, name)) };
+        let (prefix, last) = (&name[..dot], &name[dot + 1..]);
         let is_called = |full: &str| full == prefix || full.rsplit('.').next() == Some(prefix);
         let here = &self.modules[module];
         if here.module.name.as_ref().is_some_and(|own| is_called(&own.text)) {
@@ -349,7 +353,9 @@ impl<'a> Names<'a> {
                     return ty;
                 }
                 let declared = self.types[module].len();
-                let worth_while = name.text.len() > 3 && self.may_compare(declared + 1);
+                let worth_while = name.text.len() > 3
+                    && !self.not_misspelt.contains(&name.text)
+                    && self.may_compare(declared + 1);
                 let declared = self.types[module].keys().map(|name| &**name);
                 let known = declared.chain(payload::NAMES.iter().copied());
                 let close = if worth_while { suggest::closest(&name.text, known) } else { None };
@@ -359,6 +365,9 @@ impl<'a> Names<'a> {
                 let meant = payload::elsewhere(&name.text).or(close);
                 if meant.is_some() || looks_built_in && !name.text.contains('.') {
                     self.diagnostics.push(unknown_type(name.span, &name.text, meant));
+                }
+                if close.is_none() {
+                    self.not_misspelt.insert(Arc::clone(&name.text));
                 }
                 Type::Opaque(Arc::clone(&name.text))
             }

@@ -293,13 +293,17 @@ fn local_protocols_as_nuscr_and_scribble_print_them() {
     let text = "protocol P(role A, role B) {\n  rec X {\n    choice at A {\n      \
                 ping(x: int) from A to B;\n      pong() from B to A;\n      continue X;\n    \
                 } or {\n      stop() from A to B;\n    }\n  }\n}\n";
-    let system = system(&parse(text, Language::Scr)).expect("projections");
+    let document = parse(text, Language::Scr);
+    let Content::Global(protocols) = &document.content else { panic!("a global protocol") };
+    let names = protocols[0].global.as_ref().expect("well-formed").recursion_names();
+    let system = system(&document).expect("projections");
     let role = system.vocabulary().find_role("B").expect("a role");
-    let session = system.machine(role).session_type(system.vocabulary(), 1000).expect("a short type");
-    let nuscr = "rec X0 {\n  choice at A {\n    ping(x: int) from A;\n    pong() to A;\n    continue X0;\n  \
+    let machine = system.machine(role);
+    let session = machine.session_type_with_names(system.vocabulary(), 1000, &names).expect("a short type");
+    let nuscr = "rec X {\n  choice at A {\n    ping(x: int) from A;\n    pong() to A;\n    continue X;\n  \
                  } or {\n    stop() from A;\n    (end)\n  }\n}\n";
     assert_eq!(print::local_nuscr(&session).as_deref(), Ok(nuscr));
-    let scribble = "local protocol P_B(role A, self B) {\n  rec X0 {\n    choice at A {\n      ping(x: int) from A;\n      \
-                    pong() to A;\n      continue X0;\n    } or {\n      stop() from A;\n    }\n  }\n}\n";
+    let scribble = "local protocol P_B(role A, self B) {\n  rec X {\n    choice at A {\n      ping(x: int) from A;\n      \
+                    pong() to A;\n      continue X;\n    } or {\n      stop() from A;\n    }\n  }\n}\n";
     assert_eq!(print::local_scr("P", &session).as_deref(), Ok(scribble));
 }

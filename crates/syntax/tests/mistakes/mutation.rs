@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use referee_syntax::{Lines, parse};
 
-use crate::mutator::{Random, mutate};
+use crate::mutator::{Random, mutate, mutations};
 use crate::texts::texts;
 
 const SEED: u64 = 20;
@@ -32,9 +32,9 @@ impl Tally {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a measurement, as long as it is asked to be")]
+#[expect(clippy::disallowed_methods, reason = "a measurement, which shows what it is asked to show")]
 fn one_mistake_is_one_error_in_its_line() {
-    let mutations = std::env::var("REFEREE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(MUTATIONS);
+    let mutations = mutations(MUTATIONS);
     let shown = std::env::var("REFEREE_SHOW").is_ok();
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut random = Random::new(SEED);

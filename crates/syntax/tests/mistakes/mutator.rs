@@ -13,6 +13,12 @@ pub(crate) struct Mutant {
     pub(crate) lines: Range<usize>,
 }
 
+/// How many mutants of each text are tried: what `REFEREE_MUTATIONS` says, otherwise `few`.
+#[expect(clippy::disallowed_methods, reason = "a measurement, as long as it is asked to be")]
+pub(crate) fn mutations(few: usize) -> usize {
+    std::env::var("REFEREE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+}
+
 /// SplitMix64.
 pub(crate) struct Random(u64);
 

@@ -130,12 +130,12 @@ const CONSTRUCTS: [(&str, &str, &str); 35] = [
     ),
     (
         "optional connection",
-        "explicit global protocol P(role b, role c, role a) { choice at b { Go() from b to c; connect b to a; M() from b to a; } or { No() from b to c; } }",
+        "explicit global protocol P(role b, role c, role a) { connect b to c; choice at b { Go() from b to c; connect b to a; M() from b to a; } or { No() from b to c; } }",
         "0 b?M 1",
     ),
     (
         "connect with a message",
-        "explicit global protocol P(role b, role c, role a) { choice at b { Go() from b to c; M() connect b to a; } or { No() from b to c; } }",
+        "explicit global protocol P(role b, role c, role a) { connect b to c; choice at b { Go() from b to c; M() connect b to a; } or { No() from b to c; } }",
         "0 b?M 1",
     ),
     (

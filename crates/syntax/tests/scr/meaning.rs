@@ -59,7 +59,7 @@ fn connections_are_made_once() {
         ("rec X { connect a to b; M() from a to b; continue X; }", &["RF0219"]),
         ("rec X { connect a to b; M() from a to b; disconnect a and b; continue X; }", &[]),
         (
-            "rec X { rec Y { M() from a to b; choice at a { L() from a to b; connect b to c; K() from b to c; continue X; } or { R() from a to b; continue Y; } } }",
+            "connect a to b; rec X { rec Y { M() from a to b; choice at a { L() from a to b; connect b to c; K() from b to c; continue X; } or { R() from a to b; continue Y; } } }",
             &["RF0219"],
         ),
         (
@@ -69,6 +69,52 @@ fn connections_are_made_once() {
     ] {
         let text = in_protocol(body).replacen("protocol", "explicit global protocol", 1);
         assert_eq!(errors(&text), expected, "{body}");
+    }
+}
+
+/// In an explicit protocol, roles that send one another something are connected on every way that leads there, `do` included.
+#[test]
+fn who_sends_is_connected() {
+    let around = "aux global protocol Open(role x, role y) { connect x to y; M() from x to y; }
+        aux global protocol Say(role x, role y) { K() from x to y; }
+        aux global protocol Again(role x, role y) { choice at x { K() from x to y; do Again(x, y); } or { L() from x to y; disconnect x and y; } }";
+    for (body, expected) in [
+        ("M() from a to b;", &["RF0220"][..]),
+        ("M() from a to b; K() from b to a; L() from a to b;", &["RF0220"]),
+        ("M() from a to b; K() from b to c;", &["RF0220", "RF0220"]),
+        ("connect a to b; M() from b to a;", &[]),
+        ("M() connect a to b; K() from b to a;", &[]),
+        ("connect a to b; disconnect a and b; M() from a to b;", &["RF0220"]),
+        ("disconnect a and b; connect a to b; M() from a to b;", &["RF0220"]),
+        (
+            "connect a to b; choice at a { L() from a to b; connect b to c; K() from b to c; } or { R() from a to b; connect b to c; H() from b to c; } N() from b to c;",
+            &[],
+        ),
+        (
+            "connect a to b; choice at a { L() from a to b; connect b to c; K() from b to c; } or { R() from a to b; N() from b to c; }",
+            &["RF0220"],
+        ),
+        // Connected on the way in, not on the way round.
+        (
+            "connect a to b; connect b to c; rec X { M() from a to b; K() from b to c; disconnect b and c; continue X; }",
+            &["RF0220"],
+        ),
+        ("connect a to b; rec X { M() from a to b; continue X; }", &[]),
+        ("do Open(a, b); do Say(b, a);", &[]),
+        ("do Say(a, b);", &["RF0220"]),
+        ("do Open(a, b); do Open(b, c); do Say(c, a);", &["RF0220"]),
+        ("do Open(a, b); do Open(b, a);", &["RF0219"]),
+        ("do Open(a, b); do Again(a, b);", &[]),
+        ("do Again(a, b);", &["RF0220"]),
+        ("do Open(a, b); do Again(a, b); do Say(a, b);", &["RF0220"]),
+        // A role that nobody declares is a mistake of its own.
+        ("connect a to b; M() from a to b; M() from a to nobody;", &["RF0103"]),
+    ] {
+        let text = in_protocol(body).replacen("protocol", "explicit global protocol", 1);
+        assert_eq!(errors(&format!("{around}\n{text}")), expected, "{body}");
+        // Where nothing is said about connections, all are connected.
+        let implicit = errors(&format!("{around}\n{}", in_protocol(body)));
+        assert!(!implicit.contains(&"RF0220"), "{body}: {implicit:?}");
     }
 }
 
@@ -112,6 +158,10 @@ fn arguments_have_their_kind() {
         ("do S<int>(a, b);", &["RF0119"]),
         ("do S<Pay(int), int>(a, b);", &["RF0107"]),
         ("do S<Pay(int)>(a);", &["RF0107"]),
+        // Two mistakes, two errors; and a role given twice is one of them where there are too many.
+        ("do S<Pay(int), int>(a);", &["RF0107", "RF0107"]),
+        ("do S<Pay(int)>(a, b, b);", &["RF0107"]),
+        ("do S<Pay(int)>(a, a);", &["RF0108"]),
     ] {
         let text = format!("{declared} protocol P(role a, role b) {{ {call} }}");
         assert_eq!(errors(&text), expected, "{call}");

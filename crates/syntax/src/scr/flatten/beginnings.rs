@@ -11,10 +11,16 @@ use crate::diagnostics::assertions::{data_before_choice, hidden_data};
 use crate::scr::graph::{Chooser, Raw, RawId, RawMessage};
 use crate::source::Span;
 
+/// So many branches are compared with one another.
+const FEW: usize = 8;
+
 impl Flattening<'_> {
     /// The recursions with data that a branch of the choice `start` begins with, outer ones first.
     pub(super) fn entered_with_data(&mut self, start: RawId) -> Vec<RawId> {
         let mut entered: Vec<RawId> = Vec::new();
+        if self.declared.is_empty() {
+            return entered;
+        }
         let mut seen = FxHashSet::default();
         let mut pending = vec![start];
         while let Some(raw) = pending.pop() {
@@ -54,6 +60,11 @@ impl Flattening<'_> {
     /// who has chosen knows which branch it is: nobody else may do different things before it shows.
     pub(super) fn factor(&mut self, heads: Vec<RawMessage>, at: &Chooser, span: Span) -> Vec<RawMessage> {
         let key = |head: &RawMessage| (head.sender, head.receiver, head.message);
+        let is_new = |at: usize| heads[..at].iter().all(|earlier| key(earlier) != key(&heads[at]));
+        // Nearly always they are few and all begin differently.
+        if heads.len() <= FEW && (0..heads.len()).all(is_new) {
+            return heads;
+        }
         let mut first: FxHashMap<_, usize> = FxHashMap::default();
         let mut groups: Vec<Vec<RawMessage>> = Vec::new();
         for head in heads {

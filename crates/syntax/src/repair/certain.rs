@@ -1,0 +1,119 @@
+//! When a correction is certain: when people who make it by hand hardly ever mean another. `referee fix` writes what is certain, so
+//! every doubt counts.
+
+use rustc_hash::FxHashMap;
+
+use super::candidate::{self, Candidate, Kind};
+use super::pieces::{PieceKind, pieces};
+use super::{Scene, suggest};
+use crate::diagnostics::Edit;
+use crate::language::Language;
+use crate::payload;
+
+/// Parts of words that are shorter may be the same by chance.
+const SHORT: usize = 3;
+
+impl Scene<'_> {
+    /// Whether people who make a correction of this kind by hand hardly ever mean another.
+    pub(super) fn is_sure(&self, kind: &Kind) -> bool {
+        match *kind {
+            Kind::Slip { corrects, .. } => corrects,
+            Kind::Insert { before, text } => match text {
+                ")" => self.ends_a_payload(before),
+                ";" | "," | "]" | "}" | ":" | "from" | "to" | "at" | "or" | "role" => true,
+                _ => false,
+            },
+            Kind::Delete { piece } => {
+                self.is_repeated_on_line(piece)
+                    || self.word(piece) == ";" && piece > 0 && self.word(piece - 1) == "}"
+            }
+            Kind::Replace { piece, text } => {
+                candidate::are_alike(self.word(piece), text)
+                    || suggest::closest(self.word(piece), [text]).is_some()
+            }
+            Kind::Swap { piece } => self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none()),
+        }
+    }
+
+    /// Whether nothing else seems to be wrong near `candidate`, after which the text is `corrected`.
+    pub(super) fn is_all(&self, candidate: &Candidate, corrected: &str) -> bool {
+        let count = self.pieces.len();
+        let expected = match &candidate.kind {
+            Kind::Slip { .. } => None,
+            Kind::Insert { .. } => Some(count + 1),
+            Kind::Delete { .. } => count.checked_sub(1),
+            Kind::Replace { .. } | Kind::Swap { .. } => Some(count),
+        };
+        // What runs together changes words that nobody complained about.
+        let runs_together =
+            expected.is_some_and(|expected| pieces(corrected, self.language).len() != expected);
+        // A bracket that is written twice need not be closed twice.
+        let is_twice = |piece: usize| matches!(self.word(piece), "{" | "(" | "[") && self.is_repeated(piece);
+        let closes_twice = matches!(candidate.kind, Kind::Insert { before, text: "}" | ")" | "]" }
+            if candidate::opening_piece(self, before).is_some_and(|open| (open..before).any(is_twice)));
+        !runs_together && !closes_twice && !self.has_run_together(&candidate.edits)
+    }
+
+    /// Whether `)` before a piece of a `.scr` text stands behind a type that is known, if it ends a payload.
+    fn ends_a_payload(&self, before: usize) -> bool {
+        let Some(last) = before.checked_sub(1).filter(|last| self.pieces[*last].kind == PieceKind::Word)
+        else {
+            return true;
+        };
+        let is_list = candidate::opening_piece(self, before).is_none_or(|open| {
+            let keyword = open.checked_sub(2).map_or("", |piece| self.word(piece));
+            matches!(keyword, "protocol" | "do" | "calls")
+        });
+        let name = self.word(last);
+        let is_declared = || {
+            let mut pairs = self.pieces.windows(2);
+            pairs.any(|pair| {
+                let [keyword, declared] = [&pair[0], &pair[1]].map(|piece| &self.text[piece.range.clone()]);
+                matches!(keyword, "type" | "as") && declared == name
+            })
+        };
+        self.language != Language::Scr || is_list || payload::builtin(name).is_some() || is_declared()
+    }
+
+    /// Whether a word near one of `edits` is two words that have run together: then something else is missing, between them.
+    fn has_run_together(&self, edits: &[Edit]) -> bool {
+        let words: FxHashMap<&str, usize> =
+            (0..self.pieces.len()).fold(FxHashMap::default(), |mut words, piece| {
+                *words.entry(self.word(piece)).or_default() += 1;
+                words
+            });
+        let is_known = |word: &str| words.contains_key(word) && word.starts_with(char::is_alphabetic);
+        let is_double = |piece: usize| {
+            let word = self.word(piece);
+            let mut parts = word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
+            words.get(word) == Some(&1)
+                && parts.any(|(left, right)| match (is_known(left), is_known(right)) {
+                    (true, true) => true,
+                    (true, false) => left.len() >= SHORT,
+                    (false, true) => right.len() >= SHORT,
+                    (false, false) => false,
+                })
+        };
+        let is_left = |piece: usize| {
+            let span = self.span(piece);
+            edits.iter().all(|edit| edit.span.end <= span.start || span.end <= edit.span.start)
+        };
+        edits.iter().any(|edit| {
+            let at = self.pieces.partition_point(|piece| piece.range.end <= edit.span.start as usize);
+            (at.saturating_sub(2)..at + 3).any(|piece| is_left(piece) && is_double(piece))
+        })
+    }
+
+    fn is_repeated_on_line(&self, piece: usize) -> bool {
+        let same = |left: usize, right: usize| {
+            self.word(left) == self.word(right)
+                && self.pieces.get(right).is_some_and(|right| right.indent.is_none())
+        };
+        same(piece, piece + 1) || piece > 0 && same(piece - 1, piece)
+    }
+
+    pub(super) fn is_repeated(&self, piece: usize) -> bool {
+        let word = self.word(piece);
+        word == self.word(piece + 1) || piece > 0 && word == self.word(piece - 1)
+    }
+}
