@@ -75,6 +75,12 @@ impl Parsed {
         }
     }
 
+    /// The text, with what it imports.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// What could be understood.
     #[must_use]
     pub fn document(&self) -> &Document {

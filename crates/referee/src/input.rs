@@ -52,6 +52,11 @@ impl Imports {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps that the file at `path` holds `text`, which may not have been written.
+    pub(crate) fn put(&self, path: &Path, text: &str) {
+        self.known().put(path, text);
+    }
+
     /// As [`read`], but not again what was read as a module, or will be.
     pub(crate) fn read_file(&self, path: &Path) -> Result<Source> {
         if let Some(text) = self.known().get(path) {

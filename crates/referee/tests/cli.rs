@@ -240,6 +240,47 @@ fn modules_are_found_and_named() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Every command that reads a protocol reads what it imports.
+#[test]
+fn every_command_reads_modules() {
+    let folder = std::env::temp_dir().join(format!("referee-imports-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("lib")).unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        folder.join(name).display().to_string()
+    };
+    let right =
+        "module Main;\n\nimport lib.Pay;\n\nprotocol Main(role a, role b) {\n  do Pay.Pay(a, b);\n}\n";
+    let main = write("Main.scr", right);
+    let pay = "module lib.Pay;\n\naux global protocol Pay(role p, role q) {\n  Amount(int) from p to q;\n}\n";
+    write("lib/Pay.scr", pay);
+    let shown = referee(&["show", &main, "--view", "local", "--format", "scr", "--role", "b"], "");
+    assert!(stdout(&shown).contains("Amount(int) from a;"), "{shown:?}");
+    let converted = referee(&["convert", &main, "--to", "kmc"], "");
+    assert_eq!(status(&converted), 0, "{converted:?}");
+    assert!(stdout(&converted).contains("a: b!Amount<int>"), "{}", stdout(&converted));
+    let component = write("a.kmc", "a: b!Amount<int>; end\nb: a?Amount<int>; end\n");
+    let plays = referee(&["conform", &component, &main, "--role", "a"], "");
+    assert_eq!(status(&plays), 0, "{plays:?}");
+    let component = write("a.kmc", "a: b!Sum<int>; end\nb: a?Sum<int>; end\n");
+    assert_eq!(status(&referee(&["conform", &component, &main, "--role", "a"], "")), 1);
+    assert_eq!(status(&referee(&["fmt", "--check", &main], "")), 0);
+    // Nothing is wrong; a slip is put right although the names of the module are not known to the corrections.
+    let fixed = referee(&["fix", &main], "");
+    assert_eq!(status(&fixed), 0, "{fixed:?}");
+    write("Main.scr", &right.replace("do Pay.Pay(a, b);", "do Pay.Pay(a, b)"));
+    let fixed = referee(&["fix", &main], "");
+    assert_eq!(status(&fixed), 0, "{fixed:?}");
+    assert_eq!(std::fs::read_to_string(&main).unwrap(), right);
+    // A module that is put right in the same run is read as it is then.
+    let pay = write("lib/Pay.scr", &pay.replace("from p", "form p"));
+    let dry = referee(&["fix", "--dry-run", &main, &pay], "");
+    assert_eq!(status(&dry), 1, "{dry:?}");
+    assert_eq!(status(&referee(&["fix", &main, &pay], "")), 0);
+    assert_eq!(status(&referee(&["check", &main], "")), 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn what_is_printed_can_be_read_again() {
     let fsm = referee(&["show", "-", "--language", "scr", "--view", "machine", "--format", "fsm"], GOOD);

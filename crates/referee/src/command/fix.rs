@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use referee::syntax::{Corrected, corrected, parse};
+use referee::syntax::{Corrected, corrected};
 use referee::{Diagnostic, Language, Source};
 
 use crate::Outcome;
@@ -27,17 +27,50 @@ pub(crate) struct Arguments {
     /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
+    #[command(flatten)]
+    imports: input::Imports,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let files = input::files(&arguments.paths)?;
+    let mut corrected = Vec::new();
+    for file in &files {
+        corrected.push(one(file, arguments)?);
+    }
+    // Modules may import one another: what is left is looked at once all are corrected.
     let mut outcome = Outcome::Holds;
-    for file in input::files(&arguments.paths)? {
-        outcome = outcome.and(one(&file, arguments)?);
+    for Fixed { source, language, changed } in corrected {
+        outcome = outcome.and(left(source, language, arguments)?);
+        if arguments.dry_run && changed {
+            outcome = outcome.and(Outcome::Violated);
+        }
     }
     Ok(outcome)
 }
 
-fn one(file: &Path, arguments: &Arguments) -> Result<Outcome> {
+/// A file after its corrections.
+struct Fixed {
+    source: Source,
+    language: Language,
+    changed: bool,
+}
+
+/// Shows what is wrong with a corrected file.
+fn left(source: Source, language: Language, arguments: &Arguments) -> Result<Outcome> {
+    let own = source.text().len();
+    let parsed = input::parse(source, Some(language), &arguments.imports)?;
+    // What is wrong with the modules that it imports is said about those.
+    let is_own = |diagnostic: &&Diagnostic| diagnostic.span.start as usize <= own;
+    let errors = parsed.document().diagnostics.iter().filter(|found| found.is_error());
+    let errors: Vec<Diagnostic> = errors.filter(is_own).cloned().collect();
+    if errors.is_empty() {
+        return Ok(Outcome::Holds);
+    }
+    output::show_diagnostics(parsed.source(), &errors)?;
+    Ok(Outcome::WrongInput)
+}
+
+fn one(file: &Path, arguments: &Arguments) -> Result<Fixed> {
     let source = input::read(file)?;
     if source.text().contains(char::REPLACEMENT_CHARACTER) {
         bail!("`{}` is not UTF-8: nothing is changed", source.name());
@@ -69,11 +102,7 @@ fn one(file: &Path, arguments: &Arguments) -> Result<Outcome> {
     } else {
         output::print(&shown)?;
     }
-    let left: Vec<Diagnostic> =
-        parse(&text, language).diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-    if !left.is_empty() {
-        output::show_diagnostics(&Source::new(source.name(), &text), &left)?;
-        return Ok(Outcome::WrongInput);
-    }
-    Ok(if arguments.dry_run && !corrections.is_empty() { Outcome::Violated } else { Outcome::Holds })
+    let source = Source::new(source.name(), &text);
+    arguments.imports.put(file, &text);
+    Ok(Fixed { source, language, changed: !corrections.is_empty() })
 }
