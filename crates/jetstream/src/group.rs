@@ -9,7 +9,7 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::kv::{CreateErrorKind, Store, UpdateErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::stream::{self, LastRawMessageErrorKind, RawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt as _;
@@ -222,6 +222,24 @@ impl Group {
         }
     }
 
+    /// How many violations all workers have found since the group began, and how many of them after the first of their session.
+    pub(crate) async fn found(&self) -> Result<(u64, u64), GroupError> {
+        let failed = |error| GroupError::broker("read the verdicts of the group")(error);
+        let state = self.verdicts.get_info().await.map_err(|error| failed(error.into()))?.state;
+        let (mut all, mut later) = (0, 0);
+        for sequence in state.first_sequence..=state.last_sequence {
+            let message = match self.verdicts.get_raw_message(sequence).await {
+                Ok(message) => message,
+                Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => continue,
+                Err(error) => return Err(failed(error.into())),
+            };
+            let (violations, consequences) = count_violations(&message.payload);
+            all += violations;
+            later += consequences;
+        }
+        Ok((all, later))
+    }
+
     /// How many bytes of verdicts fit into a message.
     pub(crate) fn room(&self) -> usize {
         const HEADERS: usize = 1024;
@@ -327,4 +345,16 @@ fn without_password(url: &str) -> String {
         (Some(scheme), Some(at)) if scheme < at => format!("{}://…{}", &url[..scheme], &url[at..]),
         _ => url.to_owned(),
     }
+}
+
+/// How many of these lines are violations, and how many of them consequences. A quote in a text is escaped, so that the keys are
+/// those of the record itself. What is not certain is no violation.
+fn count_violations(lines: &[u8]) -> (u64, u64) {
+    let text = String::from_utf8_lossy(lines);
+    let is_violation =
+        |line: &&str| line.contains("\"verdict\":\"violation\"") && !line.contains("\"certain\":false");
+    let violations = text.lines().filter(is_violation);
+    violations.fold((0, 0), |(all, later), line| {
+        (all + 1, later + u64::from(line.contains("\"consequence\":true")))
+    })
 }

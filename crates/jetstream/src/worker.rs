@@ -49,7 +49,7 @@ pub fn run(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(GroupError::System)?;
     let told = Mutex::new(Told { observer, counts: Counts::default() });
-    let summary = std::thread::scope(|scope| {
+    let (summary, found) = std::thread::scope(|scope| {
         runtime.block_on(async {
             let group = Group::open(settings).await?;
             let goals = if settings.until_end { Some(group.last_events().await?) } else { None };
@@ -67,20 +67,38 @@ pub fn run(
             let worked = worker.work(scope).await;
             let finished = worker.finish().await;
             let summary = std::mem::take(&mut worker.summary);
+            // Whoever waited for the end is told what the group found, not only this worker.
+            let found = match settings.until_end && worked.is_ok() && finished.is_ok() {
+                true => worker.common.group.found().await.map(Some),
+                false => Ok(None),
+            };
             drop(worker);
             member.leave().await;
-            worked.and(finished).map(|()| summary)
+            worked.and(finished).and(found).map(|found| (summary, found))
         })
     })?;
     let told = told.into_inner().unwrap_or_else(PoisonError::into_inner).counts;
-    Ok(summary_of(summary, told))
+    let mut summary = summary_of(summary, told);
+    if let Some((violations, consequences)) = found {
+        summary.counts.violated = violations - consequences;
+        summary.counts.consequences = consequences;
+    }
+    Ok(summary)
 }
 
 /// What was read again was counted again; what was told is what counts.
 fn summary_of(mut summary: Summary, told: Counts) -> Summary {
-    let Counts { violated, consequences, satisfied, limited, unanswered, malformed, .. } = told;
-    summary.counts =
-        Counts { violated, consequences, satisfied, limited, unanswered, malformed, ..summary.counts };
+    let Counts { violated, consequences, satisfied, limited, unanswered, malformed, uncertain, .. } = told;
+    summary.counts = Counts {
+        violated,
+        consequences,
+        satisfied,
+        limited,
+        unanswered,
+        malformed,
+        uncertain,
+        ..summary.counts
+    };
     summary
 }
 

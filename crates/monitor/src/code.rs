@@ -54,23 +54,29 @@ pub(crate) enum Code {
     External(u32, Box<[Code]>),
 }
 
-#[cfg(feature = "network")]
 impl Code {
     /// Whether it reads what earlier messages left.
+    #[cfg(feature = "network")]
     pub(crate) fn looks_back(&self) -> bool {
-        let int = |leaf: &IntLeaf| matches!(leaf, IntLeaf::Slot(_));
-        let text = |leaf: &TextLeaf| matches!(leaf, TextLeaf::Slot(_));
+        self.reads(&|_| true)
+    }
+
+    /// Whether it reads a slot that `which` names.
+    pub(crate) fn reads(&self, which: &dyn Fn(Slot) -> bool) -> bool {
+        let int = |leaf: &IntLeaf| matches!(leaf, IntLeaf::Slot(slot) if which(*slot));
+        let text = |leaf: &TextLeaf| matches!(leaf, TextLeaf::Slot(slot) if which(*slot));
+        let any = |of: &[Self]| of.iter().any(|code| code.reads(which));
         match self {
             Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Octets(_) => false,
-            Self::Load(load) => matches!(load, Load::Slot(..)),
+            Self::Load(load) => matches!(load, Load::Slot(slot, _) if which(*slot)),
             Self::CompareInts(_, left, right) => int(left) || int(right),
             Self::EqualTexts { left, right, .. } => text(left) || text(right),
-            Self::Not(of) | Self::Negate(of) | Self::Member(of, _) | Self::Matches(of, _) => of.looks_back(),
-            Self::Binary(_, of) | Self::Index(of) => of.iter().any(Self::looks_back),
-            Self::If(of) => of.iter().any(Self::looks_back),
-            Self::OneOf(element, of) => element.looks_back() || of.iter().any(Self::looks_back),
+            Self::Not(of) | Self::Negate(of) | Self::Member(of, _) | Self::Matches(of, _) => of.reads(which),
+            Self::Binary(_, of) | Self::Index(of) => any(&**of),
+            Self::If(of) => any(&**of),
+            Self::OneOf(element, of) => element.reads(which) || any(of),
             Self::List(of) | Self::All(of) | Self::Any(of) | Self::Call(_, of) | Self::External(_, of) => {
-                of.iter().any(Self::looks_back)
+                any(of)
             }
         }
     }

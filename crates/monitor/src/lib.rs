@@ -37,7 +37,7 @@
 //! # Ok::<(), referee_monitor::SynthesisError>(())
 //! ```
 //!
-//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`ahead`], [`explain`], [`registry`],
+//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`ahead`], [`possible`], [`explain`], [`registry`],
 //! [`view`]; then `synthesis` and `code`, how monitors are made, and `table` and `labels`, what of.
 
 pub mod ahead;
@@ -53,6 +53,7 @@ pub mod monitor;
 pub mod multiparty;
 mod outlook;
 pub mod policy;
+pub mod possible;
 pub mod property;
 pub mod registry;
 pub mod session;
@@ -68,6 +69,7 @@ pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, Fie
 pub use labels::LabelId;
 pub use monitor::Monitor;
 pub use policy::{Handling, Policy, Report, Ruling};
+pub use possible::{Possible, PossibleVerdict};
 pub use registry::{Argument, Predicate, Registry};
 pub use session::{BadSession, Session};
 pub use synthesis::{SynthesisError, SynthesisProblem};

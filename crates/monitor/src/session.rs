@@ -152,6 +152,13 @@ impl Session {
         self.mark == Mark::Lost
     }
 
+    /// Goes on as `other`: its state and what it has bound, with the violations and events counted here.
+    pub fn resume(&mut self, other: &Self) {
+        let own = (self.mark, self.violations, self.events);
+        self.clone_from(other);
+        (self.mark, self.violations, self.events) = own;
+    }
+
     /// The bytes it has allocated.
     #[must_use]
     pub fn allocated(&self) -> usize {

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 mod dependencies;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod extract;
 pub(crate) mod fix;
 pub(crate) mod fmt;
 pub(crate) mod generate;

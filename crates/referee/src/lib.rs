@@ -47,7 +47,7 @@
 //! # What is compiled
 //!
 //! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
-//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `functions`,
+//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `extract`, `functions`,
 //! `watch`, `jetstream`, `wire`, `guard`, and `view`, which the `referee` binary is made of.
 
 pub use referee_monitor as monitor;
@@ -61,6 +61,7 @@ pub use referee_theory as theory;
 mod complete {
     pub use referee_check as check;
     pub use referee_draw as draw;
+    pub use referee_extract as extract;
     pub use referee_functions as functions;
     pub use referee_guard as guard;
     pub use referee_jetstream as jetstream;

@@ -11,8 +11,8 @@ mod input;
 mod output;
 
 use command::{
-    check, completions, conform, convert, demo, doctor, explain, fix, fmt, generate, guard, journal, man,
-    new, preset, show, verify_verdict, watch,
+    check, completions, conform, convert, demo, doctor, explain, extract, fix, fmt, generate, guard, journal,
+    man, new, preset, show, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -38,6 +38,7 @@ enum Command {
     Conform(conform::Arguments),
     Convert(convert::Arguments),
     Watch(Box<watch::Arguments>),
+    Extract(extract::Arguments),
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
     Doctor(doctor::Arguments),
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Extract(arguments) => extract::run(&arguments),
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -97,12 +97,24 @@ fn later_violations_are_consequences_and_shown_on_request() {
 }
 
 #[test]
-fn lines_that_are_no_events_are_told_on_standard_error_and_wrong_only_if_strict() {
+fn lines_that_are_no_events_are_told_on_standard_error_and_leave_no_answer() {
     let log = format!("{}oops\n", login("1"));
     let output = referee(&["--protocol", AUTH, "--format", "json"], &log);
-    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
-    assert_eq!(stderr(&output), "-:3: not an event: not a JSON object at column 1\n");
+    assert_eq!((status(&output), stdout(&output)), (3, String::new()));
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("-:3: not an event: not a JSON object at column 1\nwarning: 1 line could not"),
+        "{text}"
+    );
     assert_eq!(status(&referee(&["--protocol", AUTH, "--strict"], &log)), 2);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--lenient"], &log)), 0);
+    assert_eq!(status(&referee(&["--protocol", AUTH], "")), 3);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--lenient"], "")), 0);
+    // Violations come first.
+    let wrong = log + &event("1", "client", "server", "Put", &json!({}));
+    for flag in ["--strict", "--lenient", "--all"] {
+        assert_eq!(status(&referee(&["--protocol", AUTH, flag], &wrong)), 1);
+    }
     let many = "oops\n".repeat(50);
     let output = referee(&["--protocol", AUTH], &many);
     assert_eq!(stderr(&output).lines().count(), 22);
@@ -243,7 +255,7 @@ fn what_is_compressed_is_not_followed() {
 fn a_log_of_another_shape_does_not_pass_for_a_good_one() {
     let output =
         referee(&["--protocol", AUTH, "--from", "/src"], "session,from,label\n{\"label\":\"Auth\"}\n{}\n");
-    assert_eq!(status(&output), 0);
+    assert_eq!(status(&output), 3);
     for text in [
         "-:2: not an event: it does not say who sent the message (`/src`)",
         "-:3: not an event: it has neither a label (`/label`) nor an end (`/end`)",
@@ -273,7 +285,7 @@ fn dropped_sessions_are_counted_in_a_warning() {
     let log: String = (0..5).map(|n| login(&n.to_string())).collect::<String>()
         + &event("0", "client", "server", "Put", &json!({}));
     let output = referee(&["--protocol", AUTH, "--idle-sessions", "2", "--format", "json"], &log);
-    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
+    assert_eq!((status(&output), stdout(&output)), (3, String::new()));
     assert!(
         stderr(&output).contains("warning: dropped 3 idle sessions to keep at most 2; 1 later event"),
         "{}",
@@ -335,4 +347,125 @@ fn no_answer_is_given_to_a_reader_who_leaves() {
     let _ = child.stdin.take().unwrap().write_all(wrong.as_bytes());
     let output = child.wait_with_output().unwrap();
     assert_eq!((status(&output), stderr(&output)), (3, String::new()));
+}
+
+#[test]
+fn what_is_not_known_is_null_and_nothing_reaches_a_terminal_raw() {
+    let lost = "{\"session\":\"1\",\"from\":\"server\",\"label\":[]}\n";
+    let start = event("1", "client", "server", "Auth", &json!({"uname": "bob", "pwd": "x"}));
+    let wrong = event("1", "server", "client", "\u{1b}[2J\u{202e}", &json!({}));
+    let log = start + lost + &wrong;
+    let output = referee(&["--protocol", AUTH, "--format", "json"], &log);
+    assert_eq!(status(&output), 1);
+    let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+    for key in ["blame", "state", "rule", "paper_rule", "rejection"] {
+        assert_eq!(line[key], Value::Null, "{key}");
+    }
+    assert_eq!((&line["certain"], &line["got"]), (&json!(true), &json!("\u{1b}[2J\u{202e}")));
+    for arguments in [&["--protocol", AUTH][..], &["--protocol", AUTH, "--explain"]] {
+        let output = referee(arguments, &log);
+        let text = stdout(&output) + &stderr(&output);
+        assert!(text.contains("nobody is blamed") && text.contains("\\u{1b}[2J\\u{202e}"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text:?}");
+    }
+}
+
+#[test]
+fn a_session_that_began_before_the_log_is_joined() {
+    let later = event("1", "server", "client", "Succ", &json!({"tok": "t"}))
+        + &event("1", "client", "server", "Rvk", &json!({"rvkTok": "u"}));
+    assert_eq!(status(&referee(&["--protocol", AUTH], &later)), 1);
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--join"], &later)), 1);
+    let later = event("1", "client", "server", "Rvk", &json!({"rvkTok": "u"}));
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--join"], &later)), 0);
+}
+
+#[test]
+fn a_source_makes_events_of_lines() {
+    let login = protocol(
+        "login.scr",
+        "protocol Login(role client, role server) { rec L { choice at client {
+            Failed(address: string, method: string, port: int, user: string) from client to server; continue L;
+        } or {
+            Accepted(address: string, method: string, port: int, user: string) from client to server; continue L;
+        } } }",
+    );
+    let line = |pid: u32, text: &str| {
+        format!("2026-02-03T04:05:06Z h sshd[{pid}]: {text} from 192.0.2.7 port 4242 ssh2\n")
+    };
+    let log = line(1, "Failed password for bob")
+        + &line(1, "Accepted password for bob")
+        + "2026-02-03T04:05:06Z h sshd[1]: other\n";
+    let arguments = ["--protocol", login.to_str().unwrap(), "--source", "preset:sshd"];
+    let output = referee(&arguments, &log);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("2 events in 1 session: no violation"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("1 lines match nothing"), "{}", stderr(&output));
+    let closed = log + "2026-02-03T04:05:07Z h sshd[1]: Connection closed by 192.0.2.7 port 4242\n";
+    let output = referee(&[&arguments[..], &["--format", "json"]].concat(), &closed);
+    let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
+    assert_eq!(
+        (&line["session"], &line["kind"], &line["line"]),
+        (&json!("h/1"), &json!("premature-end"), &json!(4))
+    );
+    assert_eq!(status(&referee(&["--protocol", AUTH, "--source", "preset:nope"], "")), 2);
+    let extract = process::referee(&["extract", "--source", "preset:sshd"], &closed);
+    assert_eq!((status(&extract), lines(&extract).len()), (0, 3), "{}", stderr(&extract));
+    assert!(stderr(&extract).contains("4 lines: 3 events, 1 matched nothing"), "{}", stderr(&extract));
+    let guessed = process::referee(&["extract", "--guess"], &closed);
+    assert!(stdout(&guessed).starts_with("format = \"syslog\""), "{}", stdout(&guessed));
+    std::fs::remove_file(login).unwrap();
+}
+
+#[test]
+fn all_roles_are_judged_in_one_call() {
+    let ring = protocol(
+        "ring.scr",
+        "protocol Ring(role a, role b, role c) { One() from a to b; Two() from b to c; Three() from c to a; }",
+    );
+    let line = |from: &str, to: &str, label: &str| event("1", from, to, label, &json!({}));
+    let log = |text: &str| protocol("ring.jsonl", text);
+    let good = log(&(line("a", "b", "One") + &line("b", "c", "Two") + &line("c", "a", "Three")));
+    let arguments = |file: &PathBuf| {
+        referee(
+            &[
+                "--protocol",
+                ring.to_str().unwrap(),
+                "--all-roles",
+                "--format",
+                "json",
+                file.to_str().unwrap(),
+            ],
+            "",
+        )
+    };
+    let output = arguments(&good);
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()), "{}", stderr(&output));
+    let bad = log(&(line("a", "b", "One") + &line("b", "c", "Three")));
+    let output = arguments(&bad);
+    let found: Vec<(String, String)> =
+        lines(&output).iter().map(|line| (line["role"].to_string(), line["blame"].to_string())).collect();
+    assert_eq!(found, [("\"b\"".to_owned(), "\"b\"".to_owned()), ("\"c\"".to_owned(), "\"b\"".to_owned())]);
+    assert_eq!(status(&referee(&["--protocol", ring.to_str().unwrap(), "--all-roles"], "")), 2);
+    for file in [ring, bad] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn documents_for_programs() {
+    let log = login("1") + &event("1", "client", "server", "Put", &json!({})) + "oops\n";
+    let file = protocol("summary.json", "");
+    let output =
+        referee(&["--protocol", AUTH, "--format", "sarif", "--summary", file.to_str().unwrap()], &log);
+    assert_eq!(status(&output), 1);
+    let sarif: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let rules: Vec<&Value> = results.iter().map(|result| &result["ruleId"]).collect();
+    assert_eq!(rules, [&json!("protocol/label"), &json!("not-judged")]);
+    assert_eq!(results[0]["locations"][0]["physicalLocation"]["region"]["startLine"], json!(3));
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!((&summary["events"], &summary["violations"]["first"]), (&json!(3), &json!(1)));
+    assert_eq!((&summary["not_judged"]["lines"], &summary["by_label"]), (&json!(1), &json!({"Put": 1})));
+    std::fs::remove_file(file).unwrap();
 }

@@ -22,3 +22,4 @@ pub mod relative;
 pub mod session;
 pub mod shml;
 pub mod stmonitor;
+pub mod unseen;

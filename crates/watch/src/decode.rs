@@ -5,6 +5,7 @@
 pub(crate) mod csv;
 pub(crate) mod event;
 pub(crate) mod fields;
+pub(crate) mod salvage;
 
 use std::hash::Hasher as _;
 
@@ -13,6 +14,7 @@ use rustc_hash::FxHasher;
 
 use self::event::{Found, What};
 use self::fields::{Scanner, Span, line_end};
+use self::salvage::{NOT_UTF8, Reads, Session, mask_invalid, salvage};
 use crate::input::Chunk;
 use crate::input::line_ends;
 use crate::options::Options;
@@ -50,6 +52,8 @@ pub(crate) struct Decoded<R = Record> {
     /// How many lines there are.
     pub(crate) lines: u32,
     pub(crate) malformed: Vec<(u32, String)>,
+    /// Lines that are an event of a session that cannot be told.
+    pub(crate) lost_anywhere: Vec<u32>,
     /// Events that concern nobody.
     pub(crate) ignored: u64,
 }
@@ -63,6 +67,7 @@ impl<R> Default for Decoded<R> {
             lanes: Vec::new(),
             lines: 0,
             malformed: Vec::new(),
+            lost_anywhere: Vec::new(),
             ignored: 0,
         }
     }
@@ -88,10 +93,14 @@ impl<R> Decoded<R> {
             self.malformed.push((self.lines, too_long(max_line)));
             self.lines += 1;
         }
+        if let Some(why) = chunk.broken.take() {
+            self.malformed.push((self.lines, why));
+            self.lines += 1;
+        }
         let body = chunk.body;
         self.text = match String::from_utf8(std::mem::take(&mut chunk.text)) {
             Ok(text) => text,
-            Err(error) => blank_out(error.into_bytes(), body, chunk.columns.is_some()),
+            Err(error) => masked(error.into_bytes(), body),
         };
         self.chunk = chunk;
         body
@@ -102,6 +111,7 @@ impl<R> Decoded<R> {
         self.keys.clear();
         self.lanes.iter_mut().for_each(Vec::clear);
         self.malformed.clear();
+        self.lost_anywhere.clear();
         self.ignored = 0;
         self.lines = 0;
         self.chunk = Chunk::default();
@@ -111,49 +121,42 @@ impl<R> Decoded<R> {
 
 /// Decodes `chunk` into `decoded`, which is empty.
 pub(crate) fn decode(plan: &Plan, chunk: Chunk, decoded: &mut Decoded) {
-    let mut body = decoded.take(chunk, plan.lanes, plan.options.max_line);
-    let text = std::mem::take(&mut decoded.text);
-    if let Some(columns) = decoded.chunk.columns.clone() {
-        rows(plan, &columns, &text, body, decoded);
-        body = text.len();
+    let is_gap = chunk.is_gap();
+    let body = decoded.take(chunk, plan.lanes, plan.options.max_line);
+    if is_gap {
+        lose(plan, Session::Unknown, decoded.lines - 1, decoded);
     }
-    lines(plan, &text, body, decoded);
+    let mut text = std::mem::take(&mut decoded.text);
+    match decoded.chunk.columns.clone() {
+        Some(columns) => rows(plan, &columns, &text, body, decoded),
+        None => lines(plan, &mut text, body, decoded),
+    }
     decoded.text = text;
 }
 
-/// In a line that is not UTF-8 the first byte after blanks becomes this, so that it is still a line, of the
-/// same length, and malformed. The byte may not stand outside of strings in JSON, nor alone in CSV.
-pub(crate) const NOT_UTF8: u8 = 0x1a;
-
-/// Replaces lines that are not UTF-8.
+/// Text in which bytes that are not UTF-8 are masked: who reads them will notice.
 #[cold]
-fn blank_out(mut bytes: Vec<u8>, body: usize, csv: bool) -> String {
-    let mut at = body.min(bytes.len());
+fn masked(mut bytes: Vec<u8>, body: usize) -> String {
+    let body = body.min(bytes.len());
     // What stands before the body was read before.
-    bytes[..at].fill(b' ');
-    while at < bytes.len() {
-        let next = at + line_ends::first(&bytes[at..], csv);
-        let end = if bytes[..next].ends_with(b"\n") { next - 1 } else { next };
-        if std::str::from_utf8(&bytes[at..end]).is_err() {
-            bytes[at..end].fill(NOT_UTF8);
-        }
-        at = next;
-    }
+    bytes[..body].fill(b' ');
+    mask_invalid(&mut bytes);
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-fn lines(plan: &Plan, text: &str, body: usize, decoded: &mut Decoded) {
-    let bytes = text.as_bytes();
+fn lines(plan: &Plan, text: &mut String, body: usize, decoded: &mut Decoded) {
     let mut scanner = Scanner::new(&plan.tree);
     let mut at = body;
-    while at < bytes.len() {
+    while at < text.len() {
         let line = decoded.lines;
         decoded.lines += 1;
-        let (found, end) = match scanner.line(bytes, at) {
+        let (found, end) = match scanner.line(text.as_bytes(), at) {
             Ok((fields, end)) => (plan.event(text, &fields), end),
             Err(flaw) => {
-                let end = line_end(bytes, at);
-                at = skip_bad_line(plan, bytes, (at, end), flaw, decoded);
+                let end = line_end(text.as_bytes(), at);
+                let why = format!("{} at column {}", flaw.what, flaw.at.saturating_sub(at) + 1);
+                spoiled(plan, text, Span::new(at, end), why, &mut scanner, decoded);
+                at = end + 1;
                 continue;
             }
         };
@@ -161,35 +164,99 @@ fn lines(plan: &Plan, text: &str, body: usize, decoded: &mut Decoded) {
         at = end + 1;
         if (place.end - place.start) as usize > plan.options.max_line {
             decoded.malformed.push((line, plan.too_long()));
+            lose(plan, Session::Unknown, line, decoded);
             continue;
         }
         match found {
             Ok(found) => push(plan, text, decoded, found, line, place),
-            Err(why) => decoded.malformed.push((line, why)),
+            Err(why) => unreadable(plan, place.of(text), why, decoded),
         }
     }
 }
 
-/// Notes a malformed line, unless it is blank; where the next one starts.
+/// A line that is not JSON as it stands: an event all the same if nobody reads what is wrong with it.
 #[cold]
-fn skip_bad_line(
+fn spoiled(
     plan: &Plan,
-    bytes: &[u8],
-    (start, end): (usize, usize),
-    flaw: crate::scan::Flaw,
+    text: &mut String,
+    place: Span,
+    why: String,
+    scanner: &mut Scanner<'_>,
     decoded: &mut Decoded,
-) -> usize {
-    let content = bytes.get(start..end).unwrap_or_default();
-    let line = decoded.lines - 1;
+) {
+    let (start, end, line) = (place.start as usize, place.end as usize, decoded.lines - 1);
+    let content = place.of(text);
     if content.len() > plan.options.max_line {
         decoded.malformed.push((line, plan.too_long()));
-    } else if content.first() == Some(&NOT_UTF8) {
-        decoded.malformed.push((line, "not UTF-8".to_owned()));
-    } else if !content.trim_ascii().is_empty() {
-        let column = flaw.at.saturating_sub(start) + 1;
-        decoded.malformed.push((line, format!("{} at column {column}", flaw.what)));
+        return lose(plan, Session::Unknown, line, decoded);
     }
-    end + 1
+    if content.trim_ascii().is_empty() {
+        return;
+    }
+    let salvaged = salvage(content, &plan.tree, plan.reads());
+    text.replace_range(start..end, &salvaged.line);
+    match scanner.line(text.as_bytes(), start) {
+        Ok((fields, _)) => match plan.event(text, &fields) {
+            Ok(found) => push(plan, text, decoded, found, line, place),
+            Err(why) => unreadable(plan, place.of(text), why, decoded),
+        },
+        Err(_) => {
+            let masked = place.of(text).as_bytes().contains(&NOT_UTF8);
+            decoded
+                .malformed
+                .push((line, if masked { "not UTF-8 where it is read".to_owned() } else { why }));
+            lose(plan, salvaged.session, line, decoded);
+        }
+    }
+}
+
+/// The line that was read last is JSON, and no event that could be judged.
+#[cold]
+fn unreadable(plan: &Plan, content: &str, why: String, decoded: &mut Decoded) {
+    let line = decoded.lines - 1;
+    let salvaged = salvage(content, &plan.tree, plan.reads());
+    decoded.malformed.push((line, why));
+    // A line that has nothing of an event is another line of the log.
+    if salvaged.has_parts {
+        lose(plan, salvaged.session, line, decoded);
+    }
+}
+
+/// An event of `session` could not be read.
+#[cold]
+fn lose(plan: &Plan, session: Session, line: u32, decoded: &mut Decoded) {
+    let nobody = Party::Stranger;
+    let (channel, label) = (plan.monitor.channel(nobody, nobody), crate::names::UNKNOWN);
+    let lost = |what, key| Found { what, key, from: nobody, channel, label, payload: Span::default() };
+    match session {
+        Session::Key(key) if key.len() > MAX_KEY => {}
+        Session::Key(key) => {
+            let key = event::Key::Text(key.into());
+            push(plan, "", decoded, lost(What::Lost, key), line, Span::default());
+        }
+        Session::Unknown => {
+            decoded.lost_anywhere.push(line);
+            let key = event::Key::At(Span::default());
+            let Found { what, from, payload, .. } = lost(What::LostAnywhere, key);
+            for (shard, lane) in (0..).zip(&mut decoded.lanes) {
+                let (key, place) = (Span::default(), Span::default());
+                let (hash, key_is_unescaped) = (0, false);
+                lane.push(Record {
+                    hash,
+                    key,
+                    key_is_unescaped,
+                    shard,
+                    what,
+                    from,
+                    channel,
+                    label,
+                    payload,
+                    line,
+                    place,
+                });
+            }
+        }
+    }
 }
 
 fn rows(plan: &Plan, columns: &csv::Columns, text: &str, body: usize, decoded: &mut Decoded) {
@@ -206,18 +273,33 @@ fn rows(plan: &Plan, columns: &csv::Columns, text: &str, body: usize, decoded: &
         if row.trim().is_empty() && !too_long {
             continue;
         }
-        let found = if too_long {
-            Err(plan.too_long())
-        } else if row.as_bytes().first() == Some(&NOT_UTF8) {
-            Err("not UTF-8".to_owned())
+        let (why, session) = if too_long {
+            (plan.too_long(), Session::Unknown)
         } else {
-            columns.parts(row).map_err(str::to_owned).and_then(|parts| plan.row(&parts, place))
+            match columns.parts(row).map_err(str::to_owned) {
+                // Every cell is read: what is not a part is a field.
+                Ok(parts) if row.as_bytes().contains(&NOT_UTF8) => {
+                    ("not UTF-8".to_owned(), session_of(&parts))
+                }
+                Ok(parts) => match plan.row(&parts, place) {
+                    Ok(found) => {
+                        push(plan, text, decoded, found, line, place);
+                        continue;
+                    }
+                    Err(why) => (why, session_of(&parts)),
+                },
+                Err(why) => (why, Session::Unknown),
+            }
         };
-        match found {
-            Ok(found) => push(plan, text, decoded, found, line, place),
-            Err(why) => decoded.malformed.push((line, why)),
-        }
+        decoded.malformed.push((line, why));
+        lose(plan, session, line, decoded);
     }
+}
+
+/// Whose row it is.
+pub(crate) fn session_of(parts: &csv::Parts<'_>) -> Session {
+    let key = parts[crate::shape::Part::Session as usize].as_deref().unwrap_or_default();
+    if key.as_bytes().contains(&NOT_UTF8) { Session::Unknown } else { Session::Key(key.to_owned()) }
 }
 
 // Keys are kept for every session, so they may not be as long as lines.
@@ -274,6 +356,11 @@ impl Options {
 }
 
 impl Plan {
+    /// What is read of a line besides the parts of an event: with a flat payload, the fields that messages declare.
+    fn reads(&self) -> Reads<'_> {
+        Reads { members: &self.flat_fields, time: self.options.reorder.is_some() }
+    }
+
     /// Which lane does the work of `shard`.
     #[inline]
     pub(crate) fn lane(&self, shard: u16) -> usize {

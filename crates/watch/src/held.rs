@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use referee_monitor::{Early, Party};
+use referee_monitor::{Early, Party, Possible};
 
 use crate::decode::csv::Columns;
 use crate::report::{Place, Step};
@@ -18,12 +18,14 @@ pub(crate) struct Extra {
     /// Messages that can come, but not yet: other peers' messages come first.
     pub(crate) early: Early<Kept>,
     pub(crate) history: VecDeque<Step>,
+    /// The states it may be in, if something of it was not seen.
+    pub(crate) possible: Option<Possible>,
 }
 
 impl Default for Extra {
     fn default() -> Self {
         let early = Early::new(MOST_EARLY).within(MOST_EARLY_BYTES, |kept: &Kept| kept.text.len());
-        Self { early, history: VecDeque::new() }
+        Self { early, history: VecDeque::new(), possible: None }
     }
 }
 

@@ -3,8 +3,11 @@
 //! Memory does not depend on the length of the input: a chunk is read when the pipeline has room for it.
 
 pub(crate) mod compression;
+pub(crate) mod extracting;
 pub(crate) mod feed;
+mod interrupt;
 pub(crate) mod line_ends;
+pub(crate) mod merge;
 pub(crate) mod reorder;
 pub(crate) mod tail;
 pub(crate) mod time;
@@ -15,7 +18,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use self::feed::Feed;
+use self::merge::{Merge, MergeMode};
 use crate::decode::csv::Columns;
+use crate::error::WatchError;
+use crate::options::Options;
 
 /// Something to read events from.
 pub struct Input {
@@ -78,7 +85,47 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Whole lines of one input.
+/// The lines of all inputs, as they are read.
+pub(crate) enum LinesIn {
+    /// One input after the other, or, when following, whichever has something new.
+    InTurn(Box<Feed>),
+    /// By time.
+    Merged(Box<Merge>),
+}
+
+impl LinesIn {
+    /// How many lines have the time of the one before, which is of another input.
+    pub(crate) fn ties(&self) -> u64 {
+        match self {
+            Self::InTurn(_) => 0,
+            Self::Merged(merge) => merge.ties,
+        }
+    }
+
+    pub(crate) fn new(inputs: Vec<Input>, options: &Options) -> Self {
+        let messages = |input: &Input| matches!(input.kind, InputKind::Messages(_));
+        let alone = inputs.len() < 2 || options.follow || inputs.iter().any(messages);
+        if alone && options.merge != MergeMode::Always || options.merge == MergeMode::Never {
+            Self::InTurn(Box::new(Feed::new(inputs, options)))
+        } else {
+            Self::Merged(Box::new(Merge::new(inputs, options)))
+        }
+    }
+
+    /// The next chunk, in `buffer`; `None` at the end.
+    pub(crate) fn next(
+        &mut self,
+        buffer: Vec<u8>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Option<Chunk>, WatchError> {
+        match self {
+            Self::InTurn(feed) => feed.next(buffer, count),
+            Self::Merged(merge) => merge.next(buffer, count),
+        }
+    }
+}
+
+/// Whole lines of one input, or of several that were merged.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Which input, by its position.
@@ -92,8 +139,25 @@ pub(crate) struct Chunk {
     pub(crate) columns: Option<Arc<Columns>>,
     /// Instead of lines, one that was too long.
     pub(crate) oversize: bool,
+    /// After the lines, why the rest of the input cannot be read.
+    pub(crate) broken: Option<String>,
     /// The number of each line, where they are not consecutive.
     pub(crate) numbers: Option<Vec<u64>>,
+    /// The input of each line, where they are not all of one.
+    pub(crate) sources: Option<Vec<u32>>,
+}
+
+impl Chunk {
+    /// Which input the line at `index` is from.
+    pub(crate) fn source_of(&self, index: usize) -> usize {
+        let merged = self.sources.as_ref().and_then(|sources| sources.get(index));
+        merged.map_or(self.source, |source| *source as usize)
+    }
+
+    /// Whether it stands for something that was not read.
+    pub(crate) fn is_gap(&self) -> bool {
+        self.oversize || self.broken.is_some()
+    }
 }
 
 /// Counts the bytes that are read, for progress.

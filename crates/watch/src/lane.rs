@@ -2,7 +2,9 @@
 //! worked on one after the other, in order.
 
 mod careful;
+mod endings;
 mod explain;
+mod uncertain;
 
 use bumpalo::Bump;
 use referee_monitor::{FieldValue, Payload, Session, Verdict};
@@ -12,7 +14,7 @@ use crate::decode::{Decoded, Record, decode};
 use crate::input::Chunk;
 use crate::payload::{self, INLINE, Inline};
 use crate::plan::Plan;
-use crate::report::{Counts, Notice};
+use crate::report::{Counts, Notice, Report};
 use crate::run::Job;
 use crate::scan::Flaw;
 use crate::sessions::{NOBODY, Sessions, Status};
@@ -38,6 +40,18 @@ pub(crate) struct Outcome {
     /// By line within the chunk.
     pub(crate) notices: Vec<(u32, Notice)>,
     pub(crate) counts: Counts,
+    /// Sessions that only lost events of unknown sessions explain.
+    pub(crate) claims: Vec<Claim>,
+}
+
+/// A session needs lost events to be right. If there are none left, it is wrong.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// The line within the chunk.
+    pub(crate) line: u32,
+    /// How many lost events it needs.
+    pub(crate) events: u32,
+    pub(crate) otherwise: Box<Report>,
 }
 
 /// A chunk of sessions' events and where it is.
@@ -70,7 +84,7 @@ impl Job for Plan {
 
 impl Plan {
     fn sessions(&self) -> Sessions {
-        Sessions::new(self.monitor.session(), self.idle_limit(), self.ended_limit())
+        Sessions::new(self.monitor.session(), self.options.join, self.idle_limit(), self.ended_limit())
     }
 }
 
@@ -100,8 +114,18 @@ impl Lane {
             let hints = self.fetch(position, group);
             for (record, hint) in group.iter().zip(hints) {
                 let shard = usize::from(record.shard) / plan.lanes;
+                if record.what == What::LostAnywhere {
+                    self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
+                    continue;
+                }
                 let Some(sessions) = self.shards.get_mut(shard) else { continue };
-                step(position, record, sessions, hint, &self.bump, &mut outcome);
+                if plan.options.session_ends.is_any() {
+                    let time = endings::before(position, record, sessions);
+                    step(position, record, sessions, hint, &self.bump, &mut outcome);
+                    endings::after(position, record, sessions, time);
+                } else {
+                    step(position, record, sessions, hint, &self.bump, &mut outcome);
+                }
                 if self.bump.allocated_bytes() > 0 {
                     if self.bump.allocated_bytes() > KEPT {
                         self.bump = Bump::new();
@@ -158,15 +182,22 @@ fn step(
     let decoded_payload = match is_json {
         true => match json_payload(plan, record.payload.of(&decoded.text), record.label, &mut values, bump) {
             Ok(payload) => payload,
-            Err(flaw) => return malformed(position, record, flaw, outcome),
+            Err(flaw) => {
+                malformed(position, record, flaw, outcome);
+                return uncertain::lose(position, record, sessions, hint, outcome);
+            }
         },
         false => Payload::Positional(&[]),
     };
+    if record.what == What::Lost {
+        return uncertain::lose(position, record, sessions, hint, outcome);
+    }
     outcome.counts.events += 1;
+    let lost = sessions.lost;
     let index = sessions.locate(record.hash, decoded.key(record), hint);
     let Some(entry) = sessions.entry(index) else { return };
     let plain = record.what == What::Message && is_json && entry.status != Status::Evicted;
-    if !plain || entry.extra.is_some() || plan.options.history > 0 {
+    if !plain || entry.extra.is_some() || entry.lost != lost || plan.options.history > 0 {
         return careful::step(position, record, sessions, index, decoded_payload, bump, outcome);
     }
     let number = entry.events;

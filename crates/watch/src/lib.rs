@@ -34,11 +34,12 @@ pub mod shape;
 
 pub use error::WatchError;
 pub use input::{Input, Messages};
-pub use options::{EventsFormat, Options};
+pub use options::{EventsFormat, LineReader, MergeMode, Options, SessionEnds};
 pub use partitions::Partitions;
 pub use property::{recheck, watch_properties};
 pub use report::{
     Counts, Notice, Observer, Place, Progress, PropertyReport, Ranking, Report, Step, Summary, Unanswered,
+    visible,
 };
 pub use run::watch;
 pub use shape::{BadPointer, Pointer, Shape};

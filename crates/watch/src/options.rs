@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use crate::input::extracting::LineReader;
+pub use crate::input::merge::MergeMode;
 use crate::partitions::Partitions;
 use crate::shape::Shape;
 
@@ -21,11 +23,30 @@ pub enum EventsFormat {
     Detecter,
 }
 
+/// What ends a session whose key may be used again.
+#[derive(Clone, Debug, Default)]
+pub struct SessionEnds {
+    /// No event for this long, by the times of events.
+    pub idle: Option<Duration>,
+    /// An event with one of these labels.
+    pub labels: Vec<String>,
+}
+
+impl SessionEnds {
+    /// Whether anything does.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.idle.is_some() || !self.labels.is_empty()
+    }
+}
+
 /// How to watch. The verdicts, and the order in which they come, do not depend on `threads` or `chunk`.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// In which form events come.
     pub format: EventsFormat,
+    /// What makes events of the lines, where they are not events as they stand.
+    pub source: Option<Arc<dyn LineReader>>,
     /// Where the parts of an event are.
     pub shape: Shape,
     /// How many threads work.
@@ -37,6 +58,12 @@ pub struct Options {
     pub ended_sessions: usize,
     /// Put events in the order of their times, if they are at most this late.
     pub reorder: Option<Duration>,
+    /// Whether several inputs are merged by time.
+    pub merge: MergeMode,
+    /// Sessions may have begun before the first event: each starts in every state.
+    pub join: bool,
+    /// What ends a session, so that the next event with its key begins another.
+    pub session_ends: SessionEnds,
     /// Report every violation, not only the first of each session.
     pub all: bool,
     /// How many events of a session are kept to be shown with a violation.
@@ -71,11 +98,15 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             format: EventsFormat::JsonLines,
+            source: None,
             shape: Shape::default(),
             threads: 1,
             idle_sessions: None,
             ended_sessions: ENDED_SESSIONS,
             reorder: None,
+            merge: MergeMode::default(),
+            session_ends: SessionEnds::default(),
+            join: false,
             all: false,
             history: 0,
             max_line: MAX_LINE,

@@ -1,5 +1,6 @@
 //! What all threads share: the monitor, the names, where parts are, and how sessions are spread.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ahash::RandomState;
@@ -23,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) tree: Tree,
     pub(crate) options: Options,
     pub(crate) hasher: RandomState,
+    /// The names of all fields, if they are members of the line itself.
+    pub(crate) flat_fields: BTreeSet<String>,
     // INVARIANT: both are powers of two, and there are at least as many shards as lanes.
     pub(crate) shards: usize,
     /// Shards are worked on in groups, by whichever thread is free.
@@ -40,9 +43,16 @@ impl Plan {
             0 | 1 => 1,
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),
         };
+        let tree = Tree::new(&options.shape);
+        let vocabulary = monitor.vocabulary();
+        let messages = monitor.machine().all_transitions().iter().map(|transition| transition.message);
+        let fields = messages.flat_map(|message| vocabulary.spec(message).fields.iter());
+        let flat_fields =
+            fields.filter(|_| tree.flat).filter_map(|field| Some(field.name.as_deref()?.to_owned()));
         Self {
             names: Names::new(&monitor, aliases),
-            tree: Tree::new(&options.shape),
+            flat_fields: flat_fields.collect(),
+            tree,
             monitor,
             options,
             hasher: RandomState::new(),

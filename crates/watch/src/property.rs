@@ -45,6 +45,7 @@ pub fn watch_properties(
     for (number, monitor) in monitors.iter().enumerate() {
         let Some(verdict) = monitor.verdict_at_start() else { continue };
         let report = PropertyReport {
+            certain: true,
             number,
             property: Arc::clone(monitor.property()),
             verdict,
@@ -53,6 +54,7 @@ pub fn watch_properties(
             event: -1,
             got: None,
             place: None,
+            time: None,
             history: Vec::new(),
             derivation: Derivation::find(monitor.property(), &[]).filter(|_| options.history > 0),
             unexplained: None,

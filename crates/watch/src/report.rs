@@ -17,14 +17,15 @@ pub struct Report {
     pub session: Option<String>,
     /// In which way the protocol was broken.
     pub kind: Kind,
-    /// Who broke it: a role, or the name that the event gives.
-    pub blame: String,
-    /// The paper's name for it.
-    pub rejection: Rejection,
+    /// Who broke it: a role, or the name that the event gives; `None` where something before it was not seen and it
+    /// is not known who.
+    pub blame: Option<String>,
+    /// The paper's name for it, where it is known who.
+    pub rejection: Option<Rejection>,
     /// Which event of the session it is, counted from 0.
     pub event: u64,
-    /// The state in which it happened.
-    pub state: String,
+    /// The state in which it happened, if only one is possible.
+    pub state: Option<String>,
     /// What could have happened instead.
     pub expected: Vec<Expected>,
     /// The label that came; `None` for an end.
@@ -41,6 +42,8 @@ pub struct Report {
     pub origin: Origin,
     /// Where the event was read.
     pub place: Place,
+    /// When it was, as the event says.
+    pub time: Option<String>,
     /// The last events of the session, this one included, if they were kept.
     pub history: Vec<Step>,
     /// How many events came before `history`.
@@ -72,6 +75,8 @@ pub struct PropertyReport {
     pub property: Arc<Property>,
     /// What is said.
     pub verdict: PropertyVerdict,
+    /// Whether every event of the instance could be read. If not, there may be nothing to say.
+    pub certain: bool,
     /// The session, if the instance is that of one.
     pub session: Option<String>,
     /// The key of the instance, if the property has keys of its own.
@@ -82,12 +87,29 @@ pub struct PropertyReport {
     pub got: Option<String>,
     /// Where the event was read.
     pub place: Option<Place>,
+    /// When it was, as the event says.
+    pub time: Option<String>,
     /// The lines of the instance's events up to this one, if they were kept.
     pub history: Vec<Box<str>>,
     /// Why the verdict was given, if that was asked for.
     pub derivation: Option<Derivation>,
     /// Why there is no derivation, if there should be one.
     pub unexplained: Option<&'static str>,
+}
+
+/// `text` for a terminal: characters that would move its cursor, colour it or turn its direction are escaped.
+#[must_use]
+pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    let hides = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(hides) {
+        return text.into();
+    }
+    let shown = text.chars().flat_map(|c| {
+        let escaped = hides(c).then(|| c.escape_default());
+        let plain = escaped.is_none().then_some(c);
+        escaped.into_iter().flatten().chain(plain)
+    });
+    shown.collect::<String>().into()
 }
 
 /// A line of an input.
@@ -180,8 +202,14 @@ pub struct Counts {
     pub violated: u64,
     /// Violations after the first of a session.
     pub consequences: u64,
-    /// Lines that are no events.
+    /// Lines that are no events, or events that could not be read.
     pub malformed: u64,
+    /// Events among these whose session is not known.
+    pub lost_anywhere: u64,
+    /// Sessions that only such an event explains.
+    pub excused: u64,
+    /// Verdicts of properties that may not be right, because an event before them could not be read.
+    pub uncertain: u64,
     /// Instances of properties that were satisfied.
     pub satisfied: u64,
     /// Instances of properties that were given up for lack of room.
@@ -189,6 +217,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Whether something was not judged: lines that could not be read, sessions or instances that were given up.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.malformed + self.unjudged + self.excused + self.uncertain + self.limited > 0
+    }
+
     /// All violations.
     #[must_use]
     pub fn violations(&self) -> u64 {
@@ -201,6 +235,9 @@ impl Counts {
             Notice::Violation(report) if report.consequence => self.consequences += 1,
             Notice::Violation(_) => self.violated += 1,
             Notice::Property(report) => match report.verdict {
+                PropertyVerdict::Violation | PropertyVerdict::Satisfaction if !report.certain => {
+                    self.uncertain += 1
+                }
                 PropertyVerdict::Violation => self.violated += 1,
                 PropertyVerdict::Satisfaction => self.satisfied += 1,
                 PropertyVerdict::ResourceLimit => self.limited += 1,
@@ -222,6 +259,9 @@ impl Counts {
         self.violated += other.violated;
         self.consequences += other.consequences;
         self.malformed += other.malformed;
+        self.lost_anywhere += other.lost_anywhere;
+        self.excused += other.excused;
+        self.uncertain += other.uncertain;
         self.satisfied += other.satisfied;
         self.limited += other.limited;
     }
@@ -238,6 +278,8 @@ pub struct Summary {
     pub open: u64,
     /// Lines that came too late to be put in the order of their times.
     pub late: u64,
+    /// Lines that have the time of the one before, which is of another input: which came first is not known.
+    pub ties: u64,
     /// First violations by kind.
     pub kinds: Ranking,
     /// First violations by who is blamed.
@@ -256,9 +298,9 @@ impl Summary {
             return;
         }
         self.kinds.count(report.kind.name());
-        self.blamed.count(&report.blame);
+        self.blamed.count(report.blame.as_deref().unwrap_or("(not known)"));
         self.labels.count(report.got.as_deref().unwrap_or("(end)"));
-        self.states.count(&report.state);
+        self.states.count(report.state.as_deref().unwrap_or("(not known)"));
     }
 }
 
@@ -269,6 +311,7 @@ impl Summary {
         self.bytes += other.bytes;
         self.open += other.open;
         self.late += other.late;
+        self.ties += other.ties;
         let rankings = [
             (&mut self.kinds, other.kinds),
             (&mut self.blamed, other.blamed),
@@ -283,7 +326,7 @@ impl Summary {
     }
 
     pub(crate) fn note_property(&mut self, report: &PropertyReport) {
-        if report.verdict == PropertyVerdict::Violation {
+        if report.verdict == PropertyVerdict::Violation && report.certain {
             self.properties.count(report.property.name());
         }
     }

@@ -16,10 +16,9 @@ use referee_theory::Role;
 use self::board::{Board, Task};
 use crate::decode::Decoded;
 use crate::error::WatchError;
-use crate::input::feed::Feed;
 use crate::input::reorder::Reorder;
-use crate::input::{Chunk, Input};
-use crate::lane::Outcome;
+use crate::input::{Chunk, Input, LinesIn};
+use crate::lane::{Claim, Outcome};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::report::{Notice, Observer, Place, Progress, Summary};
@@ -71,7 +70,8 @@ pub(crate) struct Position<'a, J: Job> {
     pub(crate) decoded: &'a Decoded<J::Record>,
     /// How many lines of its input come before it.
     pub(crate) base: u64,
-    pub(crate) file: &'a Arc<str>,
+    /// The names of all inputs.
+    pub(crate) files: &'a [Arc<str>],
 }
 
 impl<J: Job> Clone for Position<'_, J> {
@@ -88,7 +88,8 @@ impl<J: Job> Position<'_, J> {
             Some(numbers) => numbers.get(line as usize).copied().unwrap_or_default(),
             None => self.base + u64::from(line),
         };
-        Place { file: Arc::clone(self.file), line: number + 1 }
+        let file = self.files.get(self.decoded.chunk.source_of(line as usize));
+        Place { file: file.cloned().unwrap_or_else(|| "-".into()), line: number + 1 }
     }
 }
 
@@ -101,12 +102,12 @@ pub(crate) fn work<J: Job>(
 ) -> Result<Summary, WatchError> {
     let threads = options.threads.max(1);
     let files = inputs.iter().map(|input| Arc::clone(&input.name)).collect::<Vec<_>>();
-    let feed = Feed::new(inputs, options);
+    let inputs = LinesIn::new(inputs, options);
     let lines = match options.reorder {
-        None => Lines::AsRead(Box::new(feed)),
+        None => Lines::AsRead(inputs),
         Some(window) => {
             let tree = Tree::new(&options.shape);
-            Lines::ByTime(Box::new(Reorder::new(feed, tree, window, files.len(), options)))
+            Lines::ByTime(Box::new(Reorder::new(inputs, tree, window, &files, options)))
         }
     };
     let work = Work {
@@ -116,7 +117,7 @@ pub(crate) fn work<J: Job>(
         changes: AtomicU64::new(0),
         lines: Mutex::new(lines),
         lanes: (0..plan.lanes()).map(|_| Mutex::new(plan.lane())).collect(),
-        teller: Mutex::new(Teller { observer, summary: Summary::default() }),
+        teller: Mutex::new(Teller { observer, summary: Summary::default(), unclaimed: 0 }),
         bytes: Arc::default(),
         files,
         plan,
@@ -133,14 +134,14 @@ pub(crate) fn work<J: Job>(
 
 /// Lines in the order in which they are judged.
 enum Lines {
-    AsRead(Box<Feed>),
+    AsRead(LinesIn),
     ByTime(Box<Reorder>),
 }
 
 impl Lines {
     fn next(&mut self, buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
         match self {
-            Self::AsRead(feed) => feed.next(buffer, count),
+            Self::AsRead(inputs) => inputs.next(buffer, count),
             Self::ByTime(reorder) => reorder.next(buffer, count),
         }
     }
@@ -165,6 +166,8 @@ struct Work<'a, J: Job> {
 struct Teller<'a> {
     observer: &'a mut dyn Observer,
     summary: Summary,
+    /// Lost events of unknown sessions that no session has needed so far.
+    unclaimed: u64,
 }
 
 /// A thread that stopped in the middle of something has left a defect behind; [`Board::fail`] ends the others.
@@ -190,8 +193,7 @@ impl<J: Job> Work<'_, J> {
             match task {
                 Task::Tell { decoded, outcomes } => self.tell(decoded, outcomes),
                 Task::Step { lane, seq, base, decoded } => {
-                    let Some(name) = self.files.get(decoded.chunk.source) else { break };
-                    let position = Position { plan: &self.plan, decoded: &decoded, base, file: name };
+                    let position = Position { plan: &self.plan, decoded: &decoded, base, files: &self.files };
                     let outcome = match self.lanes.get(lane) {
                         Some(own) => J::work(&mut lock(own), position, lane),
                         None => Outcome::default(),
@@ -287,14 +289,39 @@ impl<J: Job> Work<'_, J> {
         let mut summary = teller.summary;
         summary.open = self.lanes.iter().map(|lane| J::open(&lock(lane))).sum();
         summary.bytes = self.bytes.load(Ordering::Relaxed);
-        if let Lines::ByTime(reorder) = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            summary.late = reorder.late;
+        match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Lines::AsRead(inputs) => summary.ties = inputs.ties(),
+            Lines::ByTime(reorder) => (summary.late, summary.ties) = (reorder.late, reorder.lines_in.ties()),
         }
         Ok(summary)
     }
 }
 
 impl Teller<'_> {
+    /// Gives lost events to those who need them, in the order of the input; who finds none left broke the protocol.
+    fn settle(&mut self, mut claims: Vec<Claim>, lost: &[u32]) -> Vec<(u32, Notice)> {
+        claims.sort_by_key(|claim| claim.line);
+        let mut lost = lost.iter().peekable();
+        let mut violations = Vec::new();
+        for claim in claims {
+            while lost.next_if(|line| **line < claim.line).is_some() {
+                self.unclaimed += 1;
+            }
+            match self.unclaimed.checked_sub(claim.events.into()) {
+                Some(left) => {
+                    self.unclaimed = left;
+                    self.summary.counts.excused += 1;
+                }
+                None => {
+                    self.summary.counts.violated += 1;
+                    violations.push((claim.line, Notice::Violation(claim.otherwise)));
+                }
+            }
+        }
+        self.unclaimed += lost.count() as u64;
+        violations
+    }
+
     fn tell<J: Job>(
         &mut self,
         work: &Work<'_, J>,
@@ -303,8 +330,8 @@ impl Teller<'_> {
     ) -> std::io::Result<()> {
         let mut notices: Vec<(u32, Notice)> = Vec::new();
         let base = outcomes.first().map_or(0, |outcome| outcome.base);
-        if let (false, Some(file)) = (decoded.malformed.is_empty(), work.files.get(decoded.chunk.source)) {
-            let position = Position { plan: &work.plan, decoded, base, file };
+        if !decoded.malformed.is_empty() {
+            let position = Position { plan: &work.plan, decoded, base, files: &work.files };
             let notice =
                 |(line, why): &(u32, String)| (*line, Notice::Malformed(position.place(*line), why.clone()));
             notices.extend(decoded.malformed.iter().map(notice));
@@ -312,10 +339,14 @@ impl Teller<'_> {
         }
         self.summary.counts.events += decoded.ignored;
         self.summary.counts.ignored += decoded.ignored;
+        self.summary.counts.lost_anywhere += decoded.lost_anywhere.len() as u64;
+        let mut claims: Vec<Claim> = Vec::new();
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);
+            claims.extend(outcome.claims);
         }
+        notices.extend(self.settle(claims, &decoded.lost_anywhere));
         // Stable: several notices about one line stay in their order.
         notices.sort_by_key(|(line, notice)| (*line, notice.rank()));
         for (_, notice) in notices {

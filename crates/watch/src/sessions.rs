@@ -31,11 +31,19 @@ pub(crate) struct Entry {
     /// How many events it has had, of any kind.
     pub(crate) events: u64,
     pub(crate) status: Status,
+    /// How many events of unknown sessions were lost before its last event; [`UNSEEN`] before its first, if it may have
+    /// begun earlier.
+    pub(crate) lost: u32,
+    /// The time of its last event, where that matters.
+    pub(crate) seen: Option<i64>,
     /// Neighbours in the order of last use: see [`Sessions::touch`].
     older: u32,
     newer: u32,
     pub(crate) extra: Option<Box<Extra>>,
 }
+
+/// Nobody saw how the session began.
+pub(crate) const UNSEEN: u32 = u32::MAX;
 
 /// No session.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -59,12 +67,16 @@ pub(crate) struct Sessions {
     ended_limit: usize,
     pub(crate) created: u64,
     pub(crate) evicted: u64,
+    /// How many events of unknown sessions were lost so far.
+    pub(crate) lost: u32,
+    /// What new sessions have as [`Entry::lost`].
+    unseen: u32,
     /// A session before its first event.
     blank: Session,
 }
 
 impl Sessions {
-    pub(crate) fn new(blank: Session, idle_limit: Option<usize>, ended_limit: usize) -> Self {
+    pub(crate) fn new(blank: Session, join: bool, idle_limit: Option<usize>, ended_limit: usize) -> Self {
         Self {
             table: HashTable::new(),
             entries: Vec::new(),
@@ -77,6 +89,8 @@ impl Sessions {
             ended_limit,
             created: 0,
             evicted: 0,
+            lost: 0,
+            unseen: if join { UNSEEN } else { 0 },
             blank,
         }
     }
@@ -141,6 +155,8 @@ impl Sessions {
             session: self.blank.clone(),
             events: 0,
             status: Status::Live,
+            lost: self.unseen,
+            seen: None,
             older: NOBODY,
             newer: NOBODY,
             extra: None,
@@ -234,6 +250,24 @@ impl Sessions {
         while self.remembered.len() > self.ended_limit {
             let Some(forgotten) = self.remembered.pop_front() else { break };
             self.forget(forgotten);
+        }
+    }
+
+    /// The session has ended, and its key may be used again: its next event begins another.
+    pub(crate) fn release(&mut self, index: u32) {
+        let Some(entry) = self.entries.get_mut(index as usize) else { return };
+        let before = std::mem::replace(&mut entry.status, Status::Forgotten);
+        (entry.extra, entry.key) = (None, SmallVec::new());
+        if let Ok(found) = self.table.find_entry(entry.hash, |candidate| *candidate == index) {
+            found.remove();
+        }
+        // One that is remembered gives its place back when the queue has come to it.
+        if before == Status::Live {
+            if self.idle_limit.is_some() {
+                self.unlink(index);
+            }
+            self.live -= 1;
+            self.free.push(index);
         }
     }
 

@@ -26,6 +26,7 @@ const MONITOR: &str = "referee-monitor";
 const PIPELINE: &str = "referee-pipeline";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
+const EXTRACT: &str = "referee-extract";
 const JETSTREAM: &str = "referee-jetstream";
 const SESSION: &str = "referee-session";
 const VERDICT: &str = "referee-verdict";
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
         uses: &[THEORY, MONITOR, VERDICT, WIRE],
         tests_use: &[SYNTAX, PIPELINE, WATCH],
     },
+    Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
@@ -66,7 +68,8 @@ const RULES: &[Rule] = &[
         name: "referee",
         pure: false,
         uses: &[
-            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, WATCH, JETSTREAM, WIRE, GUARD,
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, WATCH, JETSTREAM,
+            WIRE, GUARD,
         ],
         tests_use: &[],
     },

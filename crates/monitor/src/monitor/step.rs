@@ -7,7 +7,7 @@ use std::sync::Arc;
 use referee_theory::{State, Value};
 use smallvec::SmallVec;
 
-use super::{Check, Computed, Edge, Monitor, NO_CODE};
+use super::{Bind, Check, Computed, Edge, Monitor, NO_CODE};
 use crate::code::{Failure, Frame};
 use crate::event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 use crate::labels::LabelId;
@@ -178,7 +178,7 @@ impl Monitor {
         codes.map(|code| frame.value(code)).collect()
     }
 
-    fn computed_by(&self, edge: &Edge) -> &[Computed] {
+    pub(crate) fn computed_by(&self, edge: &Edge) -> &[Computed] {
         let range = edge.computed.0 as usize..edge.computed.0 as usize + usize::from(edge.computed.1);
         self.computed.get(range).unwrap_or_default()
     }
@@ -192,14 +192,38 @@ impl Monitor {
         }
     }
 
+    /// The fields of `edge` that are kept.
     #[inline]
-    fn keep(&self, session: &mut Session, edge: &Edge, payload: &Payload<'_>, names: &[Option<Arc<str>>]) {
+    pub(crate) fn binds_of(&self, edge: &Edge) -> &[Bind] {
+        let range = edge.binds.0 as usize..edge.binds.0 as usize + usize::from(edge.binds.1);
+        self.binds.get(range).unwrap_or_default()
+    }
+
+    /// The names of the fields of `edge`.
+    pub(crate) fn names_of(&self, edge: &Edge) -> &[Option<Arc<str>>] {
+        let first = edge.first_check as usize;
+        self.names.get(first..first.wrapping_add(usize::from(edge.fields))).unwrap_or_default()
+    }
+
+    /// Forgets what nobody reads after `edge`.
+    #[inline]
+    pub(crate) fn release(&self, session: &mut Session, edge: &Edge) {
         let released = edge.releases.0 as usize..edge.releases.0 as usize + usize::from(edge.releases.1);
         for slot in self.releases.get(released).unwrap_or_default() {
             session.release(*slot);
         }
-        let bound = edge.binds.0 as usize..edge.binds.0 as usize + usize::from(edge.binds.1);
-        for bind in self.binds.get(bound).unwrap_or_default() {
+    }
+
+    #[inline]
+    pub(crate) fn keep(
+        &self,
+        session: &mut Session,
+        edge: &Edge,
+        payload: &Payload<'_>,
+        names: &[Option<Arc<str>>],
+    ) {
+        self.release(session, edge);
+        for bind in self.binds_of(edge) {
             let index = usize::from(bind.field);
             let name = names.get(index).and_then(Option::as_ref);
             if let Some(value) = payload.field(index, name) {

@@ -15,6 +15,7 @@ mod multiparty_engine;
 mod multiparty_soundness;
 mod multiparty_synthesis;
 mod multiparty_transparency;
+mod possible;
 mod properties;
 mod property_meaning;
 mod property_product;

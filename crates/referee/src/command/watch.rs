@@ -12,9 +12,11 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
 use referee::watch::{
-    EventsFormat, Input, Observer, Options, Pointer, Shape, Summary, WatchError, watch, watch_properties,
+    EventsFormat, Input, LineReader, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
+    WatchError, watch, watch_properties,
 };
 
+mod documents;
 mod nats;
 pub(crate) mod property;
 mod report;
@@ -25,6 +27,7 @@ use report::Reporter;
 use scrutiny::Scrutiny;
 
 use crate::Outcome;
+use crate::command::extract::SourceReader;
 use crate::input;
 use crate::output;
 
@@ -61,6 +64,9 @@ pub(crate) struct Arguments {
     /// The role under scrutiny. Without it, of two roles: the one that is declared first.
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
+    /// Judge every role, one after the other; a verdict says whose monitor found it (`role`).
+    #[arg(long, conflicts_with_all = ["role", "property", "follow", "nats"])]
+    all_roles: bool,
     /// Which protocol, where the file has several. Without it: the first.
     #[arg(long, value_name = "NAME")]
     protocol_name: Option<String>,
@@ -81,24 +87,38 @@ pub(crate) struct Arguments {
     /// How many bytes of memory a module of functions may use.
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().memory as u32)]
     functions_memory: u32,
-    /// Files with events, one after the other; `-` is standard input.
+    /// Files with events, merged by time if they have times, else one after the other; `-` is standard input.
     #[arg(value_name = "EVENTS", default_value = "-")]
     events: Vec<PathBuf>,
     /// In which form events come.
     #[arg(long, value_enum, default_value_t = Form::Jsonl)]
     events_format: Form,
-    /// Text for people, or one line of JSON for each violation.
+    /// How lines of a log of another kind become events: a TOML file (docs/sources.md), or preset:NAME (`referee extract
+    /// --list`).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["events_format", "session_key", "from", "to", "label", "payload", "time", "end", "nats"])]
+    source: Option<String>,
+    /// Text for people, one line of JSON for each violation, or one document of SARIF.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Write what it all came to as a JSON document, `-` for standard error.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
     /// Report every violation, not only the first of each session.
     #[arg(long)]
     all: bool,
     /// Show the last events of the session with each violation; for a property, the derivation of the verdict.
     #[arg(long)]
     explain: bool,
-    /// Lines that are no events make the input wrong (exit status 2).
+    /// What cannot be read or judged makes the input wrong (exit status 2).
     #[arg(long)]
     strict: bool,
+    /// What cannot be read or judged does not change the exit status (otherwise it is 3).
+    #[arg(long, conflicts_with = "strict")]
+    lenient: bool,
+    /// Sessions may have begun before the first event: each starts in every state, and nobody is blamed for what was
+    /// not seen.
+    #[arg(long, conflicts_with = "property")]
+    join: bool,
     #[command(flatten)]
     pointers: Pointers,
     /// Keep at most N sessions that are not over; the longest idle are dropped, and no longer judged.
@@ -107,6 +127,15 @@ pub(crate) struct Arguments {
     /// Remember N sessions after their end, so that a message that still comes is not taken for a new session.
     #[arg(long, value_name = "N", default_value_t = ENDED_SESSIONS as u32)]
     ended_sessions: u32,
+    /// What ends a session whose key is used again: a time without an event (5m), or the label of an event; may be repeated.
+    #[arg(long, value_name = "DURATION|LABEL", conflicts_with = "property")]
+    session_ends: Vec<String>,
+    /// Merge the inputs by the times of their events: the default where the first event of every input has one.
+    #[arg(long, conflicts_with_all = ["no_merge", "follow", "nats"])]
+    merge: bool,
+    /// Read one input after the other, whatever their times.
+    #[arg(long)]
+    no_merge: bool,
     /// Put events in the order of their times, if they are at most this late: 5s, 200ms, 1m.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     reorder: Option<Duration>,
@@ -191,6 +220,8 @@ impl From<Form> for EventsFormat {
 enum Format {
     Text,
     Json,
+    /// SARIF 2.1.0, for continuous integration.
+    Sarif,
 }
 
 /// How many events of a session `--explain` shows.
@@ -203,6 +234,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if specifications.chain(&arguments.events).filter(|path| path.as_os_str() == "-").count() > 1 {
         bail!("standard input can be read once only");
     }
+    if arguments.all_roles && arguments.events.iter().any(|path| path.as_os_str() == "-") {
+        bail!("standard input can be read once only: --all-roles needs files");
+    }
     let lines = matches!(arguments.events_format, Form::Actions | Form::Detecter);
     if lines && arguments.property.is_empty() {
         bail!("plain actions and logs of detectEr have no roles and labels: watch them with --property");
@@ -212,13 +246,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     arguments.broker.check(arguments)?;
     let stop = Arc::new(AtomicBool::new(false));
-    let options = arguments.options(Arc::clone(&stop));
+    let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
+    let mut options = arguments.options(Arc::clone(&stop));
+    options.source = source.clone().map(|source| source as Arc<dyn LineReader>);
     let summary = if arguments.property.is_empty() {
-        let Some(scrutiny) = Scrutiny::of(arguments)? else { return Ok(Outcome::WrongInput) };
-        let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
-            watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
-        };
-        arguments.judge(Some(&scrutiny), options, &judge)?
+        let Some(scrutinies) = Scrutiny::all(arguments)? else { return Ok(Outcome::WrongInput) };
+        let mut total = Summary::default();
+        for scrutiny in &scrutinies {
+            if arguments.all_roles && arguments.format == Format::Text {
+                output::print(&format!(
+                    "{}\n",
+                    output::styled(output::STRONG, format!("role {}", scrutiny.role()))
+                ))?;
+            }
+            let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
+                watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
+            };
+            total.absorb(arguments.judge(Some(scrutiny), options.clone(), &judge)?);
+        }
+        total
     } else {
         let Some(properties) = property::load(&arguments.property, arguments.language)? else {
             return Ok(Outcome::WrongInput);
@@ -229,11 +275,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         };
         arguments.judge(None, options, &judge)?
     };
+    if let Some(unmatched) = source.map(|source| source.unmatched()).filter(|unmatched| *unmatched > 0) {
+        output::remark(&format!(
+            "{unmatched} lines match nothing in the source; `referee extract --source …` shows what they look like"
+        ));
+    }
+    if let Some(path) = &arguments.summary {
+        let document = format!("{}\n", documents::summary(&summary));
+        if path.as_os_str() == "-" {
+            output::remark(document.trim_end());
+        } else {
+            std::fs::write(path, document).with_context(|| format!("cannot write `{}`", path.display()))?;
+        }
+    }
+    // A worker of a group may have had nothing to do.
+    let nothing = summary.counts.events == 0 && !arguments.broker.is_given();
+    let incomplete = summary.counts.is_incomplete() || nothing;
     Ok(match summary.counts {
-        counts if arguments.strict && counts.malformed > 0 => Outcome::WrongInput,
         counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
-        counts if counts.limited > 0 => Outcome::NoAnswer,
+        _ if incomplete && arguments.strict => Outcome::WrongInput,
+        _ if incomplete && !arguments.lenient => Outcome::NoAnswer,
         _ if stop.load(Ordering::Relaxed) && !arguments.follow && !arguments.broker.is_given() => {
             output::remark("stopped: the rest of the input was not read");
             Outcome::NoAnswer
@@ -274,6 +336,21 @@ impl Arguments {
             idle_sessions: self.idle_sessions.map(|limit| limit as usize),
             ended_sessions: self.ended_sessions as usize,
             reorder: self.reorder,
+            merge: match (self.merge, self.no_merge) {
+                (true, _) => MergeMode::Always,
+                (false, true) => MergeMode::Never,
+                (false, false) => MergeMode::IfTimed,
+            },
+            session_ends: SessionEnds {
+                idle: self.session_ends.iter().filter_map(|text| parse_duration(text).ok()).min(),
+                labels: self
+                    .session_ends
+                    .iter()
+                    .filter(|text| parse_duration(text).is_err())
+                    .cloned()
+                    .collect(),
+            },
+            join: self.join,
             all: self.all,
             history: match (self.explain, self.property.is_empty()) {
                 (false, _) => 0,
@@ -316,8 +393,7 @@ impl Arguments {
     }
 }
 
-/// Makes Ctrl-C end the input instead of the process; a second one, or one while nothing comes, ends the
-/// process.
+/// Makes Ctrl-C and SIGTERM end the input instead of the process; a second one ends the process.
 fn handle_ctrl_c(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let handler = move || {

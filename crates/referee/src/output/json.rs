@@ -157,23 +157,24 @@ pub(crate) fn violation(report: &Report, rule: Option<String>, role: Option<&str
     let mut record = VerdictRecord {
         session: report.session.clone(),
         role: role.map(str::to_owned),
-        blame: Some(report.blame.clone()),
+        blame: report.blame.clone(),
         kind: report.kind.name().to_owned(),
         event: i64::try_from(report.event).unwrap_or(i64::MAX),
-        state: Some(report.state.clone()),
+        state: report.state.clone(),
         expected: report.expected.iter().map(|expected| expected.signature.clone()).collect(),
         values: report.values.iter().map(|(name, value)| (name.to_string(), json_value(value))).collect(),
         assertion: report.assertion.clone(),
         rule,
-        paper_rule: Some(report.rejection.name().to_owned()),
+        paper_rule: report.rejection.map(|rejection| rejection.name().to_owned()),
         consequence: report.consequence,
+        time: report.time.clone(),
         message: report.sentence.clone(),
         ..VerdictRecord::default()
     };
     record.set_label(report.kind, report.got.as_deref());
     let mut value = recorded(record, Some(&report.place));
     // What `paper_rule` was called first.
-    value["rejection"] = report.rejection.name().into();
+    value["rejection"] = json!(report.rejection.map(|rejection| rejection.name()));
     value
 }
 
@@ -204,6 +205,8 @@ pub(crate) fn property(report: &PropertyReport) -> Value {
         verdict: class,
         key: report.key.clone(),
         kind: "property".to_owned(),
+        certain: report.certain,
+        time: report.time.clone(),
         event: report.event,
         got: report.got.clone(),
         property: Some(name.to_string()),

@@ -1,7 +1,7 @@
 //! The last events of a session that broke its protocol, as a sequence diagram.
 
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
-use referee_watch::Report;
+use referee_watch::{Report, visible};
 
 /// The chart of the events that `report` has kept, the wrong one marked. `roles` are the protocol's, in order,
 /// and `role_called` gives the role behind a name in the events.
@@ -50,6 +50,6 @@ pub fn chart(report: &Report, roles: &[&str], role_called: &dyn Fn(&str) -> Stri
         chart.message(Message::new(from, to, step.message.as_str()).style(style));
     }
     let over: Vec<ParticipantId> = known.iter().map(|(_, id)| *id).collect();
-    chart.note(over, report.sentence.as_str());
+    chart.note(over, &*visible(&report.sentence));
     chart
 }

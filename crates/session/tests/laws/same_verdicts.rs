@@ -59,7 +59,7 @@ impl Observer for Verdicts {
         let Notice::Violation(report) = notice else { panic!("{notice:?}") };
         let session: usize = report.session.as_deref().unwrap().parse().unwrap();
         let event = i64::try_from(report.event).unwrap();
-        self.0[session].push((event, report.blame, report.kind.name().to_owned()));
+        self.0[session].push((event, report.blame.unwrap_or_default(), report.kind.name().to_owned()));
         Ok(())
     }
 

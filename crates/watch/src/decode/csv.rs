@@ -91,10 +91,10 @@ impl Columns {
         })
     }
 
-    /// The time in `row`.
-    pub(crate) fn time(&self, row: &[u8]) -> Option<i64> {
+    /// The time in `row`; `None` if the row cannot be read.
+    pub(crate) fn time(&self, row: &[u8]) -> Option<Option<i64>> {
         let parts = self.parts(std::str::from_utf8(row).ok()?).ok()?;
-        time::parse(parts[Part::Time as usize].as_deref()?)
+        Some(parts[Part::Time as usize].as_deref().and_then(time::parse))
     }
 
     /// The payload in `row`, whose message declares `fields`.

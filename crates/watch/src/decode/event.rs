@@ -19,6 +19,10 @@ pub(crate) enum What {
     Foreign,
     /// Somebody ended.
     End,
+    /// An event of this session that could not be read.
+    Lost,
+    /// An event that could not be read, of any session.
+    LostAnywhere,
 }
 
 /// The key of a session.

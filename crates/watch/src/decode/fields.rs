@@ -73,6 +73,11 @@ impl<'t> Scanner<'t> {
         Self { tree, guesses: [NO_GUESS; GUESSED], scratch: String::new() }
     }
 
+    /// Where parts are.
+    pub(crate) fn tree(&self) -> &'t Tree {
+        self.tree
+    }
+
     /// Finds the parts of the event that starts at `start`; returns them and where the line ends.
     #[inline]
     pub(crate) fn line(&mut self, bytes: &[u8], start: usize) -> Result<(Fields, usize), Flaw> {

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::extracting::Extracting;
+use super::interrupt::Interruptible;
 use super::line_ends::{self, LineEnds};
 use super::tail::Tail;
 use super::{Chunk, Counted, Input, InputKind, Messages, compression};
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
-use crate::options::{EventsFormat, Options};
+use crate::options::{EventsFormat, LineReader, Options};
 
 /// How long to wait before looking again whether a followed file has grown.
 const POLL: Duration = Duration::from_millis(100);
@@ -28,6 +30,7 @@ pub(crate) struct Feed {
     shape: crate::shape::Shape,
     follow: bool,
     stop: Arc<AtomicBool>,
+    lines: Option<Arc<dyn LineReader>>,
 }
 
 struct Source {
@@ -39,11 +42,15 @@ struct Source {
     discarding: Option<LineEnds>,
     started: bool,
     columns: Option<Arc<Columns>>,
+    /// Why the rest of it cannot be read.
+    broken: Option<String>,
+    /// Whether its lines are made events as they are read.
+    extracting: bool,
 }
 
 enum State {
     Waiting(InputKind),
-    Open { reader: Box<dyn io::Read + Send>, live: bool, tail: bool },
+    Open { reader: Box<dyn io::Read + Send>, live: bool, tail: bool, compressed: bool },
     Messages(Box<dyn Messages>),
     Done,
 }
@@ -64,6 +71,8 @@ impl Feed {
             discarding: None,
             started: false,
             columns: None,
+            broken: None,
+            extracting: false,
         };
         Self {
             sources: inputs.into_iter().map(source).collect(),
@@ -74,6 +83,7 @@ impl Feed {
             shape: options.shape.clone(),
             follow: options.follow,
             stop: Arc::clone(&options.stop),
+            lines: options.source.clone(),
         }
     }
 
@@ -117,7 +127,25 @@ impl Feed {
     fn fill(&mut self, index: usize, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> io::Result<Filled> {
         let follow = self.follow;
         let source = &mut self.sources[index];
-        source.open(follow, count)?;
+        if let Some(broken) = source.broken.take() {
+            source.state = State::Done;
+            buffer.clear();
+            let (broken, columns) = (Some(broken), source.columns.clone());
+            return Ok(Filled::Chunk(Chunk {
+                source: index,
+                text: buffer,
+                broken,
+                columns,
+                ..Chunk::default()
+            }));
+        }
+        source.open(follow, &self.stop, count)?;
+        if let (State::Open { reader, tail, .. }, Some(lines), false) =
+            (&mut source.state, &self.lines, mem::replace(&mut source.extracting, true))
+        {
+            let inner = mem::replace(reader, Box::new(io::empty()));
+            *reader = Box::new(Extracting::new(inner, Arc::clone(lines), *tail, self.max_line));
+        }
         if let State::Messages(messages) = &mut source.state {
             let mut numbers = Vec::new();
             buffer.clear();
@@ -131,8 +159,10 @@ impl Feed {
             let numbers = Some(numbers);
             return Ok(Filled::Chunk(Chunk { source: index, text: buffer, numbers, ..Chunk::default() }));
         }
-        let State::Open { reader, live, tail } = &mut source.state else { return Ok(Filled::Idle(buffer)) };
-        let (live, tail) = (*live, *tail);
+        let State::Open { reader, live, tail, compressed } = &mut source.state else {
+            return Ok(Filled::Idle(buffer));
+        };
+        let (live, tail, compressed) = (*live, *tail, *compressed);
         buffer.resize(self.size.max(source.carry.len() + 1), 0);
         buffer[..source.carry.len()].copy_from_slice(&source.carry);
         let mut filled = mem::take(&mut source.carry).len();
@@ -154,6 +184,11 @@ impl Feed {
             }
             let length = match reader.read(&mut buffer[filled..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // All that could be decompressed is judged.
+                Err(error) if compressed && is_damage(&error) => {
+                    source.broken = Some(format!("the rest of the input cannot be decompressed: {error}"));
+                    0
+                }
                 read => read?,
             };
             if length == 0 {
@@ -175,8 +210,13 @@ impl Feed {
             }
         }
         if exhausted && !tail {
-            source.state = State::Done;
-            cut = filled;
+            if source.broken.is_none() {
+                source.state = State::Done;
+                cut = filled;
+            } else {
+                // Half a line is part of what is missing.
+                filled = cut;
+            }
             if source.discarding.take().is_some() {
                 return source.oversize(index, buffer, self.csv).map(Filled::Chunk);
             }
@@ -193,7 +233,7 @@ impl Feed {
 }
 
 impl Source {
-    fn open(&mut self, follow: bool, count: &Arc<AtomicU64>) -> io::Result<()> {
+    fn open(&mut self, follow: bool, stop: &Arc<AtomicBool>, count: &Arc<AtomicU64>) -> io::Result<()> {
         let kind = match mem::replace(&mut self.state, State::Done) {
             State::Waiting(kind) => kind,
             opened => {
@@ -205,19 +245,27 @@ impl Source {
         self.state = match kind {
             InputKind::File(path) if follow && path.is_file() => {
                 let reader = Tail::open(path, Arc::clone(count))?;
-                State::Open { reader: Box::new(reader), live: true, tail: true }
+                State::Open { reader: Box::new(reader), live: true, tail: true, compressed: false }
             }
             InputKind::File(path) => {
                 let file = std::fs::File::open(&path)?;
                 // A pipe or device is read as it comes.
                 let live = !file.metadata()?.is_file();
-                let (reader, _) = compression::open(counted(Box::new(file) as Box<dyn io::Read + Send>))?;
-                State::Open { reader, live, tail: false }
+                let mut file: Box<dyn io::Read + Send> = Box::new(file);
+                if live {
+                    file = Box::new(Interruptible::new(file, Arc::clone(stop)));
+                }
+                let (reader, compressed) = compression::open(counted(file))?;
+                State::Open { reader, live, tail: false, compressed }
             }
             InputKind::Messages(messages) => State::Messages(messages),
             InputKind::Stream { reader, live } => {
-                let (reader, _) = compression::open(counted(reader))?;
-                State::Open { reader, live, tail: false }
+                let reader = match live {
+                    true => Box::new(Interruptible::new(reader, Arc::clone(stop))),
+                    false => reader,
+                };
+                let (reader, compressed) = compression::open(counted(reader))?;
+                State::Open { reader, live, tail: false, compressed }
             }
         };
         Ok(())
@@ -262,6 +310,12 @@ impl Source {
         chunk.columns.clone_from(&self.columns);
         Ok(())
     }
+}
+
+/// Whether the data are wrong, not the way to them.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | InvalidData | InvalidInput)
 }
 
 /// Without its header a file cannot be read.

@@ -5,23 +5,23 @@
 //! at once and is counted. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::feed::Feed;
 use super::line_ends::first;
-use super::{Chunk, time};
+use super::{Chunk, LinesIn, time};
 use crate::decode::csv::Columns;
 use crate::decode::fields::{Scanner, scalar};
+use crate::decode::salvage::{Reads, mask_invalid, salvage};
 use crate::error::WatchError;
 use crate::options::Options;
 use crate::shape::{Part, Tree};
 
 /// Lines in order of time.
 pub(crate) struct Reorder {
-    feed: Feed,
+    pub(crate) lines_in: LinesIn,
     tree: Tree,
     window: i64,
     newest: i64,
@@ -35,6 +35,11 @@ pub(crate) struct Reorder {
     size: usize,
     max_line: usize,
     ended: bool,
+    /// Whether the first line was seen, which must have a time; and where it is from.
+    has_started: bool,
+    first_input: Arc<str>,
+    /// What stands for the rest of inputs that cannot be read.
+    broken: Vec<Chunk>,
     /// Lines that came too late to be put in order.
     pub(crate) late: u64,
 }
@@ -82,9 +87,16 @@ impl Held {
 }
 
 impl Reorder {
-    pub(crate) fn new(feed: Feed, tree: Tree, window: Duration, sources: usize, options: &Options) -> Self {
+    pub(crate) fn new(
+        lines_in: LinesIn,
+        tree: Tree,
+        window: Duration,
+        files: &[Arc<str>],
+        options: &Options,
+    ) -> Self {
+        let first_input = files.first().cloned().unwrap_or_else(|| "-".into());
         Self {
-            feed,
+            lines_in,
             tree,
             window: i64::try_from(window.as_nanos()).unwrap_or(i64::MAX),
             newest: i64::MIN,
@@ -92,10 +104,13 @@ impl Reorder {
             held: BinaryHeap::new(),
             ready: VecDeque::new(),
             taken: 0,
-            lines: vec![0; sources],
+            lines: vec![0; files.len()],
             size: options.chunk,
             max_line: options.max_line,
             ended: false,
+            has_started: false,
+            first_input,
+            broken: Vec::new(),
             late: 0,
         }
     }
@@ -111,16 +126,20 @@ impl Reorder {
                 return Ok(Some(chunk));
             }
             if self.ended {
-                return Ok(None);
+                return Ok(self.broken.pop());
             }
-            match self.feed.next(std::mem::take(&mut buffer), count)? {
+            match self.lines_in.next(std::mem::take(&mut buffer), count)? {
                 None => {
                     self.ended = true;
                     self.ready_before(i64::MAX);
                 }
-                Some(chunk) if chunk.oversize => self.hold_line(&chunk, None, Box::default()),
+                // After all lines before it.
+                Some(chunk) if chunk.broken.is_some() => {
+                    self.broken.push(chunk);
+                }
+                Some(chunk) if chunk.oversize => self.hold_line(&chunk, 0, None, Box::default()),
                 Some(chunk) => {
-                    self.hold(&chunk);
+                    self.hold(&chunk)?;
                     buffer = chunk.text;
                 }
             }
@@ -133,35 +152,44 @@ impl Reorder {
         *next - 1
     }
 
-    fn hold(&mut self, chunk: &Chunk) {
+    fn hold(&mut self, chunk: &Chunk) -> Result<(), WatchError> {
         for _ in 0..chunk.lines_before {
             self.number(chunk.source);
         }
         let mut at = chunk.body;
+        let mut index = 0;
         let tree = self.tree.clone();
         let mut scanner = Scanner::new(&tree);
         while let Some(rest) = chunk.text.get(at..).filter(|rest| !rest.is_empty()) {
             let end = first(rest, chunk.columns.is_some());
             let line = rest.get(..end).unwrap_or_default();
             at += end;
+            index += 1;
             if line.strip_suffix(b"\n").unwrap_or(line).len() > self.max_line {
-                self.hold_line(chunk, None, Box::default());
+                self.hold_line(chunk, index - 1, None, Box::default());
                 continue;
             }
-            let time = match &chunk.columns {
-                Some(columns) => columns.time(line),
-                None => json_time(&mut scanner, line),
-            };
+            let time = time_of(&mut scanner, chunk.columns.as_deref(), line);
+            if !self.has_started && time == Some(None) {
+                return Err(WatchError::NoTime(self.first_input.to_string()));
+            }
+            self.has_started |= time.is_some();
+            let time = time.flatten();
             let mut text = line.to_vec();
             if text.last() != Some(&b'\n') {
                 text.push(b'\n');
             }
-            self.hold_line(chunk, time, text.into());
+            self.hold_line(chunk, index - 1, time, text.into());
         }
+        Ok(())
     }
 
-    fn hold_line(&mut self, chunk: &Chunk, time: Option<i64>, text: Box<[u8]>) {
-        let (number, source, order) = (self.number(chunk.source), chunk.source, self.taken);
+    /// Holds the line at `index` of the chunk.
+    fn hold_line(&mut self, chunk: &Chunk, index: usize, time: Option<i64>, text: Box<[u8]>) {
+        let source = chunk.source_of(index);
+        let counted = self.number(source);
+        let given = chunk.numbers.as_ref().and_then(|numbers| numbers.get(index).copied());
+        let (number, order) = (given.unwrap_or(counted), self.taken);
         let time = time.unwrap_or(self.newest);
         self.newest = self.newest.max(time);
         if time < self.released {
@@ -206,10 +234,32 @@ impl Reorder {
     }
 }
 
-fn json_time(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<i64> {
-    let (fields, _) = scanner.line(line, 0).ok()?;
-    let text = std::str::from_utf8(line).ok()?;
+/// When the event in `line` was; `None` if the line cannot be read, nothing inside if it has no time.
+pub(crate) fn time_of(
+    scanner: &mut Scanner<'_>,
+    columns: Option<&Columns>,
+    line: &[u8],
+) -> Option<Option<i64>> {
+    if let Some(columns) = columns {
+        return columns.time(line);
+    }
+    let Ok((fields, _)) = scanner.line(line, 0) else { return time_in_spoiled(scanner, line) };
+    // The rest of the line need not be text.
+    let span = fields.get(Part::Time);
+    let raw = std::str::from_utf8(line.get(span.start as usize..span.end as usize)?).ok()?;
     let mut scratch = String::new();
-    let found = scalar(fields.get(Part::Time).of(text), &mut scratch).ok()??;
-    time::parse(found)
+    Some(scalar(raw, &mut scratch).ok().flatten().and_then(time::parse))
+}
+
+/// The time of a line that is no JSON as it stands: perhaps nobody reads what is wrong with it.
+#[cold]
+fn time_in_spoiled(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<Option<i64>> {
+    let mut masked = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+    mask_invalid(&mut masked);
+    let nothing = BTreeSet::new();
+    let reads = Reads { members: &nothing, time: true };
+    let clean = salvage(std::str::from_utf8(&masked).ok()?, scanner.tree(), reads).line;
+    let (fields, _) = scanner.line(clean.as_bytes(), 0).ok()?;
+    let mut scratch = String::new();
+    Some(scalar(fields.get(Part::Time).of(&clean), &mut scratch).ok().flatten().and_then(time::parse))
 }

@@ -1,5 +1,9 @@
 //! Times in logs: RFC 3339, or numbers.
 
+/// What a time may look like, for messages.
+pub(crate) const FORMATS: &str = "RFC 3339 (2026-02-03T04:05:06.789Z), or a number of seconds, milliseconds, microseconds or \
+                                  nanoseconds since 1970";
+
 /// Nanoseconds since 1970 of `text`: an RFC 3339 time, or a number.
 ///
 /// Numbers are taken by their size: below 10¹¹ as seconds, below 10¹⁴ as milliseconds, below 10¹⁷ as

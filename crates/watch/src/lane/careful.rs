@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use referee_monitor::{Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict};
 
-use super::{Outcome, Position, explain, fields_now};
+use super::{Outcome, Position, explain, fields_now, uncertain};
 use crate::decode::Record;
 use crate::decode::csv::Columns;
 use crate::decode::event::What;
@@ -56,6 +56,12 @@ pub(super) fn step(
         outcome.counts.unjudged += 1;
         return;
     }
+    uncertain::catch_up(position, sessions, index);
+    let Some(entry) = sessions.entry(index) else { return };
+    if entry.status == Status::Evicted {
+        outcome.counts.unjudged += 1;
+        return;
+    }
     let number = entry.events;
     entry.events += 1;
     let columns = decoded.chunk.columns.as_ref();
@@ -74,8 +80,17 @@ pub(super) fn step(
         }
         history.push_back(explain::step(plan, &line));
     }
+    let is_uncertain = entry.extra.as_deref().is_some_and(|extra| extra.possible.is_some());
     match record.what {
         What::Foreign => outcome.counts.ignored += 1,
+        What::Message | What::End if is_uncertain => {
+            let payload = match columns {
+                Some(columns) => columns.payload(line.text, plan.names.fields(record.label), bump),
+                None => payload,
+            };
+            uncertain::step(position, record, &line, sessions, index, payload, outcome);
+        }
+        What::Lost | What::LostAnywhere => {}
         What::End => {
             let verdict = plan.monitor.end(&mut entry.session, record.from);
             settle(position, &line, sessions, index, verdict, Payload::Positional(&[]), outcome);
@@ -99,7 +114,7 @@ pub(super) fn step(
 }
 
 /// The protocol is over: the session need not be kept.
-fn finish(position: Position<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
+pub(super) fn finish(position: Position<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
     let Some(entry) = sessions.entry(index) else { return };
     if position.plan.monitor.is_over(&entry.session) && entry.status == Status::Live {
         outcome.counts.ended += 1;
@@ -134,7 +149,7 @@ pub(super) fn settle(
     }
 }
 
-fn tell(
+pub(super) fn tell(
     plan: &Plan,
     line: &Line<'_>,
     about: explain::About<'_>,
@@ -177,7 +192,7 @@ fn in_order(
 ) {
     let plan = position.plan;
     let Some(entry) = sessions.entry(index) else { return };
-    let Extra { early, history } = &mut **entry.extra.get_or_insert_default();
+    let Extra { early, history, .. } = &mut **entry.extra.get_or_insert_default();
     let kept = Kept {
         text: line.text.into(),
         columns: line.columns.cloned(),

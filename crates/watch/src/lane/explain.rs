@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use bumpalo::Bump;
-use referee_monitor::{Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Session, Violation};
+use referee_monitor::{
+    Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Possible, Session, Violation,
+};
 
 use super::careful::Line;
 use super::json_payload;
@@ -13,7 +15,8 @@ use crate::decode::fields::Scanner;
 use crate::held::Kept;
 use crate::payload::INLINE;
 use crate::plan::Plan;
-use crate::report::{Report, Step, Unanswered};
+use crate::report::{Report, Step, Unanswered, visible};
+use crate::sessions::Entry;
 use crate::shape::Part;
 
 /// How many characters of a message are shown.
@@ -29,6 +32,7 @@ struct Names {
     label: String,
     payload: String,
     end: String,
+    time: String,
 }
 
 fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
@@ -41,6 +45,7 @@ fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
             label: part(Part::Label),
             payload: String::new(),
             end: part(Part::End),
+            time: part(Part::Time),
         };
     }
     let Ok((fields, _)) = Scanner::new(&plan.tree).line(text.as_bytes(), 0) else {
@@ -53,6 +58,7 @@ fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
         label: part(Part::Label),
         payload: fields.get(Part::Payload).of(text).to_owned(),
         end: part(Part::End),
+        time: part(Part::Time),
     }
 }
 
@@ -60,7 +66,11 @@ fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
 pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
     let names = names(plan, line.text, line.columns.map(|columns| &**columns));
     if names.label.is_empty() {
-        return Step { from: shortened(names.end, NAME_SHOWN), to: String::new(), message: String::new() };
+        return Step {
+            from: shortened(visible(&names.end).into_owned(), NAME_SHOWN),
+            to: String::new(),
+            message: String::new(),
+        };
     }
     let payload = if plan.tree.flat { "" } else { names.payload.as_str() };
     let mut message = names.label;
@@ -68,10 +78,11 @@ pub(super) fn step(plan: &Plan, line: &Line<'_>) -> Step {
         message.push(' ');
         message.push_str(payload);
     }
+    let shown = |text: &str, most| shortened(visible(text).into_owned(), most);
     Step {
-        from: shortened(names.from, NAME_SHOWN),
-        to: shortened(names.to, NAME_SHOWN),
-        message: shortened(message, SHOWN),
+        from: shown(&names.from, NAME_SHOWN),
+        to: shown(&names.to, NAME_SHOWN),
+        message: shown(&message, SHOWN),
     }
 }
 
@@ -90,7 +101,14 @@ pub(super) struct About<'a> {
     pub(super) history: &'a VecDeque<Step>,
 }
 
-impl About<'_> {
+impl<'a> About<'a> {
+    /// The session of `entry`.
+    pub(super) fn of(entry: &'a Entry) -> Self {
+        static NO_HISTORY: VecDeque<Step> = VecDeque::new();
+        let history = entry.extra.as_deref().map_or(&NO_HISTORY, |extra| &extra.history);
+        Self { session: &entry.session, key: &entry.key, events: entry.events, history }
+    }
+
     fn key(&self) -> Option<String> {
         (!self.key.is_empty()).then(|| String::from_utf8_lossy(self.key).into_owned())
     }
@@ -157,13 +175,13 @@ pub(super) fn report(
     };
     let mut sentence = explanation.to_string();
     let who = if names.from.is_empty() { names.end } else { names.from };
-    let blame = match explanation.blame {
+    let blame = Some(match explanation.blame {
         Some(role) => role.to_string(),
         None => {
             sentence = sentence.replacen("the environment", &who, 1);
             who
         }
-    };
+    });
     let history: Vec<Step> = about.history.iter().cloned().collect();
     let (assertion, values) = match explanation.assertion {
         Some(failure) => (Some(failure.assertion), failure.values),
@@ -173,9 +191,9 @@ pub(super) fn report(
         session: about.key(),
         kind: explanation.kind,
         blame,
-        rejection: explanation.rejection,
+        rejection: Some(explanation.rejection),
         event: line.number,
-        state: explanation.state,
+        state: Some(explanation.state),
         expected: explanation.expected,
         got: explanation.got,
         assertion,
@@ -184,6 +202,82 @@ pub(super) fn report(
         sentence,
         origin: explanation.origin,
         place: line.place.clone(),
+        time: Some(names.time).filter(|time| !time.is_empty()),
+        before: about.events.saturating_sub(history.len() as u64),
+        history,
+    }
+}
+
+/// The violation that `line` was found to be in each of the states of `possible`, which the session may have been in.
+pub(super) fn uncertain(
+    plan: &Plan,
+    line: &Line<'_>,
+    about: About<'_>,
+    possible: &Possible,
+    violations: &[Violation],
+    consequence: bool,
+    payload: Payload<'_>,
+) -> Report {
+    let monitor = &plan.monitor;
+    if let (Some(session), [violation]) = (possible.only(), violations) {
+        let about = About { session, ..about };
+        let mut report = report(plan, line, about, violation, consequence, payload);
+        if violation.kind == Kind::Assertion && possible.is_partly_unknown() {
+            // Which part of it fails was worked out with values that are not known.
+            report.values.clear();
+            let got = report.got.as_deref().unwrap_or_default();
+            report.sentence = format!("`{got}` breaks its assertion, whatever was lost before it");
+        }
+        if possible.is_joined() {
+            (report.blame, report.rejection) = (None, None);
+            report.sentence +=
+                "; the session may have begun before its first event here, so nobody is blamed";
+        }
+        return report;
+    }
+    let names = names(plan, line.text, line.columns.map(|columns| &**columns));
+    let is_end = names.label.is_empty();
+    let mut kinds = violations.iter().map(|violation| violation.kind);
+    let first = kinds.next().unwrap_or(Kind::Order);
+    let kind = if kinds.all(|kind| kind == first) { first } else { Kind::Order };
+    let mut expected = Vec::new();
+    for session in possible.sessions() {
+        for candidate in monitor.explain_expected(session) {
+            if !expected.contains(&candidate) {
+                expected.push(candidate);
+            }
+        }
+    }
+    let got = if is_end {
+        format!("the end of {}", names.end)
+    } else {
+        format!("`{}` from {}", names.label, names.from)
+    };
+    let states: Vec<String> = possible.states().map(|state| monitor.machine().state_name(state)).collect();
+    let sentence = match &*states {
+        [only] => format!("{got} is not possible in state {only}"),
+        states => format!(
+            "{got} is possible in none of the states that the session may be in after what could not be read: {}",
+            shortened(states.join(", "), NAME_SHOWN)
+        ),
+    };
+    let history: Vec<Step> = about.history.iter().cloned().collect();
+    Report {
+        session: about.key(),
+        kind,
+        blame: None,
+        rejection: None,
+        event: line.number,
+        state: None,
+        expected,
+        got: (!is_end).then_some(names.label),
+        assertion: None,
+        values: Vec::new(),
+        consequence,
+        sentence,
+        origin: referee_theory::Origin::NONE,
+        place: line.place.clone(),
+        time: Some(names.time).filter(|time| !time.is_empty()),
         before: about.events.saturating_sub(history.len() as u64),
         history,
     }

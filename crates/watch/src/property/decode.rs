@@ -10,11 +10,22 @@ use super::plan::{KeyedBy, PropertyPlan};
 use crate::decode::csv::Columns;
 use crate::decode::event::unusual_key;
 use crate::decode::fields::{Fields, Scanner, Span, line_end};
-use crate::decode::{Decoded, MAX_KEY, NOT_UTF8, too_long};
+use crate::decode::salvage::{NOT_UTF8, Reads, Salvaged, Session, salvage};
+use crate::decode::{Decoded, MAX_KEY, too_long};
 use crate::input::{Chunk, line_ends};
 use crate::options::EventsFormat;
 use crate::scan::Flaw;
 use crate::shape::Part;
+
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Event,
+    /// An event of this key that could not be read.
+    Lost,
+    /// An event that could not be read, of any key.
+    LostAnywhere,
+}
 
 /// An event, for the instances of one family.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +35,7 @@ pub(crate) struct Record {
     /// In `text`, or in `keys`.
     key: Span,
     key_is_apart: bool,
+    pub(super) what: What,
     /// Whether this is the first record of its line.
     pub(super) is_first: bool,
     pub(super) family: u16,
@@ -42,19 +54,29 @@ impl Decoded<Record> {
 
 /// Decodes `chunk` into `decoded`, which is empty.
 pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Record>) {
+    let is_gap = chunk.is_gap();
     let body = decoded.take(chunk, plan.lanes, plan.options.max_line);
-    let text = std::mem::take(&mut decoded.text);
+    if is_gap {
+        lose(plan, &Session::Unknown, decoded.lines - 1, decoded);
+    }
+    let mut text = std::mem::take(&mut decoded.text);
     let columns = decoded.chunk.columns.clone();
     let csv = plan.options.format == EventsFormat::Csv;
     let json = plan.options.format == EventsFormat::JsonLines;
     let mut scanner = Scanner::new(&plan.reader.tree);
     let mut bump = Bump::new();
-    let bytes = text.as_bytes();
     let mut at = body;
-    while at < bytes.len() {
+    while at < text.len() {
         let line = decoded.lines;
         decoded.lines += 1;
-        let scanned = if json { Some(scanner.line(bytes, at)) } else { None };
+        let mut scanned = if json { Some(scanner.line(text.as_bytes(), at)) } else { None };
+        if let Some(Err(flaw)) = scanned {
+            let end = line_end(text.as_bytes(), at);
+            let clean = plan.salvage(text.get(at..end).unwrap_or_default()).line;
+            text.replace_range(at..end, &clean);
+            scanned = Some(scanner.line(text.as_bytes(), at).map_err(|_| flaw));
+        }
+        let bytes = text.as_bytes();
         let end = match &scanned {
             Some(Ok((_, end))) => *end,
             _ if csv => at + line_ends::first(bytes.get(at..).unwrap_or_default(), true),
@@ -74,7 +96,10 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
         }
         let spans = match scanned {
             _ if content.len() > plan.options.max_line => Err(too_long(plan.options.max_line)),
-            _ if content.as_bytes().first() == Some(&NOT_UTF8) => Err("not UTF-8".to_owned()),
+            _ if !json && content.as_bytes().contains(&NOT_UTF8) => Err("not UTF-8".to_owned()),
+            Some(Err(_)) if content.as_bytes().contains(&NOT_UTF8) => {
+                Err("not UTF-8 where it is read".to_owned())
+            }
             Some(Ok((fields, _))) => Ok(fields),
             Some(Err(flaw)) => Err(at_column(flaw, start)),
             None => Ok(Fields::default()),
@@ -83,10 +108,67 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
         let result = spans.and_then(|spans| push(plan, of(spans), &bump, decoded));
         if let Err(why) = result {
             decoded.malformed.push((line, why));
+            let session = match (plan.options.format, columns.as_deref()) {
+                _ if content.len() > plan.options.max_line => Some(Session::Unknown),
+                (EventsFormat::JsonLines, _) => {
+                    Some(plan.salvage(content)).filter(|it| it.has_parts).map(|it| it.session)
+                }
+                (EventsFormat::Csv, Some(columns)) => Some(match columns.parts(content) {
+                    Ok(parts) => crate::decode::session_of(&parts),
+                    Err(_) => Session::Unknown,
+                }),
+                _ => Some(Session::Key(String::new())),
+            };
+            if let Some(session) = session {
+                lose(plan, &session, line, decoded);
+            }
         }
         bump.reset();
     }
     decoded.text = text;
+}
+
+impl PropertyPlan {
+    fn salvage(&self, line: &str) -> Salvaged {
+        let reads = Reads { members: &self.reader.wanted, time: self.options.reorder.is_some() };
+        salvage(line, &self.reader.tree, reads)
+    }
+}
+
+/// An event of `session` could not be read: which instances it was for is known only of those that sessions have.
+#[cold]
+fn lose(plan: &PropertyPlan, session: &Session, line: u32, decoded: &mut Decoded<Record>) {
+    let lost = |family: usize, what, hash, key, shard| Record {
+        hash,
+        key,
+        key_is_apart: true,
+        what,
+        is_first: false,
+        family: family as u16,
+        shard,
+        line,
+        place: Span::default(),
+        spans: Fields::default(),
+    };
+    for (family, keyed) in plan.families.iter().enumerate() {
+        match session {
+            Session::Key(key) if keyed.keyed_by == KeyedBy::Session && key.len() <= MAX_KEY => {
+                let Some(shard) = plan.options.shard(plan.shards, key.as_bytes()) else { continue };
+                let start = decoded.keys.len();
+                decoded.keys.push_str(key);
+                let span = Span::new(start, decoded.keys.len());
+                let record = lost(family, What::Lost, plan.hasher.hash_one(key.as_bytes()), span, shard);
+                if let Some(lane) = decoded.lanes.get_mut(usize::from(shard) & plan.lanes.wrapping_sub(1)) {
+                    lane.push(record);
+                }
+            }
+            _ => {
+                for (shard, lane) in (0..).zip(&mut decoded.lanes) {
+                    lane.push(lost(family, What::LostAnywhere, 0, Span::default(), shard));
+                }
+            }
+        }
+    }
 }
 
 /// A flaw and where it is in the line that starts at `start`.
@@ -159,6 +241,7 @@ fn push(
             hash: plan.hasher.hash_one(bytes),
             key,
             key_is_apart,
+            what: What::Event,
             is_first,
             family: family as u16,
             shard,

@@ -18,7 +18,7 @@ pub(super) struct Reader {
     format: EventsFormat,
     pub(super) tree: Tree,
     /// The members of a line that properties ask for, beside the parts of the event.
-    wanted: BTreeSet<String>,
+    pub(super) wanted: BTreeSet<String>,
 }
 
 impl Reader {

@@ -11,6 +11,8 @@ pub(super) struct Entry {
     pub(super) key: SmallVec<[u8; 16]>,
     /// How many events it has seen.
     pub(super) events: u64,
+    /// Whether one of its events could not be read.
+    pub(super) lost: bool,
     /// One of each property of the family; none when they can say nothing any more.
     pub(super) bundle: Option<PropertyBundle>,
     /// The lines it has seen, if they are kept.
@@ -65,7 +67,7 @@ impl Instances {
         // INVARIANT: four thousand million entries do not fit into memory.
         let index = self.entries.len() as u32;
         let key = SmallVec::from_slice(key);
-        self.entries.push(Entry { hash, key, events: 0, bundle: Some(bundle), history: None });
+        self.entries.push(Entry { hash, key, events: 0, lost: false, bundle: Some(bundle), history: None });
         let entries = &self.entries;
         let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
         self.table.insert_unique(hash, index, rehash);

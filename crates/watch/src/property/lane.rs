@@ -6,17 +6,20 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use referee_monitor::property::{Derivation, PropertyMemories, PropertyVerdict};
 use referee_theory::property::EventView;
+use rustc_hash::FxHashSet;
 
-use super::decode::{Record, decode};
+use super::decode::{Record, What, decode};
 use super::event::show;
 use super::instances::{Entry, History, Instances, NOBODY};
 use super::plan::{Family, PropertyPlan};
 use crate::decode::Decoded;
+use crate::decode::event::scalar_text;
 use crate::input::Chunk;
 use crate::lane::Outcome;
 use crate::report::{Notice, PropertyReport};
 use crate::run::{self, Job};
 use crate::scan::Flaw;
+use crate::shape::Part;
 
 type Position<'a> = run::Position<'a, PropertyPlan>;
 
@@ -25,6 +28,8 @@ pub(super) struct Lane {
     shards: Vec<Shard>,
     /// What stepping has learned, for each family.
     memories: Vec<PropertyMemories>,
+    /// Families of which any instance may have missed an event.
+    lost: Vec<bool>,
     bump: Bump,
 }
 
@@ -36,6 +41,8 @@ struct Shard {
     held: usize,
     /// Families that had no room for a key, which has been told.
     full: Vec<u16>,
+    /// Keys whose first event could not be read, with their families.
+    lost: FxHashSet<(u16, Box<str>)>,
 }
 
 /// When the memory for one event's terms has grown beyond this, it is given back.
@@ -56,6 +63,7 @@ impl Job for PropertyPlan {
         Lane {
             shards: (0..self.shards / self.lanes).map(|_| self.shard()).collect(),
             memories: self.families.iter().map(|family| family.properties.memories()).collect(),
+            lost: vec![false; self.families.len()],
             bump: Bump::new(),
         }
     }
@@ -121,9 +129,13 @@ impl Lane {
     #[inline]
     fn step(&mut self, position: Position<'_>, record: &Record, hint: u32, outcome: &mut Outcome) {
         let Position { plan, decoded, .. } = position;
-        let Self { shards, memories, bump } = self;
+        if record.what != What::Event {
+            return self.lose(position, record);
+        }
+        let Self { shards, memories, bump, lost } = self;
         let Some(shard) = shards.get_mut(usize::from(record.shard) / plan.lanes) else { return };
         let family = usize::from(record.family);
+        let any_lost = lost.get(family).copied().unwrap_or(false);
         let (Some(family), Some(memories)) = (plan.families.get(family), memories.get_mut(family)) else {
             return;
         };
@@ -132,16 +144,48 @@ impl Lane {
         match plan.reader.event(&decoded.text, &record.spans, line, columns, bump) {
             Ok(event) => {
                 outcome.counts.events += u64::from(record.is_first);
-                let mut stepping = Stepping { position, record, family, memories, outcome, line };
+                let mut stepping = Stepping { position, record, family, memories, outcome, line, any_lost };
                 stepping.step(shard, &event, hint);
             }
-            Err(flaw) => malformed(position, record, flaw, outcome),
+            Err(flaw) => {
+                malformed(position, record, flaw, outcome);
+                self.lose(position, record);
+                return;
+            }
         }
         if bump.allocated_bytes() > 0 {
             if bump.allocated_bytes() > KEPT {
                 *bump = Bump::new();
             }
             bump.reset();
+        }
+    }
+}
+
+/// More keys than this whose first event was lost are not remembered one by one.
+const MAX_LOST_KEYS: usize = 1 << 16;
+
+impl Lane {
+    /// An event of the record's key, or of any, could not be read.
+    #[cold]
+    fn lose(&mut self, position: Position<'_>, record: &Record) {
+        let lanes = position.plan.lanes;
+        let family = usize::from(record.family);
+        let Some(shard) = self.shards.get_mut(usize::from(record.shard) / lanes) else { return };
+        let mut anywhere = record.what == What::LostAnywhere;
+        if !anywhere && let Some(instances) = shard.families.get_mut(family) {
+            let key = position.decoded.key_of(record);
+            let index = instances.find(record.hash, key.as_bytes());
+            match instances.entry(index) {
+                Some(entry) => entry.lost = true,
+                None if shard.lost.len() < MAX_LOST_KEYS => {
+                    shard.lost.insert((record.family, key.into()));
+                }
+                None => anywhere = true,
+            }
+        }
+        if anywhere && let Some(lost) = self.lost.get_mut(family) {
+            *lost = true;
         }
     }
 }
@@ -163,6 +207,8 @@ struct Stepping<'a> {
     memories: &'a mut PropertyMemories,
     outcome: &'a mut Outcome,
     line: &'a str,
+    /// Whether any instance of the family may have missed an event.
+    any_lost: bool,
 }
 
 impl Stepping<'_> {
@@ -171,7 +217,7 @@ impl Stepping<'_> {
         let plan = self.position.plan;
         let key = self.position.decoded.key_of(self.record).as_bytes();
         let limit = plan.limit();
-        let Shard { families, held, full } = shard;
+        let Shard { families, held, full, lost } = shard;
         let Some(instances) = families.get_mut(usize::from(self.record.family)) else { return };
         let mut index = hint;
         if index == NOBODY {
@@ -186,6 +232,11 @@ impl Stepping<'_> {
             *held += bundle.submonitors().max(1);
             index = instances.insert(self.record.hash, key, bundle);
             self.outcome.counts.sessions += 1;
+            if !lost.is_empty() {
+                let key = self.position.decoded.key_of(self.record);
+                let is_lost = lost.remove(&(self.record.family, key.into()));
+                instances.entry(index).into_iter().for_each(|entry| entry.lost = is_lost);
+            }
         }
         let Some(entry) = instances.entry(index) else { return };
         let number = entry.events;
@@ -234,10 +285,14 @@ impl Stepping<'_> {
         for (member, verdict) in verdicts {
             let Some(mut report) = self.report(*member, *verdict, number as i64) else { continue };
             report.got = Some(show(event));
+            report.certain = !(entry.lost || self.any_lost);
             if let Some(history) = &entry.history {
                 self.explain(history, &mut report);
             }
             match verdict {
+                PropertyVerdict::Violation | PropertyVerdict::Satisfaction if !report.certain => {
+                    self.outcome.counts.uncertain += 1;
+                }
                 PropertyVerdict::Violation => self.outcome.counts.violated += 1,
                 PropertyVerdict::Satisfaction => self.outcome.counts.satisfied += 1,
                 PropertyVerdict::ResourceLimit => self.outcome.counts.limited += 1,
@@ -270,6 +325,16 @@ impl Stepping<'_> {
         report.history.clone_from(&history.lines);
     }
 
+    /// When the event was, as it says.
+    fn time(&self) -> Option<String> {
+        let decoded = self.position.decoded;
+        let text = match decoded.chunk.columns.as_deref() {
+            Some(columns) => columns.parts(self.line).ok()?[Part::Time as usize].as_deref()?.to_owned(),
+            None => scalar_text(self.record.spans.get(Part::Time).of(&decoded.text)),
+        };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
     fn report(&self, member: usize, verdict: PropertyVerdict, event: i64) -> Option<PropertyReport> {
         let key = self.position.decoded.key_of(self.record);
         let by_session = self.family.keyed_by == super::plan::KeyedBy::Session;
@@ -278,11 +343,13 @@ impl Stepping<'_> {
             number: *self.family.numbers.get(member)?,
             property: Arc::clone(self.family.properties.monitors().get(member)?.property()),
             verdict,
+            certain: true,
             session: key.clone().filter(|_| by_session),
             key: key.filter(|_| !by_session),
             event,
             got: None,
             place: Some(self.position.place(self.record.line)),
+            time: self.time(),
             history: Vec::new(),
             derivation: None,
             unexplained: None,

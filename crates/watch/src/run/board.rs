@@ -8,6 +8,7 @@ use crate::error::WatchError;
 use crate::lane::Outcome;
 
 /// Something to do.
+#[expect(clippy::large_enum_variant, reason = "a thread has one at a time")]
 pub(super) enum Task<R> {
     /// Tell of a chunk that all lanes are done with.
     Tell { decoded: Arc<Decoded<R>>, outcomes: Vec<Outcome> },

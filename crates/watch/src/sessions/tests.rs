@@ -22,7 +22,7 @@ fn monitor() -> Monitor {
 fn the_longest_idle_goes_first() {
     let monitor = monitor();
     let (limit, remembered) = (5, 3);
-    let mut sessions = Sessions::new(monitor.session(), Some(limit), remembered);
+    let mut sessions = Sessions::new(monitor.session(), false, Some(limit), remembered);
     // The last used is last; then those that are gone, in the order in which they went.
     let (mut live, mut gone): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut seed = 88_172_645_463_325_252_u64;

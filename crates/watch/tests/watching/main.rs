@@ -4,6 +4,8 @@
 
 mod hostile;
 mod inputs;
+mod lost;
+mod merge;
 mod properties;
 mod sessions;
 mod support;

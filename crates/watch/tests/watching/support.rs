@@ -42,7 +42,7 @@ impl Observer for Told {
                 report.session.as_deref().unwrap_or("-"),
                 report.event,
                 report.kind,
-                report.blame,
+                report.blame.as_deref().unwrap_or("?"),
                 if report.consequence { " (consequence)" } else { "" },
                 report.sentence
             ),

@@ -103,7 +103,9 @@ fn specification(arguments: &Arguments, options: &Options) -> Result<u64> {
         text.extend(std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?);
         text.push(0);
     }
-    let choices = (&arguments.role, &arguments.protocol_name, &arguments.role_name, arguments.all);
+    let choices =
+        (&arguments.role, &arguments.protocol_name, &arguments.role_name, arguments.all, arguments.join);
+    let choices = (choices, &arguments.session_ends);
     let limits = (options.idle_sessions, options.ended_sessions, options.max_instances, options.max_line);
     let functions = (arguments.functions_fuel, arguments.functions_memory);
     let form = (&options.format, &options.shape);

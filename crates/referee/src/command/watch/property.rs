@@ -7,7 +7,7 @@ use anyhow::Result;
 use referee::Language;
 use referee::monitor::property::{DerivationRule, PropertyMonitor, PropertyProblem, PropertyVerdict};
 use referee::theory::property::Property;
-use referee::watch::PropertyReport;
+use referee::watch::{PropertyReport, visible};
 
 use crate::input;
 use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
@@ -75,10 +75,13 @@ pub(super) fn text(report: &PropertyReport) -> String {
         report.property.name(),
         about.join(", ")
     );
+    if !report.certain {
+        text += "  perhaps: an event before it could not be read\n";
+    }
     if report.verdict == PropertyVerdict::ResourceLimit {
         text += "  no room for more submonitors or keys: nothing more is said about it (--max-instances)\n";
     } else if let Some(got) = &report.got {
-        text += &format!("  {got}\n");
+        text += &format!("  {}\n", visible(got));
     }
     text += &path(report);
     if let Some(why) = report.unexplained {

@@ -6,12 +6,17 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use referee::draw::Charset;
+use referee::monitor::Rejection;
 use referee::theory::Origin;
 use referee::view;
-use referee::watch::{Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError};
+use referee::watch::{
+    Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError, visible,
+};
+
+use serde_json::Value;
 
 use super::scrutiny::Scrutiny;
-use super::{Arguments, Format, summary};
+use super::{Arguments, Format, documents, summary};
 use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
 
 /// How many lines that are no events are shown; the others are counted.
@@ -24,6 +29,8 @@ pub(super) struct Reporter<'a> {
     arguments: &'a Arguments,
     out: io::BufWriter<Box<dyn Write + Send>>,
     written: bool,
+    /// Results for a SARIF document.
+    results: Vec<Value>,
     malformed: u64,
     unanswered: u64,
     bar: Option<ProgressBar>,
@@ -34,13 +41,14 @@ impl<'a> Reporter<'a> {
     pub(super) fn new(arguments: &'a Arguments, scrutiny: Option<&'a Scrutiny>) -> Self {
         let out: Box<dyn Write + Send> = match arguments.format {
             Format::Text => Box::new(anstream::stdout()),
-            Format::Json => Box::new(io::stdout()),
+            Format::Json | Format::Sarif => Box::new(io::stdout()),
         };
         Self {
             scrutiny,
             arguments,
             out: io::BufWriter::with_capacity(1 << 16, out),
             written: false,
+            results: Vec::new(),
             malformed: 0,
             unanswered: 0,
             bar: arguments.wants_progress().then(|| progress_bar(arguments.size())),
@@ -82,6 +90,9 @@ impl<'a> Reporter<'a> {
             };
             self.out.write_all(text.as_bytes())?;
         }
+        if self.arguments.format == Format::Sarif {
+            writeln!(self.out, "{}", documents::sarif(self.results))?;
+        }
         self.out.flush()?;
         Ok(summary)
     }
@@ -93,11 +104,20 @@ impl<'a> Reporter<'a> {
                 let role = self.scrutiny.map(Scrutiny::role);
                 writeln!(self.out, "{}", output::json::violation(report, place, role))
             }
+            Format::Sarif => self.result(documents::violation(report)),
             Format::Text => {
                 let text = self.text(report);
                 self.out.write_all(text.as_bytes())
             }
         }
+    }
+
+    /// Keeps a result for the document at the end.
+    fn result(&mut self, result: Value) -> io::Result<()> {
+        if self.results.len() < documents::MAX_RESULTS {
+            self.results.push(result);
+        }
+        Ok(())
     }
 
     fn place(&self, origin: Origin) -> Option<String> {
@@ -119,7 +139,7 @@ impl<'a> Reporter<'a> {
             unanswered.place.line,
             styled(BAD, "not judged"),
             event_of(unanswered.session.as_deref(), unanswered.event),
-            unanswered.sentence,
+            visible(&unanswered.sentence),
             self.place(unanswered.origin).map(|place| format!(" ({place})")).unwrap_or_default()
         )
     }
@@ -127,6 +147,7 @@ impl<'a> Reporter<'a> {
     fn property(&mut self, report: &PropertyReport) -> io::Result<()> {
         match self.arguments.format {
             Format::Json => writeln!(self.out, "{}", output::json::property(report)),
+            Format::Sarif => self.result(documents::property(report)),
             Format::Text => self.out.write_all(super::property::text(report).as_bytes()),
         }
     }
@@ -138,13 +159,15 @@ impl<'a> Reporter<'a> {
             "{}: {} {}, {}{}\n  {}\n",
             styled(STRONG, place),
             styled(BAD, report.kind),
-            styled(SOFT, format!("({})", report.rejection)),
+            styled(SOFT, format!("({})", report.rejection.map_or("nobody is blamed", Rejection::name))),
             session,
             if report.consequence { " (a consequence, perhaps)" } else { "" },
-            report.sentence,
+            visible(&report.sentence),
         );
         let rule = self.place(report.origin).map(|place| format!(", {place}")).unwrap_or_default();
-        text += &format!("  {}\n", styled(SOFT, format!("in state {}{rule}", report.state)));
+        if let Some(state) = &report.state {
+            text += &format!("  {}\n", styled(SOFT, format!("in state {state}{rule}")));
+        }
         if !report.history.is_empty() {
             let roles = self.scrutiny.map(Scrutiny::roles).unwrap_or_default();
             let called =
@@ -175,7 +198,11 @@ impl Observer for Reporter<'_> {
                 self.property(&report)
             }
             Notice::Malformed(place, why) => {
+                let why = visible(&why);
                 self.malformed += 1;
+                if self.arguments.format == Format::Sarif {
+                    self.result(documents::unreadable(&place, &why))?;
+                }
                 if self.malformed <= MALFORMED_SHOWN {
                     self.remark(&format!(
                         "{}:{}: {}: {why}",

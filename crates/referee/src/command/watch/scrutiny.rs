@@ -22,15 +22,29 @@ pub(super) struct Scrutiny {
 }
 
 impl Scrutiny {
-    /// What `arguments` ask for; `None` if the protocol has errors, which have then been shown.
-    pub(super) fn of(arguments: &Arguments) -> Result<Option<Self>> {
+    /// What `arguments` ask for, for each role that is to be judged; `None` if the protocol has errors, which have then been
+    /// shown.
+    pub(super) fn all(arguments: &Arguments) -> Result<Option<Vec<Self>>> {
+        let Some(first) = Self::of(arguments, arguments.role.as_deref())? else { return Ok(None) };
+        if !arguments.all_roles {
+            return Ok(Some(vec![first]));
+        }
+        let roles: Vec<String> = first.roles().into_iter().map(str::to_owned).collect();
+        roles.iter().map(|role| Self::of(arguments, Some(role))).collect()
+    }
+
+    /// The protocol with the monitor of `role`.
+    fn of(arguments: &Arguments, role: Option<&str>) -> Result<Option<Self>> {
         let Some(path) = &arguments.protocol else { bail!("there is no protocol") };
         let Some(text) = input::well_formed(path, arguments.language, &arguments.imports)? else {
             return Ok(None);
         };
         let protocol = show::protocol(&text, arguments.protocol_name.as_deref())?;
-        let role = match &arguments.role {
+        let role = match role {
             Some(name) => protocol.role(name)?,
+            None if arguments.all_roles => {
+                protocol.role(protocol.role_names().first().copied().unwrap_or_default())?
+            }
             None => protocol.default_role().map_err(|error| unclear(&error))?,
         };
         let name = protocol.vocabulary().role_name(role);

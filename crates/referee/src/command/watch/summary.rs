@@ -46,6 +46,11 @@ pub(super) fn text(summary: &Summary) -> String {
             &format!("{} in the same sessions", number(counts.consequences, "violation")),
         );
     }
+    if counts.excused > 0 {
+        let gaps =
+            format!("{} that only a line explains that could not be read", number(counts.excused, "session"));
+        row(&mut text, "gaps", &gaps);
+    }
     if counts.malformed > 0 {
         row(&mut text, "no events", &number(counts.malformed, "line"));
     }
@@ -66,6 +71,13 @@ pub(super) fn of_properties(summary: &Summary) -> String {
     }
     if counts.ignored > 0 {
         row(&mut text, "without a key", &number(counts.ignored, "event"));
+    }
+    if counts.uncertain > 0 {
+        row(
+            &mut text,
+            "perhaps",
+            &format!("{}, after what could not be read", number(counts.uncertain, "verdict")),
+        );
     }
     if counts.satisfied > 0 {
         row(&mut text, "satisfied", &number(counts.satisfied, "instance"));
@@ -94,6 +106,16 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
             number(counts.unjudged, "later event"),
         ));
     }
+    if counts.events == 0 && counts.malformed == 0 {
+        warnings.push("there was no event, so nothing was judged".to_owned());
+    }
+    if counts.malformed > 0 && counts.events > 0 {
+        warnings.push(format!(
+            "{} could not be read as events, so what they said was not judged (exit status 3, unless --lenient or --strict); \
+             the first are shown above",
+            number(counts.malformed, "line")
+        ));
+    }
     if counts.events == 0 && counts.malformed > 0 {
         warnings.push(
             "none of the lines is an event, so nothing was judged; for CSV say --events-format csv, for logs of another \
@@ -110,6 +132,13 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
     }
     if counts.events > 0 && counts.ignored == counts.events && counts.sessions == 0 {
         warnings.push("no event concerns anybody, so nothing was judged: is the key after `for each`, or the role, the right one?".to_owned());
+    }
+    if summary.ties > 0 && counts.violations() > 0 {
+        warnings.push(format!(
+            "{} of different inputs have the time of the one before: which came first is not known, so who is blamed for an order may \
+             not be right",
+            number(summary.ties, "event")
+        ));
     }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));

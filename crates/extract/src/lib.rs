@@ -1,0 +1,36 @@
+//! From a line of a log to an event: what a source file (`--source FILE.toml`) says, compiled.
+//!
+//! A line is taken apart by its *format* into members with names; the first rule ([`EventRule`]) whose conditions hold
+//! says what the event's parts are, as templates over the members. An event is written as one line of JSON, in the shape that
+//! `crates/watch` reads. There is no I/O and no clock here: who calls says what year it is where a format does not.
+//!
+//! Reading order: [`source`], [`line`], `members`, `time`, [`shape`].
+
+mod guess;
+pub mod line;
+mod members;
+pub mod shape;
+pub mod source;
+mod template;
+pub mod time;
+
+pub use guess::guess;
+pub use line::{Extracted, Extractor};
+pub use shape::{Shapes, fold};
+pub use source::{EventRule, Format, Source, SourceError};
+
+/// The sources that come with Referee, by name.
+pub const READY_MADE: &[(&str, &str)] = &[
+    ("sshd", include_str!("../sources/sshd.toml")),
+    ("nginx-combined", include_str!("../sources/nginx-combined.toml")),
+    ("nginx-json", include_str!("../sources/nginx-json.toml")),
+    ("redis-monitor", include_str!("../sources/redis-monitor.toml")),
+    ("kubernetes-audit", include_str!("../sources/kubernetes-audit.toml")),
+    ("journald", include_str!("../sources/journald.toml")),
+];
+
+/// The text of the ready-made source called `name`.
+#[must_use]
+pub fn ready_made(name: &str) -> Option<&'static str> {
+    READY_MADE.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

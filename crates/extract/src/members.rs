@@ -1,0 +1,213 @@
+//! The members of a line, by the format that it has.
+
+use std::borrow::Cow;
+
+use crate::source::{Format, Pattern};
+
+/// Names and values, later ones first where a name appears twice.
+#[derive(Debug, Default)]
+pub(crate) struct Members<'a> {
+    all: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.all.iter().rev().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    pub(crate) fn add(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
+        self.all.push((name.into(), value.into()));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.all.truncate(length);
+    }
+
+    /// Adds the named groups of `pattern` in `text`; false if it does not match. Where the match ends.
+    pub(crate) fn matched(&mut self, pattern: &'a Pattern, text: &'a str) -> Option<usize> {
+        if pattern.names.is_empty() {
+            return pattern.regex.find(text).map(|found| found.end());
+        }
+        let mut captures = pattern.regex.create_captures();
+        pattern.regex.captures(text, &mut captures);
+        let whole = captures.get_match()?;
+        for (index, name) in &pattern.names {
+            if let Some(span) = captures.get_group(*index) {
+                self.add(name.as_str(), text.get(span.range()).unwrap_or_default());
+            }
+        }
+        Some(whole.end())
+    }
+}
+
+/// The members of `line` and the text that conditions without a name are about; `None` if the line is not of the format.
+pub(crate) fn members<'a>(
+    format: Format,
+    prefix: Option<&'a Pattern>,
+    line: &'a str,
+) -> Option<(Members<'a>, Cow<'a, str>)> {
+    let mut members = Members::default();
+    match format {
+        Format::Regex => {
+            let rest = match prefix {
+                Some(prefix) => line.get(members.matched(prefix, line)?..)?,
+                None => line,
+            };
+            Some((members, rest.into()))
+        }
+        Format::Logfmt => logfmt(line, &mut members).then_some((members, line.into())),
+        Format::Syslog => {
+            let message = syslog(line, &mut members)?;
+            Some((members, message.into()))
+        }
+        Format::Json => {
+            let value: serde_json::Value = serde_json::from_str(line).ok()?;
+            let object = value.as_object()?;
+            for (name, value) in object {
+                json(name, value, &mut members, 0);
+            }
+            Some((members, line.into()))
+        }
+    }
+}
+
+/// How deep members of members have names.
+const MAX_DEPTH: usize = 8;
+
+fn json(name: &str, value: &serde_json::Value, members: &mut Members<'_>, depth: usize) {
+    use serde_json::Value;
+    match value {
+        Value::Null => {}
+        Value::String(text) => members.add(name.to_owned(), text.clone()),
+        Value::Object(object) if depth < MAX_DEPTH => {
+            for (inner, value) in object {
+                json(&format!("{name}.{inner}"), value, members, depth + 1);
+            }
+        }
+        other => members.add(name.to_owned(), other.to_string()),
+    }
+}
+
+/// `key=value`, values in quotes with `\"`; a key alone is `true`.
+fn logfmt<'a>(line: &'a str, members: &mut Members<'a>) -> bool {
+    let mut rest = line.trim_start();
+    let mut pairs = 0;
+    while !rest.is_empty() {
+        let end = rest.find(['=', ' ']).unwrap_or(rest.len());
+        let (key, after) = rest.split_at(end);
+        rest = after;
+        let mut value: Cow<'a, str> = "true".into();
+        if let Some(written) = rest.strip_prefix('=') {
+            pairs += 1;
+            if let Some(quoted) = written.strip_prefix('"') {
+                let Some((text, after)) = unquoted(quoted) else { return false };
+                (value, rest) = (text, after);
+            } else {
+                let end = written.find(' ').unwrap_or(written.len());
+                let (text, after) = written.split_at(end);
+                (value, rest) = (text.into(), after);
+            }
+        }
+        if !key.is_empty() {
+            members.add(key, value);
+        }
+        rest = rest.trim_start();
+    }
+    pairs > 0
+}
+
+fn unquoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => {
+                let (inner, after) = text.split_at(at);
+                let inner = match inner.contains('\\') {
+                    true => unescape(inner).into(),
+                    false => inner.into(),
+                };
+                return Some((inner, after.get(1..)?));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            (c, false) => out.push(c),
+        }
+    }
+    out
+}
+
+/// RFC 5424 (`<34>1 2003-10-11T22:14:15.003Z host app pid id [data] message`), or RFC 3164 with or without its
+/// priority (`Oct 11 22:14:15 host app[pid]: message`), also with a time of RFC 3339 as rsyslog writes it. The message.
+fn syslog<'a>(line: &'a str, members: &mut Members<'a>) -> Option<&'a str> {
+    let mut rest = line;
+    if let Some((priority, after)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        members.add("priority", priority);
+        rest = after;
+    }
+    if let Some(rest) = rest.strip_prefix("1 ") {
+        let mut words = rest.splitn(6, ' ');
+        for name in ["time", "host", "app", "pid", "id"] {
+            members.add(name, words.next()?);
+        }
+        let rest = words.next()?;
+        let rest = match rest.strip_prefix('-') {
+            Some(rest) => rest,
+            None => structured_data(rest, members)?,
+        };
+        return Some(rest.trim_start().trim_start_matches('\u{feff}'));
+    }
+    let bytes = rest.as_bytes();
+    let length = if bytes.first().is_some_and(u8::is_ascii_digit) { rest.find(' ')? } else { 15 };
+    members.add("time", rest.get(..length)?);
+    let rest = rest.get(length..)?.strip_prefix(' ')?;
+    let (host, rest) = rest.split_once(' ')?;
+    members.add("host", host);
+    let (tag, message) = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|tag| (tag, "")))?;
+    let (app, pid) = match tag.strip_suffix(']').and_then(|tag| tag.split_once('[')) {
+        Some((app, pid)) => (app, Some(pid)),
+        None => (tag, None),
+    };
+    members.add("app", app);
+    if let Some(pid) = pid {
+        members.add("pid", pid);
+    }
+    Some(message)
+}
+
+/// `[id key="value" …]…`: members are called `id.key`. What follows.
+fn structured_data<'a>(text: &'a str, members: &mut Members<'a>) -> Option<&'a str> {
+    let mut rest = text;
+    while let Some(element) = rest.strip_prefix('[') {
+        let end = element.find([' ', ']'])?;
+        let (id, mut inner) = element.split_at(end);
+        while let Some(parameter) = inner.strip_prefix(' ') {
+            let (key, value) = parameter.split_once("=\"")?;
+            let (value, after) = unquoted(value)?;
+            members.add(format!("{id}.{key}"), value);
+            inner = after;
+        }
+        rest = inner.strip_prefix(']')?;
+    }
+    Some(rest)
+}

@@ -1,0 +1,172 @@
+//! `referee extract`: the events in a log of any kind, as lines of JSON; what matched what, and what matched nothing.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use referee::extract::{Extracted, Extractor, READY_MADE, Shapes, Source, guess, ready_made};
+use referee::watch::{LineReader, visible};
+
+use crate::Outcome;
+use crate::output::{self, SOFT, STRONG, WARN, styled};
+
+/// Extract events from a log: prints them as lines of JSON, and says which lines matched nothing.
+///
+/// A source file says how lines become events (docs/sources.md); `preset:NAME` is one that comes with Referee. With --guess, proposes a
+/// source file for the log instead.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// How lines become events: a TOML file, or preset:NAME.
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["guess", "list"])]
+    source: Option<String>,
+    /// Propose a source file for the log.
+    #[arg(long, conflicts_with = "source")]
+    guess: bool,
+    /// List the sources that come with Referee.
+    #[arg(long)]
+    list: bool,
+    /// Logs; `-` is standard input.
+    #[arg(value_name = "LOG", default_value = "-")]
+    logs: Vec<PathBuf>,
+}
+
+/// How many shapes of lines are shown.
+const SHAPES_SHOWN: usize = 10;
+/// How many lines are looked at to guess.
+const LINES_TO_GUESS: usize = 10_000;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.list {
+        let names: String = READY_MADE.iter().map(|(name, _)| format!("preset:{name}\n")).collect();
+        output::print(&names)?;
+        return Ok(Outcome::Holds);
+    }
+    if arguments.guess {
+        let mut lines = Vec::new();
+        each_line(&arguments.logs, |line| {
+            lines.push(line.to_owned());
+            Ok(lines.len() < LINES_TO_GUESS)
+        })?;
+        output::print(&guess(lines.iter().map(String::as_str)))?;
+        return Ok(Outcome::Holds);
+    }
+    let source = load(arguments.source.as_deref().unwrap_or_default())?;
+    let mut extractor = Extractor::new(&source);
+    let mut out = io::BufWriter::new(io::stdout());
+    let (mut event, mut shapes) = (String::new(), Shapes::default());
+    let mut counts = vec![(0_u64, 0_u64); source.rules().len()];
+    let (mut lines, mut unmatched) = (0_u64, 0_u64);
+    each_line(&arguments.logs, |line| {
+        lines += 1;
+        event.clear();
+        match extractor.line(line, &mut event) {
+            Extracted::Event(rule) => {
+                counts[rule].0 += 1;
+                event.push('\n');
+                out.write_all(event.as_bytes())?;
+            }
+            Extracted::Unreadable(rule) => counts[rule].1 += 1,
+            Extracted::Unmatched if line.trim().is_empty() => {}
+            Extracted::Unmatched => {
+                unmatched += 1;
+                shapes.count(line);
+            }
+        }
+        Ok(true)
+    })?;
+    out.flush()?;
+    let events: u64 = counts.iter().map(|(events, _)| events).sum();
+    let unreadable: u64 = counts.iter().map(|(_, unreadable)| unreadable).sum();
+    output::remark(&styled(STRONG, format!("{lines} lines: {events} events, {unmatched} matched nothing")));
+    for (number, (rule, (events, unreadable))) in source.rules().iter().zip(&counts).enumerate() {
+        let more = if *unreadable > 0 {
+            format!(", {unreadable} with parts that could not be read")
+        } else {
+            String::new()
+        };
+        output::remark(&format!("  [[event]] {} `{}`: {events}{more}", number + 1, visible(rule.name())));
+    }
+    let (ranked, _) = shapes.ranked();
+    for (_, count, line) in ranked.iter().take(SHAPES_SHOWN) {
+        output::remark(&styled(SOFT, format!("  {count} like: {}", visible(line))));
+    }
+    Ok(if events == 0 || unreadable > 0 { Outcome::NoAnswer } else { Outcome::Holds })
+}
+
+fn each_line(logs: &[PathBuf], mut look: impl FnMut(&str) -> io::Result<bool>) -> Result<()> {
+    for path in logs {
+        let name = path.display();
+        let reader: Box<dyn BufRead> = match path.as_os_str() == "-" {
+            true => Box::new(io::stdin().lock()),
+            false => {
+                let file = std::fs::File::open(path).with_context(|| format!("cannot read `{name}`"))?;
+                Box::new(BufReader::with_capacity(1 << 16, file))
+            }
+        };
+        for line in reader.split(b'\n') {
+            let line = line.with_context(|| format!("cannot read `{name}`"))?;
+            if !look(&String::from_utf8_lossy(&line))? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The source called `name`: a file, or one that comes with Referee.
+pub(crate) fn load(name: &str) -> Result<Source> {
+    let text = match name.strip_prefix("preset:") {
+        Some(preset) => match ready_made(preset) {
+            Some(text) => text.to_owned(),
+            None => {
+                let known: Vec<_> = READY_MADE.iter().map(|(name, _)| *name).collect();
+                bail!("there is no source `{preset}`: {}", known.join(", "));
+            }
+        },
+        None => std::fs::read_to_string(name).with_context(|| format!("cannot read `{name}`"))?,
+    };
+    let mut source = Source::parse(&text).with_context(|| format!("`{name}` is no source file"))?;
+    if source.assumes_year() {
+        let year = current_year();
+        source.assume_year(year);
+        let text = format!("times have no year: {year} is assumed (`year` in the source file says another)");
+        output::remark(&format!("{}: {text}", styled(WARN, "warning")));
+    }
+    Ok(source)
+}
+
+fn current_year() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = now.map_or(0, |now| now.as_secs());
+    // The mean year of the Gregorian calendar: wrong by hours at most, on New Year's Eve.
+    1970 + i64::try_from(seconds / 31_556_952).unwrap_or(0)
+}
+
+/// A source as what `watch` reads lines with. Counts what no rule is about.
+#[derive(Debug)]
+pub(crate) struct SourceReader {
+    source: Source,
+    unmatched: AtomicU64,
+}
+
+impl SourceReader {
+    pub(crate) fn load(name: &str) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self { source: load(name)?, unmatched: AtomicU64::new(0) }))
+    }
+
+    /// How many lines no rule is about.
+    pub(crate) fn unmatched(&self) -> u64 {
+        self.unmatched.load(Ordering::Relaxed)
+    }
+}
+
+impl LineReader for SourceReader {
+    fn read_line(&self, line: &str, out: &mut String) {
+        if Extractor::new(&self.source).line(line, out) == Extracted::Unmatched && !line.trim().is_empty() {
+            self.unmatched.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
