@@ -94,9 +94,11 @@ impl Scene<'_> {
                     (false, false) => false,
                 })
         };
+        // What is replaced is gone, unless it only changes places.
         let is_left = |piece: usize| {
-            let span = self.span(piece);
-            edits.iter().all(|edit| edit.span.end <= span.start || span.end <= edit.span.start)
+            let (span, word) = (self.span(piece), self.word(piece));
+            edits.iter().any(|edit| edit.text == word)
+                || edits.iter().all(|edit| edit.span.end <= span.start || span.end <= edit.span.start)
         };
         edits.iter().any(|edit| {
             let at = self.pieces.partition_point(|piece| piece.range.end <= edit.span.start as usize);

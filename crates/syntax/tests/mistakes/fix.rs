@@ -85,6 +85,7 @@ fn what_is_not_certain_is_left_alone() {
         ("A: B!a; Bb; end\nB: A?a; A?b; end\n", Language::Kmc),
         // What is no type is not the payload.
         ("protocol P(role A, role B) {\n  m(A from A to B;\n}\n", Language::Scr),
+        ("global protocol P(role ,Buyerrole Seller) {\n  m() from Buyer to Seller;\n}\n", Language::Scr),
         // `.` is no other kind of `<`.
         (".outputs\n.state graph\nq0 1 ? reset .\ninitmarking q0\n.end\n", Language::Fsm),
     ] {
