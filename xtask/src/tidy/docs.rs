@@ -55,11 +55,12 @@ fn check_walk(tree: &Tree) -> Vec<Finding> {
         for span in code_spans(text).filter(|_| is_walk) {
             if is_path(span) {
                 file = tree.text(span).map(|text| (span, text));
-            } else if let Some((path, text)) = file.filter(|_| span.chars().all(is_snake_case)) {
-                if !defines(text, span) {
-                    let message = format!("there is no function `{span}` in `{path}`");
-                    findings.push(Finding::error(ARCHITECTURE, line, message));
-                }
+            } else if let Some((path, text)) = file
+                && span.chars().all(is_snake_case)
+                && !defines(text, span)
+            {
+                let message = format!("there is no function `{span}` in `{path}`");
+                findings.push(Finding::error(ARCHITECTURE, line, message));
             }
         }
     }
