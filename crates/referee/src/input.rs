@@ -98,7 +98,10 @@ pub(crate) fn well_formed(
 pub(crate) fn parse_language(name: &str) -> Result<Language, String> {
     Language::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-        format!("there is no language `{name}`; known are {}", known.join(", "))
+        format!(
+            "there is no language `{name}`; known are {}",
+            known.join(", ").replacen("scr", "scr, nuscr", 1)
+        )
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::diagnostics::{Diagnostic, Edit, Fix};
 use crate::language::Language;
 use crate::parse;
+use crate::repair::has_syntax_errors;
 
 /// What became of a text.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub struct Corrected {
     pub text: String,
     /// What was put right, each mistake with the text in which it was found.
     pub corrections: Vec<Correction>,
+    /// Whether something could be put right, but not enough for the text to be read: then nothing is.
+    pub withheld: bool,
 }
 
 /// One mistake that was put right.
@@ -29,10 +32,11 @@ pub struct Correction {
 /// After so many corrections a text is left as it is.
 const MAX_CORRECTIONS: usize = 1000;
 
-/// `text` with every correction that is certain. Correcting what was corrected changes nothing.
+/// `text` with every correction that is certain, if it can be read then: what is read only in part may have been meant
+/// otherwise. Correcting what was corrected changes nothing.
 #[must_use]
 pub fn corrected(text: &str, language: Language) -> Corrected {
-    let mut corrected = Corrected { text: text.to_owned(), corrections: Vec::new() };
+    let mut corrected = Corrected { text: text.to_owned(), corrections: Vec::new(), withheld: false };
     let mut errors = count_errors(text, language);
     while corrected.corrections.len() < MAX_CORRECTIONS {
         let document = parse(&corrected.text, language);
@@ -48,6 +52,9 @@ pub fn corrected(text: &str, language: Language) -> Corrected {
         errors = left;
         corrected.corrections.push(correction(&diagnostic, fix, &corrected.text));
         corrected.text = text;
+    }
+    if !corrected.corrections.is_empty() && has_syntax_errors(&parse(&corrected.text, language)) {
+        return Corrected { text: text.to_owned(), corrections: Vec::new(), withheld: true };
     }
     corrected
 }

@@ -214,6 +214,7 @@ codes! {
     Error RF0121 "modules import one another"
     Warning RF0122 "imported twice"
     Error RF0123 "copies of a role"
+    Error RF0124 "pragma that is not supported"
     Error RF0201 "message to oneself"
     Error RF0202 "duplicate label in a choice"
     Error RF0203 "unguarded recursion"

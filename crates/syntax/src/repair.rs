@@ -57,6 +57,11 @@ fn first_syntactic(document: &Document) -> Option<&Diagnostic> {
     document.diagnostics.iter().find(|diagnostic| is_syntactic(diagnostic))
 }
 
+/// Whether the text of `document` cannot be read as it stands.
+pub(crate) fn has_syntax_errors(document: &Document) -> bool {
+    first_syntactic(document).is_some()
+}
+
 /// `document`, which `read` made of `text`, with its syntax errors said better.
 pub(crate) fn repaired(
     text: &str,
@@ -88,6 +93,10 @@ pub(crate) fn repaired(
         return last;
     }
     let reads_well = first_syntactic(&last).is_none();
+    if !reads_well && repairs.found.len() < MAX_REPAIRS {
+        // What does not lead to a text that can be read was perhaps not meant.
+        repairs.found.iter_mut().filter_map(|found| found.fix.as_mut()).for_each(|fix| fix.certain = false);
+    }
     let repaired = repairs.finish(last, guessed);
     if reads_well {
         return repaired;

@@ -121,8 +121,9 @@ fn lower_protocol(
     let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
     let invited = std::mem::take(&mut names.invited);
     if let Some(root) = root.filter(|_| complete) {
-        diagnostics.extend(validate::validate(&nodes, root, &vocabulary, names.asked));
         diagnostics.extend(refine::refine(&mut nodes, root, &mut vocabulary));
+        // What refinements of recursion data ask of messages counts as well.
+        diagnostics.extend(validate::validate(&nodes, root, &vocabulary, names.asked));
     }
     let mut vocabulary = Arc::new(vocabulary);
     let mut global = None;

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Files or folders; `-` is standard input.
     #[arg(required_unless_present = "schema", value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
+    /// The language of the files, where the extension does not tell: scr, nuscr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     /// Text for people, or one document for programs.

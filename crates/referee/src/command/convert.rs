@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Whose side an `.st` text takes. Without it: the first role's.
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// The language of the file, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
+    /// The language of the file, where the extension does not tell: scr, nuscr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     #[command(flatten)]

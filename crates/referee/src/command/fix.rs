@@ -14,8 +14,8 @@ use crate::output::{self, BAD, GOOD, STRONG, styled};
 
 /// Put right in place what is certain: misspelt keywords, missing punctuation, words of other languages.
 ///
-/// Every correction is shown, and was read again before it was written. What is not certain is only reported, and
-/// the exit status is then 2.
+/// Every correction is shown, and was read again before it was written: a file is changed only if it has no syntax
+/// errors afterwards. What is not certain is only reported, and the exit status is then 2.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Files or folders; `-` corrects standard input to standard output.
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Change nothing; show what would be changed, and end with status 1 if anything would.
     #[arg(long)]
     dry_run: bool,
-    /// The language of the files, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
+    /// The language of the files, where the extension does not tell: scr, nuscr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     #[command(flatten)]
@@ -79,10 +79,14 @@ fn one(file: &Path, arguments: &Arguments) -> Result<Fixed> {
     let Some(language) = arguments.language.or_else(detected) else {
         bail!("cannot tell what language `{}` is written in; say so with --language", source.name());
     };
-    let Corrected { text, corrections } = corrected(source.text(), language);
+    let Corrected { text, corrections, withheld } = corrected(source.text(), language);
     let is_standard_input = source.name() == "-";
     if !corrections.is_empty() && !arguments.dry_run && !is_standard_input {
         output::write_safely(file, &text).with_context(|| format!("cannot write `{}`", source.name()))?;
+    }
+    if withheld {
+        let why = "not all of its syntax errors have a certain correction";
+        output::remark(&format!("{}: nothing is changed: {why}", source.name()));
     }
     let mut shown = String::new();
     for correction in &corrections {

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// In which form.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The language of the file, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm, hml.
+    /// The language of the file, where the extension does not tell: scr, nuscr, st, gt, gt.json, kmc, fsm, hml.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     #[command(flatten)]

@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// Which protocol, where the file has several. Without it: the first.
     #[arg(long, value_name = "NAME")]
     protocol_name: Option<String>,
-    /// The language of the protocol, where the extension does not tell: scr, st, gt, gt.json, kmc, fsm.
+    /// The language of the protocol, where the extension does not tell: scr, nuscr, st, gt, gt.json, kmc, fsm.
     #[arg(long, value_name = "LANGUAGE", value_parser = input::parse_language)]
     language: Option<Language>,
     #[command(flatten)]

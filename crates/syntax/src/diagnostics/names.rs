@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
-    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123,
+    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123, RF0124,
 };
 use crate::source::Span;
 
@@ -250,4 +250,12 @@ pub fn unknown_pragma<'a>(span: Span, name: &str, known: impl IntoIterator<Item 
         .at(span, format!("there is no pragma `{name}`"))
         .help("it has no effect; remove it")
         .suggest(name, known)
+}
+
+/// nuScr knows the pragma `name` at `span`, which changes what protocols mean; Referee does not.
+#[must_use]
+pub fn unsupported_pragma(span: Span, name: &str) -> Diagnostic {
+    RF0124
+        .at(span, format!("the pragma `{name}` is not supported, because crashes of roles are not modelled"))
+        .help("remove it, and the branches that begin with `crash`")
 }

@@ -164,7 +164,7 @@ pub fn too_many_variables(span: Span, limit: usize) -> Diagnostic {
 /// `keyword` at `span` has no effect.
 #[must_use]
 pub fn connections_not_monitored(span: Span, keyword: &str) -> Diagnostic {
-    RF0216.at(span, format!("`{keyword}` is read, but has no effect on the protocol"))
+    RF0216.at(span, format!("`{keyword}` has no effect on the machines of the roles"))
 }
 
 /// The statement at `span` connects `left` and `right`, which that at `first` has connected.

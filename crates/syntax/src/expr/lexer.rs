@@ -8,7 +8,7 @@ use super::Dialect;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
 #[logos(extras = Dialect, error = LexError, skip r"[ \t\r\n\f]+")]
 pub(super) enum Token {
-    #[regex("[A-Za-z_][A-Za-z0-9_']*")]
+    #[regex(r"[\p{L}_][\p{L}\p{N}_']*")]
     Name,
     #[regex("`[^`.\r\n]+`")]
     QuotedName,
@@ -19,7 +19,7 @@ pub(super) enum Token {
     #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 8)]
     Float,
     /// Begins like a number and is none; a name in nuScr.
-    #[regex("[0-9][A-Za-z0-9_']*", priority = 2)]
+    #[regex(r"\p{N}[\p{L}\p{N}_']*", priority = 2)]
     NumberLike,
     #[regex("([rR]|[bB]|[rR][bB]|[bB][rR])?\"", string)]
     #[token("'", string)]

@@ -32,7 +32,8 @@ fn comments(language: Language) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-const SYMBOLS: [&str; 12] = ["(*#", "#*)", "->", "<-", "==", "!=", "<=", ">=", "<>", "&&", "||", "**"];
+const SYMBOLS: [&str; 16] =
+    ["(*#", "#*)", "-->", "==>", "=>", "~>", "->", "<-", "==", "!=", "<=", ">=", "<>", "&&", "||", "**"];
 
 /// The pieces of `text`, without comments.
 pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece> {

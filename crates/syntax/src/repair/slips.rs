@@ -10,6 +10,7 @@ use crate::language::Language;
 use crate::source::Span;
 
 mod messages;
+mod names;
 mod protocols;
 mod types;
 
@@ -21,6 +22,8 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
         Language::Scr => {
             found.extend(messages::slips(scene));
             found.extend(protocols::slips(scene));
+            found.extend(names::slips(scene));
+            found.extend(names::out_of_place(scene));
         }
         Language::Gt | Language::St | Language::Kmc => found.extend(types::slips(scene)),
         Language::Hml => found.extend(types::unparenthesised_guard(scene)),
@@ -180,6 +183,6 @@ fn characters(scene: &Scene<'_>) -> Vec<Candidate> {
 }
 
 fn same_kind(left: char, right: char) -> bool {
-    let quotes = ['“', '”', '„', '«', '»'];
-    left == right || quotes.contains(&left) && quotes.contains(&right)
+    let alike = |all: &[char]| all.contains(&left) && all.contains(&right);
+    left == right || alike(&['“', '”', '„', '«', '»']) || alike(&['‘', '’'])
 }

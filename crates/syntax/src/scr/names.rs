@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
     cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, fixed_copies, same_copies,
-    unknown_pragma, unknown_protocol, unknown_type, wrong_kind,
+    unknown_pragma, unknown_protocol, unknown_type, unsupported_pragma, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -34,6 +34,9 @@ const PRAGMAS: [&str; 10] = [
     "ValidateRefinementProgress",
     "GuardedUniqueness",
 ];
+
+/// With nuScr's pragma of this name, `crash from A to B` is no message.
+const CRASHES: &str = "ErrorHandlingCrashBranch";
 
 /// All protocols of a module together may have so many steps, written out.
 pub(super) const MAX_STEPS: usize = 1 << 21;
@@ -108,6 +111,10 @@ impl<'a> Names<'a> {
         };
         for (index, Linked { module, .. }) in modules.iter().enumerate() {
             for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
+                if &*pragma.key.text == CRASHES {
+                    names.diagnostics.push(unsupported_pragma(pragma.key.span, CRASHES));
+                    continue;
+                }
                 names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
             }
             names.declare_types(index);
@@ -138,6 +145,18 @@ impl<'a> Names<'a> {
             None => is_called(&import.name.text),
         });
         found.and_then(|(_, target)| Some(((*target)?, last)))
+    }
+
+    /// Whether `name`, with a dot, may stand for something of a module that was not read.
+    fn may_be_elsewhere(&self, name: &str, module: usize) -> bool {
+        let here = &self.modules[module];
+        let missing = here.module.imports.iter().zip(&here.imports).filter(|(_, found)| found.is_none());
+        missing.flat_map(|(import, _)| [Some(&import.name), import.alias.as_ref()]).flatten().any(|import| {
+            let short = import.text.rsplit('.').next().unwrap_or_default();
+            [&*import.text, short]
+                .iter()
+                .any(|called| name.strip_prefix(called).is_some_and(|rest| rest.starts_with('.')))
+        })
     }
 
     fn declare_types(&mut self, of: usize) {
@@ -363,7 +382,10 @@ impl<'a> Names<'a> {
                 // Types of one's own have names with capitals; others look as if they were built in.
                 let looks_built_in = name.text.starts_with(|first: char| first.is_lowercase());
                 let meant = payload::elsewhere(&name.text).or(close);
-                if meant.is_some() || looks_built_in && !name.text.contains('.') {
+                let is_qualified = name.text.contains('.');
+                let unknown =
+                    if is_qualified { !self.may_be_elsewhere(&name.text, module) } else { looks_built_in };
+                if meant.is_some() || unknown {
                     self.diagnostics.push(unknown_type(name.span, &name.text, meant));
                 }
                 if close.is_none() {

@@ -94,3 +94,32 @@ fn what_is_not_certain_is_left_alone() {
         assert!(corrected.corrections.is_empty());
     }
 }
+
+/// A text is corrected until it can be read, or not at all.
+#[test]
+fn nothing_is_corrected_in_a_text_that_cannot_be_read_afterwards() {
+    for body in ["m() from a to b\n  n() from to b;", "m() from a to b\n  if (x) { A() from a to b; }"] {
+        let text = format!("protocol P(role a, role b) {{\n  {body}\n}}\n");
+        let corrected = corrected(&text, Language::Scr);
+        assert_eq!(corrected.text, text);
+        assert!(corrected.corrections.is_empty());
+    }
+}
+
+/// Removing the word would let what follows come all the same.
+#[test]
+fn an_end_that_is_not_the_end_is_not_removed() {
+    for body in [
+        "choice at a { stop() from a to b; end; } or { go() from a to b; }\n  result() from b to a;",
+        "hello() from a to b;\n  return;\n  result() from b to a;",
+        "rec Outer { start() from a to b; rec Inner { choice at a { m() from a to b; continue; } or { q() from a to b; } } }",
+    ] {
+        let text = format!("protocol P(role a, role b) {{\n  {body}\n}}\n");
+        let document = parse(&text, Language::Scr);
+        assert!(document.diagnostics.iter().all(|found| found.fix.as_ref().is_none_or(|fix| !fix.certain)));
+        assert_eq!(corrected(&text, Language::Scr).text, text);
+    }
+    let last =
+        "protocol P(role a, role b) {\n  choice at a { x() from a to b; end; } or { y() from a to b; }\n}\n";
+    assert_eq!(corrected(last, Language::Scr).text, last.replace("end;", ""));
+}

@@ -15,5 +15,6 @@ mod format;
 mod generate;
 mod meaning;
 mod print;
+mod qualified;
 mod robust;
 mod same;

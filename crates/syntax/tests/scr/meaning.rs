@@ -229,6 +229,8 @@ fn pragmas_about_refinements_are_honoured() {
     ] {
         assert_eq!(said("ValidateRefinementSatisfiability", body), expected, "{body}");
     }
+    let never = "I(x: int{x > 0}) from a to b; rec X [n<a, b>: (m: int{m < 0}) = x] { M() from a to b; continue X [n]; }";
+    assert_eq!(said("ValidateRefinementSatisfiability", never), ["RF0319"]);
     // One mistake, one error.
     let both = "ValidateRefinementSatisfiability, ValidateRefinementProgress";
     assert_eq!(said(both, "M(x: int{x > 3 && x < 2}) from a to b;"), ["RF0319"]);
@@ -240,7 +242,13 @@ fn pragmas_about_refinements_are_honoured() {
         ("N(x: int{x >= 0}) from a to b;
           rec X [n<a, b>: (n: int{n >= 0 && n <= x}) = 0] {
             choice at b { H(v: int{v = n && v > 0}) from b to a; continue X [n + 1]; }
-            or { Z(v: int{v = n && v = 0}) from b to a; continue X [n + 1]; } }", &[]),
+            or { Z(v: int{v = n && v = 0}) from b to a; continue X [n + 1]; } }", &["RF0320"]),
+        ("N(x: int{x >= 0}) from a to b;
+          rec X [n<a, b>: (n: int{n >= 0 && n <= x}) = 0] {
+            choice at b { H(u: unit{n < x}) from b to a; continue X [n + 1]; }
+            or { Z(u: unit{n = x}) from b to a; } }", &[]),
+        // What recursion data ask of the message before counts.
+        ("I() from a to b; rec X [n<a, b>: (m: int{m <= 0}) = 0] { M() from a to b; continue X [n + 1]; }", &["RF0320"]),
         ("N(x: int{x >= 0}) from a to b;
           rec X [n<a, b>: (n: int{n >= 0 && n <= x}) = 0] { H(v: int{v = n && v > 0}) from b to a; continue X [n + 1]; }", &["RF0320"]),
         ("N(x: string) from a to b; P(u: unit{x <> \"\"}) from b to a;", &["RF0321"]),

@@ -8,6 +8,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     found.extend(to_before_from(scene));
     found.extend(arrow(scene));
+    found.extend(reversed_arrow(scene));
     found.extend(sends(scene));
     found.extend(from_first(scene));
     found.extend(several_senders(scene));
@@ -37,23 +38,30 @@ fn to_before_from(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(span, "the sender comes first: `from` stands before `to`", "write `from … to …`", [edit]))
 }
 
-/// `A -> B: m();`, `A -> B m();`, `A -> B { … }` as in papers, and `m() A -> B`.
+const ARROWS: [&str; 7] = ["->", "→", "=>", "-->", "==>", "~>", "⟶"];
+
+/// `A -> B: m();`, `A -> B, C m();`, `A -> B { … }` as in papers, and `m() A -> B`.
 fn arrow(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
     // In the paper's choice, reading gets stuck at the arrow; anywhere else it does too.
-    let arrow = statement.clone().find(|&piece| matches!(scene.word(piece), "->" | "→" | "=>"))?;
+    let arrow = statement.clone().find(|&piece| ARROWS.contains(&scene.word(piece)))?;
     let (sender, receiver) = (arrow.checked_sub(1)?, arrow + 1);
     if !scene.is_word(sender) || !scene.is_word(receiver) {
         return None;
     }
-    let (from, to) = (scene.word(sender), scene.word(receiver));
+    if matches!(scene.word(statement.start), "mu" | "μ" | "µ" | "rec") {
+        return Some(paper_recursion(scene, sender));
+    }
     let mut label = receiver + 1;
-    let colon = scene.word(label) == ":";
-    label += usize::from(colon);
+    while scene.word(label) == "," && scene.is_word(label + 1) {
+        label += 2;
+    }
+    let (from, to) = (scene.word(sender), scene.words(receiver..label));
+    let span = scene.spans(sender..label);
+    label += usize::from(scene.word(label) == ":");
     if scene.word(label) == "{" {
         return paper_choice(scene, sender, label);
     }
-    let span = scene.spans(sender..receiver + 1);
     if sender == statement.start && label < statement.end {
         let message = scene.words(label..statement.end);
         let end = scene.span(statement.end - 1);
@@ -66,19 +74,55 @@ fn arrow(scene: &Scene<'_>) -> Option<Candidate> {
             let help =
                 format!("write `{message}() from {from} to {to};` and what follows as the next statement");
             let skipped = scene.span(sender).to(scene.span(statement.end));
-            return Some(refusal(span, "messages are not written with an arrow here", help, skipped));
+            return Some(refusal(span, NO_ARROWS, help, skipped));
         }
         let edit = replace(scene.span(sender).to(end), format!("{message} from {from} to {to}"));
         let help = format!("write `{message} from {from} to {to};`");
-        return Some(slip(span, "messages are not written with an arrow here", help, [edit]));
+        return Some(slip(span, NO_ARROWS, help, [edit]));
     }
     if sender > statement.start && scene.word(sender - 1) != "from" {
         let edit = replace(span, format!("from {from} to {to}"));
         let help = format!("write `from {from} to {to}`");
-        return Some(slip(span, "messages are not written with an arrow here", help, [edit]));
+        return Some(slip(span, NO_ARROWS, help, [edit]));
     }
     None
 }
+
+const NO_ARROWS: &str = "messages are not written with an arrow here";
+
+/// `A <- B: m();`.
+fn reversed_arrow(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let arrow = statement.clone().find(|&piece| matches!(scene.word(piece), "<-" | "←"))?;
+    let receiver = arrow.checked_sub(1).filter(|&receiver| receiver == statement.start)?;
+    let label = arrow + 2 + usize::from(scene.word(arrow + 2) == ":");
+    if !scene.is_word(receiver) || !scene.is_word(arrow + 1) || label >= statement.end {
+        return None;
+    }
+    let (from, to) = (scene.word(arrow + 1), scene.word(receiver));
+    let help = format!("write `{} from {from} to {to};`", scene.words(label..statement.end));
+    let skipped = scene.spans(receiver..statement.end + usize::from(scene.word(statement.end) == ";"));
+    Some(refusal(scene.spans(receiver..arrow + 2), NO_ARROWS, help, skipped))
+}
+
+/// `mu X. p -> q : l. X`: the notation of papers.
+fn paper_recursion(scene: &Scene<'_>, sender: usize) -> Candidate {
+    let statement = scene.statement();
+    let (from, to) = (scene.word(sender), scene.word(sender + 2));
+    let name = scene.word(statement.start + 1);
+    let label = sender + 3 + usize::from(scene.word(sender + 3) == ":");
+    let label = if scene.is_word(label) { scene.word(label) } else { "m" };
+    let help = format!("write `rec {name} {{ {label}() from {from} to {to}; … continue {name}; }}`");
+    let ends = if scene.word(statement.end) == ";" { statement.end + 1 } else { statement.end };
+    refusal(
+        scene.spans(statement.start..sender + 3),
+        NOTATION_OF_PAPERS,
+        help,
+        scene.spans(statement.start..ends),
+    )
+}
+
+const NOTATION_OF_PAPERS: &str = "this is the notation of papers, not of `.scr` files";
 
 /// `p -> q : { l1. …, l2. … }`: the notation of papers.
 fn paper_choice(scene: &Scene<'_>, sender: usize, open: usize) -> Option<Candidate> {
@@ -107,7 +151,7 @@ fn paper_choice(scene: &Scene<'_>, sender: usize, open: usize) -> Option<Candida
     let skipped_to = if scene.word(close + 1) == ";" { close + 1 } else { close };
     let skipped = scene.span(sender).to(scene.span(skipped_to.min(scene.pieces.len().checked_sub(1)?)));
     let span = scene.spans(sender..sender + 3);
-    Some(refusal(span, "this is the notation of papers, not of `.scr` files", help, skipped))
+    Some(refusal(span, NOTATION_OF_PAPERS, help, skipped))
 }
 
 /// `A sends m() to B;`, `A send m() to B`.
@@ -243,17 +287,19 @@ fn call_without_do(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(span, "another protocol is begun with `do`", format!("write `do {call};`"), [edit]))
 }
 
-/// `continue;` without saying where.
-fn bare_continue(scene: &Scene<'_>) -> Option<Candidate> {
+/// `continue;` without saying where: certain where there is one recursion around it only.
+fn bare_continue(scene: &Scene<'_>) -> Vec<Candidate> {
     let statement = scene.statement();
     if scene.word(statement.start) != "continue" || statement.len() > 1 {
-        return None;
+        return Vec::new();
     }
-    let name = recursions(scene, statement.start).pop()?;
     let span = scene.span(statement.start);
-    let right = format!("continue {name}");
-    let message = "`continue` needs the name of a recursion";
-    Some(slip(span, message, format!("write `{right};`"), [replace(span, right)]))
+    let one = |name: &str| {
+        let right = format!("continue {name}");
+        let message = "`continue` needs the name of a recursion";
+        slip(span, message, format!("write `{right};`"), [replace(span, right)])
+    };
+    recursions(scene, statement.start).into_iter().rev().map(one).collect()
 }
 
 /// The names of the recursions around a piece, the innermost last.
@@ -292,15 +338,34 @@ fn jumps(scene: &Scene<'_>) -> Option<Candidate> {
 fn nothing_to_say(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
     let word = scene.word(statement.start);
-    if statement.len() != 1
-        || !matches!(word, "end" | "skip" | "stop" | "pass" | "return" | "nothing" | "break")
-    {
+    let ends = matches!(word, "end" | "stop" | "return" | "break");
+    if statement.len() != 1 || !ends && !matches!(word, "skip" | "pass" | "nothing") {
         return None;
     }
     let last = if scene.word(statement.end) == ";" { statement.end } else { statement.start };
     let span = scene.span(statement.start).to(scene.span(last));
+    if ends && !is_last(scene, last + 1) {
+        let message = format!("`{word}` does not end a protocol: what stands behind still comes");
+        let help = "write what shall come only otherwise into the other branches of a choice";
+        let mut found = refusal(scene.span(statement.start), message, help, span);
+        found.cost = 0;
+        return Some(found);
+    }
     let message = format!("`{word}` is not needed: a branch ends where its `}}` stands");
     Some(slip(span, message, "remove it", [replace(span, "")]))
+}
+
+/// Whether nothing comes any more where `piece` stands: neither there nor behind the blocks around it.
+fn is_last(scene: &Scene<'_>, mut piece: usize) -> bool {
+    loop {
+        match scene.word(piece) {
+            "" => return true,
+            "}" => piece += 1,
+            "or" if scene.word(piece + 1) == "{" => piece = scene.closing(piece + 1) + 1,
+            "protocol" | "global" | "aux" | "explicit" | "nested" => return scene.is_word(piece + 1),
+            _ => return false,
+        }
+    }
 }
 
 /// `where x = 1`.

@@ -200,13 +200,16 @@ fn scoped_do(scene: &Scene<'_>) -> Option<Candidate> {
     if scene.word(start) != "do" || !scene.is_word(start + 1) || !scene.is_word(colon + 1) {
         return None;
     }
-    let scope = scene.span(start + 1).to(scene.span(colon));
-    let name = scene.word(start + 1);
+    Some(no_scopes(scene.word(start + 1), scene.span(start + 1).to(scene.span(colon))))
+}
+
+/// Scopes are refused; what stands at `scope` is passed over.
+pub(super) fn no_scopes(name: &str, scope: Span) -> Candidate {
     let message = format!("scopes are not supported, because labels are not told apart by them: `{name}`");
     let mut found =
         refusal(scope, message, "leave the scope out, or give the messages labels of their own", scope);
     found.cost = 0;
-    Some(found)
+    found
 }
 
 /// `# …` and `-- …`.

@@ -176,7 +176,14 @@ impl Lowering<'_, '_> {
                 let passed_on = self.instance.signatures.get(&argument.label.text);
                 let given = match (&argument.payload, passed_on) {
                     (None, Some(given)) => given.clone(),
-                    _ => Given { syntax: argument.clone(), types: outer.clone(), module },
+                    _ => {
+                        let mut syntax = argument.clone();
+                        // The label of a signature of another module is its name there.
+                        if let Some((_, label)) = argument.label.text.rsplit_once('.') {
+                            syntax.label.text = label.into();
+                        }
+                        Given { syntax, types: outer.clone(), module }
+                    }
                 };
                 let _ = write!(key, "{}(", given.syntax.label.text);
                 for field in given.syntax.payload.iter().flatten() {

@@ -137,7 +137,12 @@ impl Parser<'_> {
     }
 
     fn do_argument(&mut self) -> Parsed<MessageSyntax> {
-        let argument = self.message()?;
+        // Types and signatures of other modules have names with dots.
+        let argument = if self.cursor.token() == Token::Word && self.cursor.second().0 == Token::Dot {
+            MessageSyntax { label: self.qualified_name("a name")?, payload: None }
+        } else {
+            self.message()?
+        };
         self.renaming(argument.label.clone(), "a name")?;
         Ok(argument)
     }
