@@ -6,7 +6,7 @@ use referee_theory::expr::{Bindings, Expr, Externals, Node, UnaryOperator, Value
 use referee_theory::{Field, Transition};
 
 use super::AssertionFailure;
-use crate::event::Payload;
+use crate::event::{FieldValue, Payload};
 use crate::monitor::Monitor;
 use crate::registry::Argument;
 use crate::session::Session;
@@ -94,7 +94,8 @@ impl Bindings for Known<'_> {
     fn variable(&self, name: &str) -> Option<Value> {
         if let Some(index) = self.own.iter().position(|field| field.name.as_deref() == Some(name)) {
             let field = &self.own[index];
-            return self.payload.field(index, field.name.as_ref())?.to_value(&field.ty);
+            let value = self.payload.field(index, field.name.as_ref()).unwrap_or(&FieldValue::Unit);
+            return value.to_value(&field.ty);
         }
         let variable = self.monitor.layout.live(self.state).find(|variable| *variable.name == *name)?;
         Some(self.session.value(variable.slot, &variable.ty))

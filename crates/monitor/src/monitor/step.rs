@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::{State, Value};
+use referee_theory::{State, Type, Value};
 use smallvec::SmallVec;
 
 use super::{Bind, Check, Computed, Edge, Monitor, NO_CODE};
@@ -226,7 +226,8 @@ impl Monitor {
         for bind in self.binds_of(edge) {
             let index = usize::from(bind.field);
             let name = names.get(index).and_then(Option::as_ref);
-            if let Some(value) = payload.field(index, name) {
+            let absent = (bind.ty == Type::Unit).then_some(&FieldValue::Unit);
+            if let Some(value) = payload.field(index, name).or(absent) {
                 session.store(bind.slot, &bind.ty, value, &self.layout);
             }
         }
@@ -295,15 +296,20 @@ impl Monitor {
         check.mask == 0 && self.composites.get(check.composite as usize).is_some_and(|ty| value.has_type(ty))
     }
 
-    /// Whether `payload` has exactly the fields of `names`, each as `checks` wants it.
+    /// Whether `payload` has exactly the fields of `names`, each as `checks` wants it. A `unit` may be absent: it says
+    /// nothing.
     fn admits_all(&self, checks: &[Check], names: &[Option<Arc<str>>], payload: &Payload<'_>) -> bool {
-        payload.len() == checks.len()
-            && !matches!(payload, Payload::Malformed(_))
-            && checks.iter().zip(names).enumerate().all(|(index, (check, name))| {
-                payload
-                    .field(index, name.as_ref())
-                    .is_some_and(|value| check.mask & value.kind_bit() != 0 || self.admits(*check, value))
-            })
+        let mut absent = 0;
+        let admitted = checks.iter().zip(names).enumerate().all(|(index, (check, name))| {
+            match payload.field(index, name.as_ref()) {
+                Some(value) => check.mask & value.kind_bit() != 0 || self.admits(*check, value),
+                None => {
+                    absent += 1;
+                    check.mask == FieldValue::Unit.kind_bit()
+                }
+            }
+        });
+        admitted && payload.len() + absent == checks.len() && !matches!(payload, Payload::Malformed(_))
     }
 
     /// There is no transition.
@@ -365,7 +371,8 @@ impl Monitor {
         let mut kind = if matches!(payload, Payload::Malformed(_)) { Kind::Malformed } else { Kind::Type };
         for (position, field) in fields.iter().enumerate() {
             let value = payload.field(position, field.name.as_ref());
-            if value.is_some_and(|value| value.has_type(&field.ty)) || kind == Kind::Malformed {
+            let fits = value.map_or(field.ty == Type::Unit, |value| value.has_type(&field.ty));
+            if fits || kind == Kind::Malformed {
                 continue;
             }
             let malformed = value.is_some_and(|value| value.malformed(&field.ty).is_some());

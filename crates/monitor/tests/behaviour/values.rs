@@ -1,6 +1,6 @@
 //! Values of every type: checked, kept, and read by later assertions.
 
-use referee_monitor::{FieldValue, Kind, Verdict};
+use referee_monitor::{Event, FieldValue, Kind, Payload, Verdict};
 
 use crate::support::{kind, monitor, s, send};
 
@@ -116,4 +116,35 @@ fn long_values_do_not_stay() {
         assert_eq!(send(&monitor, &mut session, "server", "B", &[s(text)]), Verdict::Forward);
         assert!(session.allocated() < 1024, "{}", session.allocated());
     }
+}
+
+/// `unit` is no value: whether it is there or not says nothing.
+#[test]
+fn a_unit_may_be_absent() {
+    let text = "protocol P(role client, role server) {
+      m(n: int, u: unit) from client to server;
+      k(v: unit) from server to client where v == u;
+    }";
+    let monitor = monitor(text, "client");
+    let mut session = monitor.session();
+    assert_eq!(kind(send(&monitor, &mut session, "client", "m", &[])), Kind::Type);
+    assert_eq!(kind(send(&monitor, &mut session, "client", "m", &[FieldValue::Unit])), Kind::Type);
+    let too_many = [FieldValue::Int(1), FieldValue::Unit, FieldValue::Unit];
+    assert_eq!(kind(send(&monitor, &mut session, "client", "m", &too_many)), Kind::Type);
+    assert_eq!(send(&monitor, &mut session, "client", "m", &[FieldValue::Int(1)]), Verdict::Forward);
+    assert_eq!(send(&monitor, &mut session, "server", "k", &[]), Verdict::Forward);
+}
+
+#[test]
+fn a_unit_may_be_absent_among_named_fields() {
+    let text = "protocol P(role client, role server) { m(u: unit, n: int) from client to server; }";
+    let monitor = monitor(text, "client");
+    let step = |fields: &[(&str, FieldValue<'_>)]| {
+        let (from, to) = (monitor.party("client"), monitor.party("server"));
+        monitor.step(&mut monitor.session(), &Event::new(from, to, "m", Payload::Named(fields)))
+    };
+    assert_eq!(step(&[("n", FieldValue::Int(1))]), Verdict::Forward);
+    assert_eq!(step(&[("n", FieldValue::Int(1)), ("u", FieldValue::Unit)]), Verdict::Forward);
+    assert_eq!(kind(step(&[("n", FieldValue::Int(1)), ("x", FieldValue::Int(1))])), Kind::Type);
+    assert_eq!(kind(step(&[("u", FieldValue::Unit)])), Kind::Type);
 }
