@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use referee_theory::{Action, Role, System};
 
+use crate::faults::Fault;
 use crate::model::Semantics;
 use crate::properties::Property;
 use crate::witness::{Fact, Failure, Queue, Situation, Step, Violation, Witness};
@@ -80,7 +81,28 @@ impl Words<'_> {
             _ => self.orphan(facts, witness),
         };
         self.add_queues(&mut text, &witness.end);
+        self.add_faults(&mut text, witness);
         text
+    }
+
+    /// "; before that `pay` from `A` to `B` was duplicated", for each fault that the end does not show.
+    fn add_faults(&self, text: &mut String, witness: &Witness) {
+        for step in &witness.steps {
+            let (label, role, peer) = (self.label(step.message), self.role(step.role), self.role(step.peer));
+            let _ = match step.fault {
+                Some(Fault::Loss) => write!(text, "; before that `{label}` from {role} to {peer} was lost"),
+                Some(Fault::Duplicate) => {
+                    write!(text, "; before that `{label}` from {peer} to {role} was duplicated")
+                }
+                Some(Fault::Reorder) => {
+                    write!(
+                        text,
+                        "; before that `{label}` from {role} to {peer} overtook the message before it"
+                    )
+                }
+                Some(Fault::Crash | Fault::Undeliverable) | None => continue,
+            };
+        }
     }
 
     /// "`B` waits for `exit` from `A`, but the next message from `A` is `quit`".
@@ -241,8 +263,12 @@ impl Words<'_> {
             .into_iter()
             .map(|peer| {
                 let offered = offers.iter().filter(|step| step.peer == peer);
-                let labels: Vec<String> =
-                    offered.map(|step| format!("`{}`", self.label(step.message))).collect();
+                let mut labels: Vec<String> = Vec::new();
+                for label in offered.map(|step| format!("`{}`", self.label(step.message))) {
+                    if !labels.contains(&label) {
+                        labels.push(label);
+                    }
+                }
                 format!("{} from {}", list(&labels, "or"), self.role(peer))
             })
             .collect();

@@ -18,7 +18,7 @@ pub struct Faults {
     pub lossy: Vec<(Role, Role)>,
     /// Channels that may deliver a message twice.
     pub duplicate: Vec<(Role, Role)>,
-    /// Channels on which a message may overtake the one before it.
+    /// Channels that may swap a message with the one before it.
     pub reorder: Vec<(Role, Role)>,
 }
 
@@ -29,7 +29,7 @@ pub enum Fault {
     Loss,
     /// The message that is received will be received again.
     Duplicate,
-    /// The message that is received has overtaken the one before it.
+    /// The message that is sent overtakes the one before it in the channel.
     Reorder,
     /// The role stops for good. Peer and message of the step mean nothing.
     Crash,
@@ -128,7 +128,7 @@ impl Model {
             let possible = [
                 (Fault::Loss, step.sends && faults.lossy.contains(&channel)),
                 (Fault::Duplicate, !step.sends && faults.duplicate.contains(&channel)),
-                (Fault::Reorder, !step.sends && faults.reorder.contains(&channel)),
+                (Fault::Reorder, step.sends && faults.reorder.contains(&channel)),
                 (Fault::Undeliverable, step.sends && faults.crash.contains(&step.peer)),
             ];
             for (column, (fault, possible)) in possible.into_iter().enumerate() {

@@ -58,12 +58,16 @@ impl Finder<'_> {
             }
         };
         let mut found = None;
+        let mut doubtful = false;
         let (labels, state) = self.graph.shortest(|state| {
             found = ground_at(state);
+            doubtful |= found.is_none() && self.violates_safety(state);
             found.is_some()
         })?;
         let ground = found?;
         let mut witnesses = self.shown(&labels, state, ground == Ground::NothingHelps);
+        // What violates k-safety earlier may do so whatever the bound, for a reason that no ground shows.
+        witnesses.iter_mut().for_each(|witness| witness.shortest &= !doubtful);
         if most > 1 && self.graph.states() as usize <= SMALL {
             self.further(&mut witnesses, most, &mut ground_at);
         }
@@ -147,7 +151,7 @@ impl Finder<'_> {
             }
             let Some(ground) = ground_at(end) else { continue };
             let labels = self.graph.path_to(end, &tree);
-            let before = self.first_violation(&labels);
+            let before = self.first_violation(&labels, ground_at);
             for mut witness in self.shown(&labels, end, ground == Ground::NothingHelps) {
                 if !witnesses.iter().any(|known| known.tells_of_same(&witness)) {
                     witness.point_of_no_return = before;
@@ -158,11 +162,11 @@ impl Finder<'_> {
         }
     }
 
-    /// After how many of `labels` k-safety is violated.
-    fn first_violation(&self, labels: &[u32]) -> usize {
+    /// After how many of `labels` safety is violated whatever the bound.
+    fn first_violation(&self, labels: &[u32], ground_at: &mut dyn FnMut(u32) -> Option<Ground>) -> usize {
         let mut state = 0;
         for (count, label) in labels.iter().enumerate() {
-            if self.violates_safety(state) {
+            if ground_at(state).is_some() {
                 return count;
             }
             match self.graph.all_edges(state).find(|(other, _)| other == label) {

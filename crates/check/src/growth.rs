@@ -25,8 +25,10 @@ pub struct Growth {
     pub approach: Vec<Step>,
     /// The loop.
     pub cycle: Vec<Step>,
-    /// Whether nobody can read that channel before its sender moves: then no bound suffices.
+    /// Whether nobody can read that channel before its sender moves: then no bound is exhaustive.
     pub unread: bool,
+    /// Whether no bound shows that the system is safe: it is unread, or only a bound that leaves room for everything could.
+    pub no_bound_suffices: bool,
     /// The above in words.
     pub explanation: String,
 }
@@ -167,6 +169,7 @@ fn grows(graph: &Graph<'_>, channel: u32) -> Option<Growth> {
         approach: steps_of(model, &approach),
         cycle: steps_of(model, &cycle),
         unread,
+        no_bound_suffices: unread,
         explanation,
     })
 }

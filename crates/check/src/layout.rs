@@ -177,7 +177,7 @@ impl Layout {
         match fault {
             // What is lost is never in the channel; what is received twice stays in it once.
             Fault::Loss | Fault::Duplicate | Fault::Undeliverable => {}
-            Fault::Reorder => self.queues[step.channel as usize].pop_second(words),
+            Fault::Reorder => self.queues[step.channel as usize].push_before_last(words, step.symbol),
             Fault::Crash => {
                 for &channel in &self.incoming[step.role as usize] {
                     self.clear(words, channel);
@@ -226,12 +226,14 @@ impl Queue {
         self.length.set(words, length + 1);
     }
 
-    fn pop_second(&self, words: &mut [u64]) {
-        let head = self.get(words, 0);
-        self.pop(words);
+    /// Adds `symbol` before the last one; there must be one, and room.
+    fn push_before_last(&self, words: &mut [u64], symbol: u32) {
+        let last = self.length.get(words) - 1;
+        let overtaken = self.get(words, last);
         if self.bits != 0 {
-            self.put(words, 0, head);
+            self.put(words, last, symbol);
         }
+        self.push(words, overtaken);
     }
 
     #[inline]

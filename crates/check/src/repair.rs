@@ -148,12 +148,15 @@ impl Edit {
         }
     }
 
-    /// Where the text has the step that is changed.
+    /// Where the text has the step that is changed, or beside which one is added.
     #[must_use]
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self, system: &System) -> Origin {
         match self {
             Self::Rename { step, .. } | Self::Drop { step } => step.origin,
-            Self::Add { .. } => Origin::NONE,
+            Self::Add { role, before, .. } => match neighbour(system.machine(*role), *before) {
+                Some((_, step)) => step.origin,
+                None => Origin::NONE,
+            },
         }
     }
 
@@ -175,13 +178,22 @@ impl Edit {
                 label(*to)
             ),
             Self::Drop { step } => {
-                format!("drop `{}`, which {}", label(step.message), does(step.role, step.action, step.peer))
+                let is_choice = system.machine(step.role).transitions(step.source).len() > 1;
+                let what = if is_choice { "the branch that begins with " } else { "" };
+                let did = does(step.role, step.action, step.peer);
+                format!("drop {what}`{}`, which {did}", label(step.message))
             }
             Self::Add { role, before, action, peer, message } => {
-                let machine = system.machine(*role);
-                let place = match machine.is_final(*before) {
-                    true => "at the end".to_owned(),
-                    false => format!("before state `{}`", machine.state_name(*before)),
+                let place = match neighbour(system.machine(*role), *before) {
+                    Some((side, step)) => {
+                        let (verb, to) = match step.action {
+                            Action::Send => ("sends", "to"),
+                            Action::Receive => ("receives", "from"),
+                        };
+                        let (label, peer) = (label(step.message), name(step.peer));
+                        format!("{side} it {verb} `{label}` {to} `{peer}`")
+                    }
+                    None => "as all it does".to_owned(),
                 };
                 format!("add `{}`, which {}, {place}", label(*message), does(*role, *action, *peer))
             }
@@ -207,6 +219,21 @@ impl Edit {
         let machines = system.machines().iter().filter(|other| other.role() != self.role()).cloned();
         let vocabulary = std::sync::Arc::clone(system.vocabulary());
         Some(System::new(vocabulary, machines.chain([draft.finish(machine)]).collect::<Vec<_>>()))
+    }
+}
+
+/// A step of `machine` beside `state`, and where it is that something happens before `state`: behind the one step that leads
+/// there, else before the step that comes next, or behind each that leads there.
+fn neighbour(machine: &Machine, state: State) -> Option<(&'static str, Transition)> {
+    let mut before = machine.all_transitions().iter().filter(|step| step.target == state);
+    let first = before.next();
+    let is_only = before.next().is_none() && machine.initial() != state;
+    match (first, machine.transitions(state)) {
+        (Some(step), _) if is_only => Some(("after", *step)),
+        (_, [next]) => Some(("before", *next)),
+        (_, [next, ..]) => Some(("before the choice in which", *next)),
+        (Some(step), []) => Some(("wherever it ends, as after", *step)),
+        (None, []) => None,
     }
 }
 

@@ -22,11 +22,15 @@ impl Checker<'_> {
         premises: Result<Premises, Option<Property>>,
     ) -> Verdict {
         let small = finder.graph.states() as usize <= self.options.witness_states;
-        let growth = if finder.full && small && self.model.faults.is_none() {
+        let mut growth = if finder.full && small && self.model.faults.is_none() {
             growth(finder.graph).map(Box::new)
         } else {
             None
         };
+        // Where Theorem 5 cannot apply only a bound that leaves room for everything shows safety.
+        if let Some(found) = &mut growth {
+            found.no_bound_suffices |= !self.is_plain() || self.race.is_some();
+        }
         let (reason, explanation, advice) = self.why(k, finder, premises);
         let explanation = match &growth {
             Some(found) => format!("{explanation}. {}", found.explanation),
@@ -36,6 +40,14 @@ impl Checker<'_> {
             Some(Growth { unread: true, .. }) => {
                 "let the receiver read, or let the sender wait for an answer now and then".to_owned()
             }
+            Some(Growth { no_bound_suffices: true, .. }) => match reason {
+                Reason::NotSessionAutomata(defect) => without_larger_k(&defect).to_owned(),
+                Reason::Mailbox => {
+                    "let the sender wait for an answer now and then: no larger k can show that it is safe"
+                        .to_owned()
+                }
+                _ => advice,
+            },
             _ => advice,
         };
         Verdict::Unknown { reason, explanation, advice, growth }
@@ -110,25 +122,35 @@ impl Checker<'_> {
         match defect {
             Defect::Mixed { send, receive, .. } => (
                 format!(
-                    "not a CSA, because state `{state}` of `{role}` mixes sending `{}` to `{}` and receiving `{}` \
+                    "the theorems do not apply, because state `{state}` of `{role}` mixes sending `{}` to \
+                     `{}` and receiving `{}` \
                      from `{}`",
                     vocabulary.label_of(send.message),
                     vocabulary.role_name(send.peer),
                     vocabulary.label_of(receive.message),
                     vocabulary.role_name(receive.peer),
                 ),
-                "let one of them go first, or try a larger k".to_owned(),
+                format!("{}, or try a larger k", without_larger_k(defect)),
             ),
             Defect::Nondeterministic { transitions: [first, _], .. } => (
                 format!(
-                    "not a CSA, because state `{state}` of `{role}` has two transitions for `{}{}{}`",
+                    "the theorems do not apply, because state `{state}` of `{role}` has two transitions for \
+                     `{}{}{}`",
                     vocabulary.role_name(first.peer),
                     first.action.symbol(),
                     vocabulary.label_of(first.message),
                 ),
-                "use different labels, or choose after it, or try a larger k".to_owned(),
+                format!("{}, or try a larger k", without_larger_k(defect)),
             ),
         }
+    }
+}
+
+/// What to do about `defect` in the protocol.
+fn without_larger_k(defect: &Defect) -> &'static str {
+    match defect {
+        Defect::Mixed { .. } => "let one of them go first",
+        Defect::Nondeterministic { .. } => "use different labels, or choose after it",
     }
 }
 
@@ -169,7 +191,11 @@ fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
         Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
         Stop::Cancelled => ("the check was interrupted", "let it run longer, or lower the bound"),
     };
-    let text = format!("{why} at k = {k} after {states} configurations and {transitions} transitions");
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let (configurations, steps) = (plural(states as usize), plural(transitions));
+    let text = format!(
+        "{why} at k = {k} after {states} configuration{configurations} and {transitions} transition{steps}"
+    );
     unknown(Reason::Stopped { stop, k }, text, advice)
 }
 

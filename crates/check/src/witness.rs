@@ -263,8 +263,12 @@ impl Witness {
     /// violation, whichever of them it is told of.
     pub(crate) fn tells_of_same(&self, other: &Self) -> bool {
         let cycles = self.violation == Some(Violation::WaitCycle);
-        self.violation == other.violation
-            && (self.role() == other.role() || cycles && self.waiting() == other.waiting())
+        let same_role = self.role() == other.role() || cycles && self.waiting() == other.waiting();
+        // A message that nobody ever takes is one problem, whether the others go round a loop meanwhile or not.
+        let left = matches!(self.failure, Failure::Unreceived { .. }) && self.failure == other.failure;
+        let stays =
+            |witness: &Self| matches!(witness.violation, Some(Violation::OrphanMessage | Violation::Starved));
+        self.violation == other.violation && same_role || left && stays(self) && stays(other)
     }
 
     /// The roles of which it is said that they wait, in the order of their numbers.

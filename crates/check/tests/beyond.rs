@@ -45,7 +45,7 @@ fn nondeterminism_is_safe_only_where_all_was_explored() {
     let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation, .. } = &report.verdict else {
         panic!("{:?}", report.verdict)
     };
-    let expected = "not a CSA, because state `q0` of `A` has two transitions for `B!a`";
+    let expected = "the theorems do not apply, because state `q0` of `A` has two transitions for `B!a`";
     assert!(explanation.starts_with(expected), "{explanation}");
 }
 
@@ -60,7 +60,10 @@ fn mixed_states_are_safe_only_where_all_was_explored() {
     let Verdict::Unknown { reason: Reason::NotSessionAutomata(_), explanation, .. } = &report.verdict else {
         panic!("{:?}", report.verdict)
     };
-    assert!(explanation.starts_with("not a CSA, because state `q0` of `A` mixes"), "{explanation}");
+    assert!(
+        explanation.starts_with("the theorems do not apply, because state `q0` of `A` mixes"),
+        "{explanation}"
+    );
     let stuck = types("A: {B!a; end, B?b; end}  B: A?c; end");
     assert!(matches!(run(&stuck, &Options::default()).verdict, Verdict::Unsafe { .. }));
 }

@@ -242,12 +242,17 @@ impl Projected {
         self.source.position(self.origins.span(origin).start)
     }
 
-    /// Where the text of `origin` begins and ends, if `origin` is a place in the text.
-    #[must_use]
-    pub fn extent(&self, origin: Origin) -> Option<(Position, Position)> {
-        let span = self.origins.span(origin);
-        let known = origin != Origin::NONE && span.end > span.start;
-        known.then(|| (self.source.position(span.start), self.source.position(span.end)))
+    /// Where the text of each of `origins` that is a place in the text begins and ends. Takes one pass over the text.
+    pub fn extents(&self, origins: impl IntoIterator<Item = Origin>) -> Vec<(Origin, (Position, Position))> {
+        let known = origins.into_iter().filter(|origin| *origin != Origin::NONE);
+        let spans = known.map(|origin| (origin, self.origins.span(origin)));
+        let spans: Vec<_> = spans.filter(|(_, span)| span.end > span.start).collect();
+        let mut offsets: Vec<u32> = spans.iter().flat_map(|(_, span)| [span.start, span.end]).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let positions = self.source.positions(&offsets);
+        let find = |offset: u32| positions[offsets.partition_point(|&other| other < offset)];
+        spans.into_iter().map(|(origin, span)| (origin, (find(span.start), find(span.end)))).collect()
     }
 
     /// What kind of text it comes from.

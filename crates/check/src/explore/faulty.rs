@@ -48,22 +48,23 @@ fn choose(view: &View<'_>, faults: &FaultTable, role: usize, more: bool, chosen:
             if more {
                 // Whether there is room or not.
                 chosen.extend(with(model.groups.moves(group), Fault::Loss));
+                chosen.extend(with(&overtaking(view, group.channel as usize, enabled), Fault::Reorder));
             }
             continue;
         }
         chosen.extend_from_slice(enabled);
-        let channel = group.channel as usize;
         if more {
             chosen.extend(with(enabled, Fault::Duplicate));
-        }
-        if more && layout.length(words, channel) > 1 {
-            let [first, second] = [0, 1].map(|at| layout.symbol(words, channel, at));
-            if first != second {
-                chosen.extend(with(model.groups.receiving(group, second), Fault::Reorder));
-            }
         }
     }
     if more {
         chosen.extend(faults.crash((model.offsets[role] + local) as usize));
     }
+}
+
+/// Those of `sends`, all of them on `channel`, whose message differs from the last one there.
+fn overtaking(view: &View<'_>, channel: usize, sends: &[u32]) -> Vec<u32> {
+    let Some(last) = view.layout.length(view.words, channel).checked_sub(1) else { return Vec::new() };
+    let overtaken = view.layout.symbol(view.words, channel, last);
+    sends.iter().copied().filter(|&step| view.model.moves[step as usize].symbol != overtaken).collect()
 }

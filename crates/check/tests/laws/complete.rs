@@ -192,6 +192,25 @@ fn a_race_is_not_looked_at_twice() {
     assert!(sibi[1..].iter().all(|found| *found == (None, Some(false), None)), "{sibi:?}");
 }
 
+/// Where only a bound that leaves room for everything could show safety and none does, a larger k is no advice.
+#[test]
+fn no_larger_bound_is_advised_where_none_suffices() {
+    let mailbox = Options { semantics: Semantics::Mailbox, ..Options::default() };
+    let cases = [
+        ("A: rec x . {B!a; x, B!b; x}  B: rec x . {A?a; x, A?b; x}", mailbox, "mailbox"),
+        ("A: rec x . {B!a; x, B?c; end}  B: rec x . A?a; x", Options::default(), "mixed-state"),
+    ];
+    for (text, options, code) in cases {
+        let Verdict::Unknown { reason, advice, growth: Some(growth), .. } =
+            check(&types(text), &options, None, &mut ()).verdict
+        else {
+            panic!("{text}")
+        };
+        assert_eq!((reason.code(), growth.unread, growth.no_bound_suffices), (code, false, true));
+        assert!(!advice.contains("a larger k may") && !advice.contains("try a larger k"), "{advice}");
+    }
+}
+
 /// The sentence of the issue: `B` reads only after `A` is done.
 #[test]
 fn growth_is_told() {

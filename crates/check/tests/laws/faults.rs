@@ -258,6 +258,29 @@ fn a_fault_does_not_help() {
     assert_eq!(report.verdict.name(), "unsafe");
 }
 
+/// The channel swaps, the receiver does not choose: it is not saved by what it could take in the other order.
+#[test]
+fn a_channel_that_reorders_is_no_selective_receive() {
+    let faults = Faults { at_most: 1, reorder: vec![(Role(0), Role(1))], ..Faults::default() };
+    let verdict = |text: &str| {
+        check_under(&read_types(text).unwrap(), Some(&faults), &Options::default(), None, &mut ()).verdict
+    };
+    let Verdict::Unsafe { witness, .. } = verdict("A: B!a; B!b; end  B: A?a; A?b; end") else { panic!() };
+    assert_eq!(witness.steps.iter().filter(|step| step.fault == Some(Fault::Reorder)).count(), 1);
+    let either = "A: B!a; B!b; end  B: {A?a; A?b; end, A?b; A?a; end}";
+    assert_eq!(verdict(either), Verdict::Safe { k: 2, ground: SafeGround::Complete });
+}
+
+/// The sentence says what went wrong, not only what is left.
+#[test]
+fn a_duplicate_is_told() {
+    let system = read_types("A: B!pay; end  B: A?pay; end").unwrap();
+    let faults = Faults { at_most: 1, duplicate: vec![(Role(0), Role(1))], ..Faults::default() };
+    let verdict = check_under(&system, Some(&faults), &Options::default(), None, &mut ()).verdict;
+    let said = &verdict.witness().unwrap().explanation;
+    assert!(said.ends_with("; before that `pay` from `A` to `B` was duplicated"), "{said}");
+}
+
 /// Messages to a role that has crashed carry no obligation, and do not fill a channel.
 #[test]
 fn who_has_crashed_is_owed_nothing() {

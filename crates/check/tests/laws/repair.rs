@@ -52,10 +52,23 @@ fn the_mistakes_that_people_make() {
     assert_eq!(login[1], "rename `quit`, which `A` sends to `B`, to `exit`");
     let missing = said("C: S!req; end  S: C?req; C?ack; end");
     assert_eq!(missing[0], "drop `ack`, which `S` receives from `C`");
-    assert!(missing.contains(&"add `ack`, which `C` sends to `S`, at the end".to_owned()), "{missing:?}");
+    assert!(
+        missing.contains(&"add `ack`, which `C` sends to `S`, after it sends `req` to `S`".to_owned()),
+        "{missing:?}"
+    );
     let orphan = said("A: B!x; B!bye; end  B: A?x; end");
     assert!(orphan.contains(&"drop `bye`, which `A` sends to `B`".to_owned()), "{orphan:?}");
-    assert!(orphan.contains(&"add `bye`, which `B` receives from `A`, at the end".to_owned()), "{orphan:?}");
+    assert!(
+        orphan.contains(&"add `bye`, which `B` receives from `A`, after it receives `x` from `A`".to_owned()),
+        "{orphan:?}"
+    );
+    // Of several ends the one that is meant, of a choice the branch.
+    let ends = said("A: {B!p; B!x; end, B!q; end}  B: {A?p; end, A?q; end}");
+    let behind = "add `x`, which `B` receives from `A`, after it receives `p` from `A`";
+    assert!(ends.contains(&behind.to_owned()), "{ends:?}");
+    let branch = said("R0: R1?c; {R2!c; end, R1!a; end}  R1: R0!c; end  R2: {R0?c; end, R0?a; end}");
+    let drop = "drop the branch that begins with `a`, which `R0` sends to `R1`";
+    assert!(branch.contains(&drop.to_owned()), "{branch:?}");
     // Two mistakes are not one edit.
     assert_eq!(said("A: B!a; C!x; end  B: A?b; end  C: A?y; end"), [""; 0]);
 }

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use referee_check::{Options, Reduction, Semantics, Verdict, Violation, check};
-use referee_testkit::corpus::read_types;
+use referee_check::{Options, Reduction, Semantics, Verdict, Violation, Witness, check};
+use referee_reference::kmc::{self, properties};
+use referee_testkit::corpus::{read_automata, read_types};
 use referee_theory::System;
 
-use crate::support::{assert_shown, replay, witnesses};
+use crate::support::{assert_shown, ends_of, replay, show, witnesses};
 use crate::{all_pairs, all_triples, sampled};
 
 type Kinds = BTreeMap<Violation, usize>;
@@ -22,10 +23,21 @@ fn shown(system: &System, max_k: u32, kinds: &mut Kinds) {
         *kinds.entry(witness.violation.unwrap()).or_default() += 1;
         replay(system, witness);
         assert_shown(system, witness);
+        nothing_helps(system, witness, 1);
         let kind = (witness.violation, witness.role());
         assert!(!seen.contains(&kind), "twice: {kind:?}");
         seen.push(kind);
     }
+}
+
+/// At the point of no return safety is violated with `more` room, too.
+fn nothing_helps(system: &System, witness: &Witness, more: u32) {
+    let bound = witness.bound + more;
+    let ts = kmc::transition_system(system, bound as usize);
+    let bad = [properties::eventual_reception(&ts), properties::progress(system, &ts)].concat();
+    let ends = ends_of(system, witness, bound, witness.point_of_no_return);
+    let violated = ends.iter().any(|end| bad.iter().any(|&state| ts.states[state] == *end));
+    assert!(violated, "with room for {bound} something helps: {witness:?}\n{}", show(system));
 }
 
 #[test]
@@ -119,6 +131,50 @@ fn each_kind_is_told_in_its_words() {
         text.starts_with("`R` waits for `a` from `P`, but the next message in its mailbox is `b` from `Q`"),
         "{text}"
     );
+}
+
+/// What only the bound keeps from helping is no point of no return, and an earlier violation that no ground confirms makes a
+/// witness one of which it is not known that it is shortest.
+#[test]
+fn the_bound_makes_no_point_of_no_return() {
+    let automata = ".outputs .state graph q0 2 ? a q7  q7 1 ? a q8  q8 2 ? a q0 .marking q0 .end
+                    .outputs .state graph q0 0 ! a q0 .marking q0 .end
+                    .outputs .state graph q0 0 ! b q1  q0 0 ! a q7  q7 1 ! a q0 .marking q0 .end";
+    let system = read_automata(automata).unwrap();
+    let verdict = check(&system, &Options::default(), None, &mut ()).verdict;
+    let all = witnesses(&verdict);
+    assert!(all.len() > 1, "{verdict:?}");
+    all.iter().for_each(|witness| nothing_helps(&system, witness, 2));
+    let text = "A: rec x . B!c; B?a; {B!a; x, B!b; x}  B: rec x . A?c; A!a; x";
+    let verdict = check(&read_types(text).unwrap(), &Options::default(), None, &mut ()).verdict;
+    let witness = verdict.witness().unwrap();
+    assert_eq!((witness.point_of_no_return, witness.shortest), (5, false));
+}
+
+/// A message that is never received is told of once.
+#[test]
+fn a_message_is_left_once() {
+    let verdict = check(
+        &read_types("A: rec x . B!b; x  B: rec x . A!c; x").unwrap(),
+        &Options::default(),
+        None,
+        &mut (),
+    )
+    .verdict;
+    let all: Vec<_> = witnesses(&verdict).into_iter().map(|witness| witness.failure).collect();
+    for (index, failure) in all.iter().enumerate() {
+        assert!(!all[..index].contains(failure), "{all:?}");
+    }
+}
+
+/// A label that two transitions wait for is said once.
+#[test]
+fn a_label_is_said_once() {
+    let automata = ".outputs .state graph q0 1 ? a q0  q0 1 ? a q1 .marking q0 .end
+                    .outputs .state graph q0 0 ! b q1 .marking q0 .end";
+    let verdict = check(&read_automata(automata).unwrap(), &Options::default(), None, &mut ()).verdict;
+    let said = &verdict.witness().unwrap().explanation;
+    assert!(said.starts_with("`0` waits for `a` from `1`, but"), "{said}");
 }
 
 /// One run tells of all kinds and roles, and of no more than asked for.

@@ -86,7 +86,7 @@ pub(crate) fn replay(system: &System, witness: &Witness) {
     assert!(violated(if is_safety { &safety } else { &bad }), "not at the point of no return: {witness:?}");
     if witness.shortest {
         let shortest = distance(&ts, if is_safety { &safety } else { &bad });
-        assert!(shortest <= witness.point_of_no_return, "{witness:?}\n{}", show(system));
+        assert_eq!(shortest, witness.point_of_no_return, "{witness:?}\n{}", show(system));
     }
     let end = &ends[0];
     witness.facts.iter().for_each(|fact| assert_fact(system, witness, fact, end, witness.bound));

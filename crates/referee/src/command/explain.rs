@@ -17,15 +17,22 @@ pub(crate) struct Arguments {
     code: Option<String>,
 }
 
-/// The words of `check --explain`, and what they mean.
-const TOPICS: [(&str, &str); 7] = [
+/// The words of `check --explain` and the kinds of violations, and what they mean.
+const TOPICS: [(&str, &str); 14] = [
     ("k", include_str!("explain/k.md")),
     ("OBI", include_str!("explain/obi.md")),
     ("SIBI", include_str!("explain/sibi.md")),
     ("CIBI", include_str!("explain/cibi.md")),
     ("exhaustive", include_str!("explain/exhaustive.md")),
+    ("CSA", include_str!("explain/csa.md")),
     ("mailbox", include_str!("explain/mailbox.md")),
     ("sound-reduction", include_str!("explain/sound-reduction.md")),
+    ("unexpected-message", include_str!("explain/unexpected-message.md")),
+    ("wait-cycle", include_str!("explain/wait-cycle.md")),
+    ("never-sent", include_str!("explain/never-sent.md")),
+    ("orphan-message", include_str!("explain/orphan-message.md")),
+    ("starved", include_str!("explain/starved.md")),
+    ("blocked-send", include_str!("explain/blocked-send.md")),
 ];
 
 /// The text about the word `name`.

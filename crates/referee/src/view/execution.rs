@@ -25,6 +25,9 @@ pub struct Run<'a> {
     no_return: Option<usize>,
 }
 
+/// So many of the things a role can do are written under it.
+const SHOWN_OFFERS: usize = 3;
+
 /// An arrow, or a remark between arrows.
 #[derive(Clone, PartialEq)]
 enum Item {
@@ -75,7 +78,8 @@ impl<'a> Run<'a> {
             steps: &execution.steps,
             end: &execution.end,
             about: last.map(|step| [step.role, step.peer].to_vec()).unwrap_or_default(),
-            wrong: last.filter(|step| step.action == Action::Send).map(|_| execution.steps.len() - 1),
+            // What violates the property is not wrong with its channel.
+            wrong: None,
             round: None,
             no_return: None,
         }
@@ -133,14 +137,17 @@ impl<'a> Run<'a> {
             let remark = match step.fault {
                 Some(Fault::Crash) => Some("crashes".to_owned()),
                 Some(Fault::Duplicate) => Some(format!("`{label}` will come again")),
-                Some(Fault::Reorder) => Some(format!("`{label}` has overtaken")),
-                Some(Fault::Loss | Fault::Undeliverable) | None => None,
+                Some(Fault::Loss | Fault::Undeliverable | Fault::Reorder) | None => None,
             };
             if let Some(text) = remark {
                 items.push((index, Item::Remark(own, text)));
             } else if step.action == Action::Send {
-                let lost = if step.fault.is_some() { " (lost)" } else { "" };
-                let text = signature(vocabulary, step.message) + lost;
+                let fault = match step.fault {
+                    None => "",
+                    Some(Fault::Reorder) => " (overtakes)",
+                    Some(_) => " (lost)",
+                };
+                let text = signature(vocabulary, step.message) + fault;
                 items.push((index, Item::Arrow(Message::new(own, peer, text).style(fates[index]))));
             }
         }
@@ -156,8 +163,9 @@ impl<'a> Run<'a> {
             offers => {
                 let vocabulary = self.system.vocabulary();
                 let state = self.system.machine(role).state_name(standing.state);
-                let offers: Vec<String> = offers.iter().take(3).map(|step| offer(step, vocabulary)).collect();
-                format!("{state}: {}", offers.join(", "))
+                let more = if offers.len() > SHOWN_OFFERS { ", …" } else { "" };
+                let shown = offers.iter().take(SHOWN_OFFERS).map(|step| offer(step, vocabulary));
+                format!("{state}: {}{more}", shown.collect::<Vec<String>>().join(", "))
             }
         })
     }
@@ -195,7 +203,7 @@ impl<'a> Run<'a> {
                     format!("{role} receives `{label}` from {peer}, which will come again")
                 }
                 (Some(Fault::Reorder), _) => {
-                    format!("{role} receives `{label}` from {peer}, which has overtaken")
+                    format!("{role} sends `{label}` to {peer}, and it overtakes the one before it")
                 }
                 (None, Action::Send) => format!("{role} sends `{label}` to {peer}"),
                 (None, Action::Receive) => format!("{role} receives `{label}` from {peer}"),
@@ -278,13 +286,15 @@ fn unreceived(steps: &[Step]) -> Vec<usize> {
         match (step.action, step.fault) {
             (_, Some(Fault::Crash)) => open.retain(|(_, send)| send.peer != step.role),
             (Action::Send, None) => open.push((index, step)),
+            (Action::Send, Some(Fault::Reorder)) => {
+                let before = |(_, send): &(usize, &Step)| send.role == step.role && send.peer == step.peer;
+                let at = open.iter().rposition(before).unwrap_or(open.len());
+                open.insert(at, (index, step));
+            }
             (Action::Send, _) | (_, Some(Fault::Duplicate)) => {}
-            (Action::Receive, fault) => {
-                let skipped = usize::from(fault == Some(Fault::Reorder));
-                let sent = |(_, (_, send)): &(usize, &(usize, &Step))| {
-                    send.role == step.peer && send.peer == step.role
-                };
-                if let Some((at, _)) = open.iter().enumerate().filter(sent).nth(skipped) {
+            (Action::Receive, _) => {
+                let sent = |(_, send): &(usize, &Step)| send.role == step.peer && send.peer == step.role;
+                if let Some(at) = open.iter().position(sent) {
                     open.remove(at);
                 }
             }

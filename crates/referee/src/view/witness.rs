@@ -2,7 +2,7 @@
 
 use referee_check::{Execution, Fact, Fault, Situation, Step, Violation, Witness};
 use referee_syntax::diagnostics::suggest;
-use referee_theory::{Action, Origin, System};
+use referee_theory::{Action, Origin, System, Transition};
 use serde_json::{Value, json};
 
 /// A place in a text: line and column of its beginning and its end, from 1.
@@ -25,11 +25,17 @@ pub type Places<'a> = &'a dyn Fn(Origin) -> Option<Place>;
 #[must_use]
 pub fn hint(witness: &Witness, system: &System) -> Option<String> {
     let vocabulary = system.vocabulary();
-    let (from, wrong) = witness.facts.iter().find_map(|fact| match fact {
-        Fact::Next { from, message, .. } => Some((*from, vocabulary.label_of(*message))),
+    let (from, to, wrong) = witness.facts.iter().find_map(|fact| match fact {
+        Fact::Next { from, to, message, .. } => Some((*from, *to, vocabulary.label_of(*message))),
         _ => None,
     })?;
-    if witness.violation != Some(Violation::UnexpectedMessage) {
+    // Where the receiver takes such a message elsewhere, the label is not the mistake.
+    let takes = |step: &Transition| {
+        step.action == Action::Receive && step.peer == from && vocabulary.label_of(step.message) == wrong
+    };
+    if witness.violation != Some(Violation::UnexpectedMessage)
+        || system.machine(to).all_transitions().iter().any(takes)
+    {
         return None;
     }
     let offers = witness.facts.iter().find_map(|fact| match fact {

@@ -104,6 +104,14 @@ fn successors(
                     if held.len() < bound {
                         let next = holding(&moved, (from, to), [&held[..], &[act.message]].concat());
                         all.push((false, None, next));
+                        if let Some((last, before)) = held.split_last()
+                            && more
+                            && *last != act.message
+                            && faults.reorder.contains(&(from, to))
+                        {
+                            let swapped = [before, &[act.message, *last]].concat();
+                            all.push((true, None, failed(&holding(&moved, (from, to), swapped))));
+                        }
                     } else {
                         *blocked = true;
                     }
@@ -115,11 +123,6 @@ fn successors(
                         if more && faults.duplicate.contains(&(from, to)) {
                             all.push((true, received, failed(&moved)));
                         }
-                    }
-                    let overtakes = held.len() > 1 && held[0] != held[1] && held[1] == act.message;
-                    if more && overtakes && faults.reorder.contains(&(from, to)) {
-                        let rest = [&held[..1], &held[2..]].concat();
-                        all.push((true, received, failed(&holding(&moved, (from, to), rest))));
                     }
                 }
             }

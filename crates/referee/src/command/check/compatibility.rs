@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use referee::check::{self, Model, Options, Reduction, Semantics, Verdict, Witness};
-use referee::theory::System;
+use referee::check::{self, Model, Options, Reason, Reduction, Report, Semantics, Stop, Verdict, Witness};
 use referee::theory::property::Property;
+use referee::theory::{Action, System};
 use referee::{Projected, SubjectKind, WellFormed};
 use serde_json::Value;
 
 use crate::Outcome;
 use crate::command::watch::property;
+use crate::output;
 
 mod answer;
 mod diagrams;
@@ -54,11 +55,11 @@ pub(crate) struct CompatibilityArguments {
     bound_agnostic: bool,
     /// Assume fairness of choices: whoever chooses again and again takes each branch again and again, as Scribble's `-fair`
     /// has it. This is the default.
-    #[arg(long, overrides_with = "no_fair")]
+    #[arg(long, conflicts_with = "no_fair")]
     fair: bool,
     /// Assume no fairness of choices, as Scribble does without `-fair`: a role that waits while another keeps choosing
     /// otherwise is a violation (explores without reduction).
-    #[arg(long, overrides_with = "fair", conflicts_with = "faults")]
+    #[arg(long, conflicts_with = "faults")]
     no_fair: bool,
     /// One queue per receiver instead of one per pair of roles; no theorem lifts what holds within a bound.
     #[arg(long)]
@@ -73,8 +74,9 @@ pub(crate) struct CompatibilityArguments {
     /// Put the machine of this component (`.fsm`, `.kmc`) in the role's place. May be given several times.
     #[arg(long, value_name = "ROLE=FILE", value_parser = substitute::parse)]
     with: Vec<substitute::Substitution>,
-    /// Check with each of these numbers of copies of a role: `Worker=1..6`, for `role Worker[n]` of a `.scr` file. What is sent to the role
-    /// goes to every copy, and what comes from it is received from every copy, in any order. This is no proof for other numbers.
+    /// Check with each of these numbers of copies of a role: `Worker=1..6`, for `role Worker[n]` of a `.scr` file, or for any role of a
+    /// `.kmc` or `.fsm` file. What is sent to the role goes to every copy, and what comes from it is received from every copy, in any
+    /// order. This is no proof for other numbers.
     #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with", "faults"])]
     instances: Option<family::Instances>,
     /// What may go wrong: `crash=R`, `lossy=A->B`, `duplicate=A->B`, `reorder=A->B`, separated by commas. The answer is for so many
@@ -281,6 +283,11 @@ impl CompatibilityArguments {
                 bail!("there is no role `{name}` to wait; roles are {}", known.join(", "));
             };
             let machine = &mut machines[role.index()];
+            if !machine.transitions(machine.initial()).iter().any(|step| step.action == Action::Receive) {
+                output::remark(&format!(
+                    "--may-wait {name}: `{name}` does not wait in its initial state, so that this changes nothing"
+                ));
+            }
             *machine = machine.clone().accepting(machine.initial());
         }
         Ok(System::new(vocabulary.clone(), machines))
@@ -324,6 +331,18 @@ fn within(time: Duration) -> Arc<AtomicBool> {
     flag
 }
 
+/// `report`, which calls an end by the clock by its name.
+fn out_of_time_said(mut report: Report) -> Report {
+    if let Verdict::Unknown { reason: Reason::Stopped { stop: Stop::Cancelled, .. }, explanation, .. } =
+        &mut report.verdict
+        && out_of_time()
+    {
+        *explanation =
+            explanation.replace("the check was interrupted", "the limit on time (--max-time) was reached");
+    }
+    report
+}
+
 /// Checks `system`; `label` names it in the progress line.
 fn ask(
     system: System,
@@ -353,6 +372,9 @@ fn ask(
         }
     };
     let system = &system;
+    for property in properties {
+        question::unknown_names(property, asked_of.vocabulary()).iter().for_each(|said| output::remark(said));
+    }
     let properties = match properties {
         [] => Vec::new(),
         asked => check::check_properties(
@@ -377,6 +399,7 @@ fn ask(
         _ => None,
     };
     observer.finish();
+    let report = out_of_time_said(report);
     let fixes = match &report.verdict {
         Verdict::Unsafe { witness, others, .. } if arguments.minimal_fix && faults.is_none() => {
             let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
@@ -384,9 +407,12 @@ fn ask(
         }
         _ => Vec::new(),
     };
+    if arguments.minimal_fix && faults.is_some() {
+        output::remark("--minimal-fix: edits are not tried where there may be faults");
+    }
     let fixes = fixes.into_iter().map(|fix| fix.edit).collect();
     let system = faults.as_ref().map_or_else(|| system.clone(), |faults| faults.applied(system));
-    let drawn = diagrams.draw(&report, &system);
+    let drawn = diagrams.draw(&report, &properties, &system);
     let places = PlaceTable::of(&system, protocol);
     let CompatibilityArguments { stable, explain, .. } = *arguments;
     Ok(Answer {

@@ -11,6 +11,7 @@ use referee::check::{
     SafeGround, Semantics, Stop, Verdict, Witness,
 };
 use referee::draw::Charset;
+use referee::syntax::Position;
 use referee::theory::{Origin, System};
 use referee::view;
 use referee::view::execution::Run;
@@ -62,15 +63,13 @@ pub(super) struct PlaceTable {
 impl PlaceTable {
     /// The places in the text of `protocol` of everything that the machines of `system` do.
     pub(super) fn of(system: &System, protocol: &Projected) -> Rc<Self> {
-        let mut places = HashMap::new();
-        for transition in system.machines().iter().flat_map(|machine| machine.all_transitions()) {
-            if let Some((start, end)) = protocol.extent(transition.origin) {
-                let (line, column) = (start.line, start.column);
-                let place = Place { line, column, end_line: end.line, end_column: end.column };
-                places.insert(transition.origin, place);
-            }
-        }
-        Rc::new(Self { places })
+        let transitions = system.machines().iter().flat_map(|machine| machine.all_transitions());
+        let extents = protocol.extents(transitions.map(|transition| transition.origin));
+        let place = |(origin, (start, end)): (Origin, (Position, Position))| {
+            let (line, column) = (start.line, start.column);
+            (origin, Place { line, column, end_line: end.line, end_column: end.column })
+        };
+        Rc::new(Self { places: extents.into_iter().map(place).collect() })
     }
 
     pub(super) fn find(&self, origin: Origin) -> Option<Place> {
@@ -117,7 +116,7 @@ impl Answer {
     /// What people read: the answer first, in words that need no theory.
     pub(super) fn to_text(&self) -> String {
         let report = &self.report;
-        let mut text = self.verdict_text();
+        let mut text = self.failed_text() + &self.verdict_text();
         if let waiting @ [_, ..] = &self.may_wait()[..]
             && matches!(report.verdict, Verdict::Safe { .. })
         {
@@ -159,18 +158,19 @@ impl Answer {
             for line in self.drawing(&Run::of_witness(witness, &self.system)).lines() {
                 let _ = writeln!(text, "    {line}");
             }
-            for file in &self.drawn {
-                let _ = writeln!(text, "  {}", styled(SOFT, format!("drawn in {file}")));
-            }
             text.push('\n');
         }
         for edit in &self.fixes {
-            let place = self.places.find(edit.origin()).map(|place| format!(" (line {})", place.line));
+            let place =
+                self.places.find(edit.origin(&self.system)).map(|place| format!(" (line {})", place.line));
             let what =
                 format!("it would be safe to {}{}", edit.text(&self.system), place.unwrap_or_default());
             let _ = writeln!(text, "  {}", styled(WARN, what));
         }
         text += &self.properties_text();
+        for file in &self.drawn {
+            let _ = writeln!(text, "  {}", styled(SOFT, format!("drawn in {file}")));
+        }
         if self.explain {
             text += &self.theory_text();
         }
@@ -229,7 +229,10 @@ impl Answer {
         let report = &self.report;
         let why = match &report.verdict {
             Verdict::Safe { k, ground: SafeGround::Compatible(premises) } => {
-                format!("{k}-multiparty compatible (CAV'19, Theorem 5): {}", grounds(premises))
+                format!(
+                    "{k}-multiparty compatible (CAV'19, Theorem 5): {}",
+                    rests_on(&SafeGround::Compatible(*premises))
+                )
             }
             Verdict::Safe { ground, .. } => rests_on(ground),
             Verdict::Unsafe { k, ground, .. } => {
@@ -261,7 +264,9 @@ pub(super) fn limit_name(stop: Stop) -> &'static str {
 
 pub(super) fn real_by(ground: &Ground) -> String {
     match ground {
-        Ground::Premises(premises) => format!("the conditions of Lemma 21: {}", grounds(premises)),
+        Ground::Premises(premises) => {
+            format!("the conditions of Lemma 21: {} and exhaustive within the bound", grounds(premises))
+        }
         Ground::NothingBlocked => "no send is blocked in anything that can follow".to_owned(),
         Ground::NothingHelps => "nothing that can follow helps, however much room there is".to_owned(),
         Ground::Repeated => "the loop at its end makes a move of everybody who can ever send".to_owned(),
@@ -270,7 +275,9 @@ pub(super) fn real_by(ground: &Ground) -> String {
 
 pub(super) fn rests_on(ground: &SafeGround) -> String {
     match ground {
-        SafeGround::Compatible(premises) => grounds(premises),
+        SafeGround::Compatible(premises) => {
+            format!("{}, exhaustive and safe within the bound", grounds(premises))
+        }
         SafeGround::Complete => "complete exploration: no send is blocked within the bound".to_owned(),
         SafeGround::Bounded => "exploration within the bound, of which alone it is said".to_owned(),
     }
@@ -294,7 +301,7 @@ fn grounds(premises: &Premises) -> String {
         InputGround::StrongInputIndependent => "strongly input bound independent",
         InputGround::ChainedInputIndependent => "chained input bound independent",
     };
-    format!("{output}, {input}, exhaustive and safe within the bound")
+    format!("{output}, {input}")
 }
 
 fn bound_text(bound: &BoundReport) -> String {

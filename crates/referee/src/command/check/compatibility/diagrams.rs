@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use referee::check::Report;
+use referee::check::{PropertyAnswer, Report};
 use referee::draw::DrawError;
 use referee::theory::System;
 use referee::view::execution::Run;
@@ -23,12 +23,24 @@ impl Diagrams {
         Self { svg, mermaid, count: 0, failure: None }
     }
 
-    /// Draws the counterexample of `report`, if it has one, and tells where. What cannot be written is told in the end:
-    /// it must not keep the answer back.
-    pub(super) fn draw(&mut self, report: &Report, system: &System) -> Vec<String> {
-        let Some(witness) = report.verdict.witness() else { return Vec::new() };
+    /// Draws the counterexample of `report` and of each property that is violated, if there are any, and tells where. What
+    /// cannot be written is told in the end: it must not keep the answer back.
+    pub(super) fn draw(
+        &mut self,
+        report: &Report,
+        properties: &[PropertyAnswer],
+        system: &System,
+    ) -> Vec<String> {
+        let witness = report.verdict.witness().map(|witness| Run::of_witness(witness, system));
+        let executions = properties.iter().filter_map(|answer| {
+            Some(Run::of_execution(answer.judgement.execution()?, &answer.name, system))
+        });
+        witness.into_iter().chain(executions).flat_map(|run| self.draw_one(&run)).collect()
+    }
+
+    fn draw_one(&mut self, run: &Run<'_>) -> Vec<String> {
         self.count += 1;
-        let chart = Run::of_witness(witness, system).chart(true);
+        let chart = run.chart(true);
         let mut drawn = Vec::new();
         let mut write = |file: Option<&Path>, text: &dyn Fn() -> Result<String, DrawError>| -> Result<()> {
             if let Some(file) = file {

@@ -32,9 +32,9 @@ pub(super) fn parse(text: &str) -> Result<Instances, String> {
 /// What was found with one number of copies.
 #[derive(Clone)]
 pub(super) struct Member {
-    role: String,
-    copies: u16,
-    verdict: &'static str,
+    pub(super) role: String,
+    pub(super) copies: u16,
+    pub(super) verdict: &'static str,
     /// The last bound and how many configurations it has.
     explored: Option<(u32, usize)>,
 }

@@ -60,13 +60,22 @@ impl FaultNames {
         for (kind, names) in &self.0 {
             let roles = names.iter().map(role).collect::<Result<Vec<Role>>>()?;
             match (kind, &roles[..]) {
-                (FaultKind::Lossy, &[from, to]) => faults.lossy.push((from, to)),
-                (FaultKind::Duplicate, &[from, to]) => faults.duplicate.push((from, to)),
-                (FaultKind::Reorder, &[from, to]) => faults.reorder.push((from, to)),
-                (_, roles) => faults.crash.extend(roles),
+                (_, &[from, to]) if from == to => {
+                    bail!("--faults: there is no channel from `{0}` to `{0}`", names[0])
+                }
+                (FaultKind::Lossy, &[from, to]) => add(&mut faults.lossy, (from, to)),
+                (FaultKind::Duplicate, &[from, to]) => add(&mut faults.duplicate, (from, to)),
+                (FaultKind::Reorder, &[from, to]) => add(&mut faults.reorder, (from, to)),
+                (_, roles) => roles.iter().for_each(|&role| add(&mut faults.crash, role)),
             }
         }
         Ok(faults)
+    }
+}
+
+fn add<T: PartialEq>(all: &mut Vec<T>, one: T) {
+    if !all.contains(&one) {
+        all.push(one);
     }
 }
 

@@ -4,7 +4,7 @@ use referee::check::{Judgement, Step, Verdict, Witness};
 use referee::view::witness::{Place, hint};
 
 use super::answer::Answer;
-use super::{About, Answers};
+use super::{About, Answers, faults};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +59,7 @@ impl Answer {
                 steps: Vec::new(),
             }),
         }
+        let under = self.assumptions();
         for answer in &self.properties {
             let (level, what) = match answer.judgement {
                 Judgement::Holds => continue,
@@ -74,7 +75,16 @@ impl Answer {
                 steps: self.described(steps),
             });
         }
+        all.iter_mut().for_each(|finding| finding.message += &under);
         all
+    }
+
+    /// Under which faults and with how many copies that is so.
+    fn assumptions(&self) -> String {
+        let faults = self.faults.as_ref().map(|found| faults::text(found, self.system.vocabulary()));
+        let copies = self.family.iter().find(|member| member.verdict == self.report.verdict.name());
+        let copies = copies.map(|member| format!("{} × {}", member.role, member.copies));
+        faults.into_iter().chain(copies).map(|what| format!(" (with {what})")).collect()
     }
 
     fn violation(&self, witness: &Witness) -> Finding {

@@ -36,7 +36,7 @@ impl Answer {
             "with": self.with.iter().map(Substituted::to_json).collect::<Vec<_>>(),
             "may_wait": self.may_wait(),
             "fair": self.fair,
-            "complete": report.complete.is_some(),
+            "complete": self.complete(),
             "largest_queue": report.complete.map(|found| found.largest_queue),
             "limit": report.limit.map(|(stop, _)| limit_name(stop)),
             "rests_on": rests_on,
@@ -48,8 +48,15 @@ impl Answer {
         })
     }
 
+    /// Whether everything there is was explored, if that was asked.
+    fn complete(&self) -> Option<bool> {
+        let asked = |bound: &BoundReport| bound.complete.is_some();
+        let report = &self.report;
+        (report.complete.is_some() || report.bounds.iter().any(asked)).then_some(report.complete.is_some())
+    }
+
     fn fix_json(&self, edit: &Edit) -> Value {
-        let place = self.places.find(edit.origin());
+        let place = self.places.find(edit.origin(&self.system));
         json!({
             "role": self.system.vocabulary().role_name(edit.role()),
             "action": edit.name(),
@@ -85,7 +92,7 @@ impl Answer {
                 "to": vocabulary.role_name(growth.to),
                 "approach": steps(&growth.approach),
                 "cycle": steps(&growth.cycle),
-                "no_bound_suffices": growth.unread,
+                "no_bound_suffices": growth.no_bound_suffices,
             })
         };
         json!({

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use referee::check::{Doubt, Execution, Judgement, PropertyAnswer};
+use referee::theory::Vocabulary;
+use referee::theory::property::{EventKind, Pattern, Property, Value};
 use referee::view;
 use referee::view::execution::Run;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 
 use super::answer::{Answer, limit_name};
 use crate::Outcome;
@@ -19,7 +21,40 @@ pub(super) fn outcome(answer: &PropertyAnswer) -> Outcome {
     }
 }
 
+/// The roles and labels that `property` names and that are not in `vocabulary`: such an event never happens.
+pub(super) fn unknown_names(property: &Property, vocabulary: &Vocabulary) -> Vec<String> {
+    let mut unknown = Vec::new();
+    for pattern in property.patterns().iter().filter(|pattern| pattern.kind == Some(EventKind::Exchange)) {
+        for (what, part) in [("role", &pattern.subject), ("role", &pattern.object), ("label", &pattern.label)]
+        {
+            let Pattern::Literal(Value::String(name)) = part else { continue };
+            let is_known = match what {
+                "role" => vocabulary.find_role(name).is_some(),
+                _ => vocabulary.find_label(name).is_some(),
+            };
+            let said = format!("property `{}`: there is no {what} `{name}` in the protocol", property.name());
+            if !is_known && !unknown.contains(&said) {
+                unknown.push(said);
+            }
+        }
+    }
+    unknown
+}
+
 impl Answer {
+    /// What is said first where only properties fail: the answer about compatibility looks better.
+    pub(super) fn failed_text(&self) -> String {
+        let violated = |answer: &&PropertyAnswer| matches!(answer.judgement, Judgement::Violated(_));
+        let failed: Vec<String> =
+            self.properties.iter().filter(violated).map(|answer| format!("`{}`", answer.name)).collect();
+        let what = match failed.len() {
+            0 => return String::new(),
+            1 => "property",
+            _ => "properties",
+        };
+        format!("  {} {what} {}\n", styled(BAD, "violated:"), failed.join(", "))
+    }
+
     /// What people read about the properties.
     pub(super) fn properties_text(&self) -> String {
         let mut text = String::new();
@@ -58,13 +93,13 @@ impl Answer {
     }
 
     /// `properties` of the JSON contract.
-    pub(super) fn properties_json(&self) -> Vec<Value> {
+    pub(super) fn properties_json(&self) -> Vec<Json> {
         let places = |origin| self.places.find(origin);
         let to_json = |answer: &PropertyAnswer| {
             let execution = answer.judgement.execution();
             let reason = match &answer.judgement {
                 Judgement::Unknown(doubt) => json!({"code": doubt.code(), "message": why(doubt, answer.k)}),
-                Judgement::Holds | Judgement::Violated(_) => Value::Null,
+                Judgement::Holds | Judgement::Violated(_) => Json::Null,
             };
             json!({
                 "name": &*answer.name,

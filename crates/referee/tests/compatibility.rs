@@ -1,0 +1,128 @@
+//! What `referee check` says is so: about properties, faults, copies, limits and options that do not go together.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test reads files and fails by panicking"
+)]
+
+#[path = "support/process.rs"]
+mod process;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use process::referee;
+use serde_json::Value;
+
+/// Exit status and text of a check of `input`.
+fn said(language: &str, options: &[&str], input: &str) -> (i32, String) {
+    let output = referee(&[&["check", "-", "--language", language], options].concat(), input);
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), text)
+}
+
+/// `compatibility` of the JSON contract.
+fn answered(options: &[&str], input: &str) -> Value {
+    let fixed = ["check", "-", "--language", "kmc", "--format", "json"];
+    let output = referee(&[&fixed[..], options].concat(), input);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    value["compatibility"].clone()
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("referee-compatibility-{}-{name}", std::process::id()))
+}
+
+const LOGIN: &str = "A: B!login; B?ok; B!quit; end\nB: A?login; A!ok; A?exit; end";
+
+#[test]
+fn an_unsafe_answer_does_not_rest_on_safety() {
+    let rests_on = answered(&[], LOGIN)["rests_on"].as_str().unwrap().to_owned();
+    assert!(rests_on.ends_with("and exhaustive within the bound"), "{rests_on}");
+}
+
+#[test]
+fn completeness_that_was_not_asked_is_null() {
+    let answer = answered(&[], "A: rec x . B!a; x  B: rec x . A?a; x");
+    let asked = answer["bounds"].as_array().unwrap().iter().any(|bound| !bound["complete"].is_null());
+    assert_eq!(answer["complete"].is_null(), !asked, "{answer:#}");
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    let (status, text) = said("kmc", &["--faults", "lossy=A->A"], LOGIN);
+    assert!(status == 2 && text.contains("no channel from `A` to `A`"), "{text}");
+    let (status, text) = said("kmc", &["--fair", "--no-fair"], LOGIN);
+    assert!(status == 2 && text.contains("cannot be used with"), "{text}");
+    let (_, text) = said("kmc", &["--may-wait", "A"], LOGIN);
+    assert!(text.contains("`A` does not wait in its initial state"), "{text}");
+    let (_, text) = said("kmc", &["--faults", "crash=A,crash=A", "--minimal-fix"], LOGIN);
+    assert!(text.contains("edits are not tried") && !text.contains("A may crash, A may crash"), "{text}");
+}
+
+#[test]
+fn a_violated_property_is_said_first_and_drawn() {
+    let (property, drawing) = (temporary("never.hml"), temporary("never.svg"));
+    std::fs::write(&property, "property never { max X.([A -> B : b]ff and [Z -> B : z]ff and [_]X) }")
+        .unwrap();
+    let system = "A: {B!a; end, B!b; B?c; end}  B: {A?a; end, A?b; A!c; end}";
+    let options = ["--property", property.to_str().unwrap(), "--witness-svg", drawing.to_str().unwrap()];
+    let (status, text) = said("kmc", &options, system);
+    let is_drawn = std::fs::remove_file(&drawing).is_ok();
+    std::fs::remove_file(&property).unwrap();
+    assert!(status == 1 && is_drawn && !text.contains("there is no counterexample"), "{text}");
+    assert!(text.find("violated: property `never`").unwrap() < text.find("safe:").unwrap(), "{text}");
+    assert!(text.contains("there is no label `z` in the protocol"), "{text}");
+    assert!(text.contains("there is no role `Z` in the protocol"), "{text}");
+    // What is still in its channel is not crossed out.
+    assert!(text.contains('○') && !text.lines().skip(1).any(|line| line.contains('✗')), "{text}");
+}
+
+#[test]
+fn a_label_that_is_no_mistake_is_not_corrected() {
+    assert!(said("kmc", &[], LOGIN).1.contains("did you mean `exit`?"));
+    let (_, text) = said("kmc", &["--faults", "lossy=A->B"], "A: B!a; B!b; end  B: A?a; A?b; end");
+    assert!(text.contains("unsafe") && !text.contains("did you mean"), "{text}");
+    let vote = "protocol V(role c, role w[n]) { Ask() from c to w;
+                choice at w { Yes() from w to c; } or { No() from w to c; } }";
+    let (_, text) = said("scr", &["--instances", "w=1..3"], vote);
+    assert!(!text.contains("did you mean"), "{text}");
+}
+
+#[test]
+fn lists_of_problems_name_the_assumptions() {
+    let options = ["--faults", "lossy=A->B", "--format", "github"];
+    let (_, text) = said("kmc", &options, "A: B!a; end  B: A?a; end");
+    assert!(text.contains("at most 1 fault"), "{text}");
+}
+
+/// What is waited for and not shown is hinted at.
+#[test]
+fn a_box_that_has_no_room_says_so() {
+    let text = said("kmc", &[], "A: B!z; end  B: {A?a; end, A?b; end, A?c; end, A?d; end}").1;
+    assert!(text.contains('…'), "{text}");
+}
+
+/// Places are found in one pass: the time is not the square of the length.
+#[test]
+fn long_texts_are_read_in_linear_time() {
+    let line = |peer: &str, action: char| format!("{peer}{action}m; ").repeat(30_000);
+    let system = format!("A: {}end B: {}end", line("B", '!'), line("A", '?'));
+    let begin = Instant::now();
+    let (status, text) = said("kmc", &["--max-states", "10"], &system);
+    assert_eq!(status, 3, "{text}");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+}
+
+/// Each kind of violation that the JSON contract knows has a page.
+#[test]
+fn every_kind_of_violation_is_explained() {
+    let schema: Value = serde_json::from_slice(&referee(&["check", "--schema"], "").stdout).unwrap();
+    let kinds = schema["$defs"]["witness"]["properties"]["violation"]["enum"].as_array().unwrap().clone();
+    let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+    assert_eq!(kinds.len(), 6, "{kinds:?}");
+    for word in kinds.into_iter().chain(["CSA"]) {
+        assert!(referee(&["explain", word], "").status.success(), "{word}");
+    }
+}
