@@ -37,11 +37,13 @@ pub(crate) fn agnosticity(
     observer: &mut dyn Observer,
 ) -> Result<Agnosticity, Stop> {
     let mut graphs = Vec::new();
+    let mut limits = limits;
     for bound in [k, k + 1] {
         let explored = search(model, bound, None, Reduction::None, limits, observer);
         if let Some(stop) = explored.stopped {
             return Err(stop);
         }
+        limits = limits.beside(explored.graph.memory());
         graphs.push(explored.graph);
     }
     let roles = (0..model.role_count())

@@ -189,19 +189,19 @@ impl<'a> Checker<'a> {
                 self.race = answers
                     .and_then(|answers| Finder { graph: &examined.graph, answers, full: true }.open_race());
             }
-            let stopped = examined.answers.is_none();
-            last = Some((k, examined));
-            if stopped {
-                break;
+            if examined.answers.is_none() {
+                // A part of a graph says nothing: it makes room for another look at smaller ones.
+                let verdict = stopped(k, &examined);
+                drop(examined);
+                return self.look_again(self.limits).unwrap_or(verdict);
             }
+            last = Some((k, examined));
         }
         let Some((k, examined)) = last else {
             return unknown(Reason::NoBound, "no bound was tried", "try at least one");
         };
-        match self.look_again() {
-            Some(verdict) => verdict,
-            None => self.conclude(k, &examined),
-        }
+        let limits = self.limits.beside(examined.memory(&self.limits));
+        self.look_again(limits).unwrap_or_else(|| self.conclude(k, &examined))
     }
 
     /// Whether the paper is about such systems: communicating session automata with one channel per pair.
@@ -244,7 +244,7 @@ impl<'a> Checker<'a> {
         if reduction != Reduction::Sound || justified {
             return Seen::Graph(Box::new(examined));
         }
-        let limits = self.limits.beside(examined.graph.memory());
+        let limits = self.limits.beside(examined.memory(&self.limits));
         // What does not hold of the reduced graph does not hold of TS_k either (Lemmas 3, 34, 35).
         let failing = examined.answers.as_ref().and_then(|answers| self.independent(answers).err());
         let failing = failing.filter(|&property| property != Property::StrongInputIndependence);
@@ -378,7 +378,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Every bound once more, without reduction, as long as the graphs are small.
-    fn look_again(&mut self) -> Option<Verdict> {
+    fn look_again(&mut self, limits: Limits<'_>) -> Option<Verdict> {
         let mut budget = self.options.witness_states;
         let reduced = |bound: &&BoundReport| {
             bound.reduction == Reduction::Paper
@@ -386,7 +386,7 @@ impl<'a> Checker<'a> {
         };
         let bounds: Vec<u32> = self.bounds.iter().filter(reduced).map(|bound| bound.k).collect();
         for k in bounds {
-            let limits = self.limits.at_most(budget);
+            let limits = limits.at_most(budget);
             let full = examine(self.model, k, Reduction::None, Questions::SafetyOnly, limits, &mut ());
             budget = budget.saturating_sub(full.graph.states() as usize);
             let Some(answers) = &full.answers else { break };
@@ -438,7 +438,7 @@ impl<'a> Checker<'a> {
         if examined.reduction == Reduction::None {
             return None;
         }
-        let limits = self.limits.at_most(most);
+        let limits = self.limits.beside(examined.memory(&self.limits)).at_most(most);
         let model = examined.graph.model;
         let full = examine(model, k, Reduction::None, Questions::Premises, limits, &mut ());
         full.answers.is_some().then_some(full)

@@ -72,8 +72,9 @@ impl Rows {
         start..end
     }
 
-    fn memory(&self) -> usize {
-        self.starts.memory() + self.offsets.memory()
+    /// Bytes held once there are `more`.
+    fn memory_with(&self, more: usize) -> usize {
+        self.starts.memory_with(more) + self.offsets.memory_with(more >> BLOCK)
     }
 }
 
@@ -90,13 +91,22 @@ pub(crate) struct Edges {
     rows: Rows,
     /// Whose row it is; empty as long as row `i` belongs to configuration `i`.
     owners: Segments<u32>,
+    /// Whether faults are taken apart at the end.
+    faulty: bool,
 }
+
+/// Bytes of a fault that is taken apart.
+const FAULT: usize = size_of::<(u32, u32, u32)>();
+
+/// Bytes per configuration that it takes to sort rows, besides the edges.
+const SORTING: usize = 12;
 
 impl Edges {
     pub(crate) fn new(model: &Model) -> Self {
         let label = bits_for(narrow(model.moves.len()));
         let (near, far) = (Packed::new(label + NEAR), Packed::new(label + u32::BITS));
-        Self { near, far, rows: Rows::new(model), owners: Segments::new() }
+        let faulty = model.faults.is_some();
+        Self { near, far, rows: Rows::new(model), owners: Segments::new(), faulty }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -156,12 +166,28 @@ impl Edges {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.near.memory() + self.far.memory() + self.rows.memory() + self.owners.memory()
+        self.near.memory() + self.far.memory() + self.rows.memory_with(0) + self.owners.memory()
     }
 
-    /// Bytes besides these that [`sorted`](Self::sorted) needs.
-    pub(crate) fn sorting(&self, states: usize) -> usize {
-        if self.owners.len() == 0 { 0 } else { states * 10 + self.near.memory() + self.far.memory() }
+    /// Bytes needed at most until each of `states` configurations has a row and there are `more` edges, and to sort them then.
+    pub(crate) fn memory_with(&self, states: usize, more: usize) -> usize {
+        let (near, far) = if self.far.len() == 0 { (more, 0) } else { (0, more) };
+        let edges = self.near.memory_with(near) + self.far.memory_with(far);
+        let rows = states.saturating_sub(self.rows.len());
+        let own = edges + self.rows.memory_with(rows);
+        let apart = if self.faulty { own + (self.len() + more) * FAULT } else { 0 };
+        match self.owners.len() {
+            0 => own + apart,
+            _ => own + apart + self.owners.memory_with(rows) + states * SORTING + edges,
+        }
+    }
+
+    /// Bytes needed besides, once a row is written that is not in order.
+    pub(crate) fn disorder(&self, states: usize) -> usize {
+        match self.owners.len() {
+            0 => states * (SORTING + size_of::<u32>()) + self.near.memory() + self.far.memory(),
+            _ => 0,
+        }
     }
 
     /// One row per configuration.

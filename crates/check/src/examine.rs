@@ -32,10 +32,11 @@ const SMALL: usize = 50_000;
 /// How many pairs k-CIBI may look at, per configuration of the graph and in all.
 const CHAIN_FACTOR: usize = 64;
 const CHAIN_LEAST: usize = 1 << 20;
-/// Bytes of such a pair.
-const CHAIN_BYTES: usize = 32;
-/// Bytes per configuration that the search for a witness needs.
-const WITNESS: usize = 12;
+/// Bytes of such a pair: in a table that is there twice while it grows, and on the agenda.
+const CHAIN_BYTES: usize = 48;
+/// Bytes per configuration that the search for a witness needs, and the sets of those that violate properties.
+const WITNESS: usize = 16;
+const SETS: usize = 1;
 
 /// An explored bound with, for each property, the configurations that violate it.
 #[derive(Debug)]
@@ -48,6 +49,17 @@ pub(crate) struct Examined<'m> {
     pub(crate) telling: bool,
     /// `None` when the exploration was stopped: nothing follows from a part of the graph.
     pub(crate) answers: Option<Answers>,
+}
+
+impl Examined<'_> {
+    /// Bytes held. What one thread gave back the others do not get: with several, so is what it took to ask.
+    pub(crate) fn memory(&self, limits: &Limits<'_>) -> usize {
+        let answers = self.answers.as_ref().map_or(0, |answers| {
+            let needed = if limits.threads > 1 { answers.components.needed(&self.graph) } else { 0 };
+            answers.components.memory() + self.graph.states() as usize * SETS + needed
+        });
+        self.graph.memory() + answers
+    }
 }
 
 /// What is asked of a graph besides k-safety.
@@ -101,7 +113,7 @@ impl Answers {
         let premises = questions == Questions::Premises;
         let full = reduction == Reduction::None;
         let states = graph.states() as usize;
-        let room = limits.memory.checked_sub(graph.memory() + states * WITNESS)?;
+        let room = limits.memory.checked_sub(graph.memory() + states * (WITNESS + SETS))?;
         let along_paths = || {
             let components = Components::new(graph, limits.threads, room)?;
             let strong = premises.then(|| strong_input(graph, &components));
@@ -113,6 +125,7 @@ impl Answers {
         let (paths, (largest_queue, output)) =
             if limits.threads < 2 { (along_paths(), at_each()) } else { rayon::join(along_paths, at_each) };
         let (components, strong, Safety { reception, progress, silent }, stable) = paths?;
+        let room = room.saturating_sub(components.memory());
         let independence = match strong.zip(output) {
             None => None,
             Some((strong, output)) => {

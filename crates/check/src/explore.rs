@@ -139,6 +139,15 @@ pub(crate) struct SoFar<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) store: &'a Store,
     pub(crate) edges: &'a Edges,
+    /// The most bytes that all may take.
+    pub(crate) memory: usize,
+}
+
+impl SoFar<'_> {
+    /// Bytes held by what was found once `states` and `edges` more are.
+    fn memory_with(&self, states: usize, edges: usize) -> usize {
+        self.store.memory_with(states) + self.edges.memory_with(self.store.len() + states, edges)
+    }
 }
 
 /// Decides what the search loop does next.
@@ -157,6 +166,10 @@ pub(crate) trait Selection {
     /// Bytes held.
     fn memory(&self) -> usize {
         0
+    }
+    /// Why there is no next configuration, if not because everything was expanded.
+    fn stopped(&self) -> Option<Stop> {
+        None
     }
 }
 
@@ -184,29 +197,29 @@ pub(crate) fn explore<'m, S: Selection>(
     let initial = zeros(layout.width());
     store.intern(start.unwrap_or(&initial));
     let mut batch = Batch::new(layout.width());
-    let mut stopped = None;
+    let mut stopped;
     let mut ticks = 0_usize;
     let mut transitions = 0_usize;
+    // What a batch may add, going by the largest so far.
+    let mut ahead = 2 * S::BATCH;
+    let memory = limits.memory;
     loop {
+        let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges, memory };
+        if memory < usize::MAX && so_far.memory_with(ahead, ahead) + selection.memory() > memory {
+            stopped = Some(Stop::Memory);
+            break;
+        }
         batch.clear();
         while batch.rows.len() < S::BATCH {
-            let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges };
+            let so_far = SoFar { model, layout: &layout, store: &store, edges: &edges, memory };
             let Some(state) = selection.next(&so_far) else { break };
             batch.generate(state, model, &layout, &mut store, selection);
         }
         if batch.rows.is_empty() {
+            stopped = selection.stopped();
             break;
         }
-        let memory = |store: &Store, edges: &Edges, selection: &S| {
-            store.memory() + edges.memory() + edges.sorting(store.len()) + selection.memory()
-        };
-        if limits.memory < usize::MAX {
-            let growth = store.growth(batch.keys.len());
-            if growth > 0 && growth + memory(&store, &edges, selection) > limits.memory {
-                stopped = Some(Stop::Memory);
-                break;
-            }
-        }
+        ahead = ahead.max(2 * batch.keys.len());
         store.intern_all(&batch.keys, &mut batch.numbers);
         transitions += batch.numbers.len();
         if limits.keep_edges {
@@ -214,7 +227,7 @@ pub(crate) fn explore<'m, S: Selection>(
         }
         ticks += 1;
         if ticks.is_multiple_of(TICK) || store.len() > limits.states {
-            let memory = memory(&store, &edges, selection);
+            let memory = store.memory() + edges.memory() + selection.memory();
             let progress = Progress { bound, states: store.len(), transitions, memory };
             stopped = exceeded(&progress, &limits);
             if stopped.is_some() {
@@ -299,8 +312,6 @@ fn exceeded(progress: &Progress, limits: &Limits<'_>) -> Option<Stop> {
         Some(Stop::Cancelled)
     } else if progress.states > limits.states.min(MOST) {
         Some(Stop::States)
-    } else if progress.memory > limits.memory {
-        Some(Stop::Memory)
     } else {
         None
     }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::check::Checker;
 use crate::examine::{Reduction, search};
 use crate::explain::Words;
+use crate::explore::Stop;
 use crate::graph::Graph;
 use crate::model::{Model, Move, StateKind};
 use crate::properties::Property;
@@ -28,7 +29,10 @@ impl Checker<'_> {
         };
         let mut within = None;
         for k in from..=self.options.max_k {
-            let explored = search(self.model, k, None, Reduction::None, self.limits, self.observer);
+            let mut explored = search(self.model, k, None, Reduction::None, self.limits, self.observer);
+            if explored.stopped.is_none() && needed(&explored.graph) > self.limits.memory {
+                explored.stopped = Some(Stop::Memory);
+            }
             if let Some(stop) = explored.stopped {
                 self.limit = Some((stop, k));
                 return match verdict {
@@ -50,6 +54,13 @@ impl Checker<'_> {
             (other, _) => other,
         }
     }
+}
+
+/// Bytes that the graph and the search for a loop in it need at most.
+fn needed(graph: &Graph<'_>) -> usize {
+    const STATE: usize = 64;
+    const TRANSITION: usize = 24;
+    graph.memory() + graph.states() as usize * STATE + graph.transitions() * TRANSITION
 }
 
 /// Who counts as able to move.

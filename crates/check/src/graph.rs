@@ -197,14 +197,19 @@ impl<'m> Graph<'m> {
 
 /// The `edges` of `states` configurations that are no faults, and those that are.
 fn apart(model: &Model, edges: &Edges, states: usize) -> (Edges, Vec<(u32, u32, u32)>) {
+    let is_plain =
+        |label: u32| matches!(model.moves[label as usize].fault, None | Some(Fault::Undeliverable));
     let mut plain = Edges::new(model);
-    let mut faults = Vec::new();
+    // As much room as they need and no more: that is what was counted.
+    let mut faults =
+        Vec::with_capacity((0..edges.len()).filter(|&edge| !is_plain(edges.label(edge))).count());
     for state in 0..states {
         for edge in edges.row(state) {
             let (label, target) = edges.get(edge);
-            match model.moves[label as usize].fault {
-                None | Some(Fault::Undeliverable) => plain.push(label, target),
-                Some(_) => faults.push((state as u32, label, target)),
+            if is_plain(label) {
+                plain.push(label, target);
+            } else {
+                faults.push((state as u32, label, target));
             }
         }
         plain.close_row(state as u32);

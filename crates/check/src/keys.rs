@@ -45,6 +45,12 @@ pub(crate) fn hash(key: u64) -> u64 {
     (hash ^ (hash >> 29)).wrapping_mul(MULTIPLIER)
 }
 
+/// Whether a table of `1 << bits` slots would be more than seven eighths full with so many keys.
+#[inline]
+fn is_full(keys: usize, bits: u32) -> bool {
+    keys * 8 > (7 << bits)
+}
+
 impl Keys {
     /// For numbers of at most `width` bits.
     pub(crate) fn new(width: u32) -> Self {
@@ -61,14 +67,14 @@ impl Keys {
         self.keys.get(number as usize)
     }
 
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        self.keys.memory() + self.table.memory()
-    }
-
-    /// Bytes by which the table grows if `more` keys are interned.
-    pub(crate) fn growth(&self, more: usize) -> usize {
-        if self.is_full(more) { self.table.memory() } else { 0 }
+    /// Bytes held once `more` keys are interned.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        let mut bits = self.bits;
+        while is_full(self.keys.len() + more, bits) {
+            bits += 1;
+        }
+        let buckets = (1_usize << (bits - BUCKET)) - (1 << (self.bits - BUCKET));
+        self.keys.memory_with(more) + self.table.memory_with(buckets)
     }
 
     /// Frees the table: nothing can be interned or found afterwards.
@@ -186,15 +192,9 @@ impl Keys {
         (((hash << (self.bits - BUCKET)) >> u32::BITS) as u32) & !self.number_mask()
     }
 
-    /// Whether the table would be more than seven eighths full with `more` keys.
-    #[inline]
-    fn is_full(&self, more: usize) -> bool {
-        (self.keys.len() + more) * 8 > (7 << self.bits)
-    }
-
     #[inline]
     fn reserve(&mut self, more: usize) {
-        while self.is_full(more) {
+        while is_full(self.keys.len() + more, self.bits) {
             self.grow();
         }
     }
@@ -271,7 +271,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), 400_000);
-        assert!(keys.memory() < 400_000 * (5 + 10) + (1 << 23), "{}", keys.memory());
+        assert!(keys.memory_with(0) < 400_000 * (5 + 10) + (1 << 23), "{}", keys.memory_with(0));
     }
 
     /// All hashes in the last buckets: what does not fit there goes round to the first ones.

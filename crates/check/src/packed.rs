@@ -1,6 +1,6 @@
 //! Numbers of at most eight bytes each, in as few bytes as they need, in segments that never move.
 
-use crate::segments::{SEGMENT, make_room};
+use crate::segments::{SEGMENT, make_room, resident};
 
 /// Each row is read and written as a whole word: so much is left after the last one of a segment.
 const WORD: usize = size_of::<u64>();
@@ -72,9 +72,14 @@ impl Packed {
         (0..more).for_each(|_| self.push(0));
     }
 
-    /// Bytes held. What the last segment has room for is not resident before it is written.
+    /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.segments.iter().map(Vec::len).sum()
+        self.memory_with(0)
+    }
+
+    /// Bytes held once there are `more` rows.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        resident((self.rows + more) * self.bytes + self.segments.len() * WORD)
     }
 }
 
@@ -95,7 +100,7 @@ mod tests {
             packed.set(7, number(7));
             assert_eq!(packed.len(), rows);
             assert!((0..rows).all(|row| packed.get(row) == number(row)));
-            assert!(packed.memory() <= rows * bits.div_ceil(8).max(1) as usize + 3 * WORD);
+            assert!(packed.memory() <= rows * bits.div_ceil(8).max(1) as usize + (1 << 21));
         }
     }
 }

@@ -13,7 +13,6 @@ use std::sync::atomic::AtomicBool;
 
 use referee_theory::System;
 use referee_theory::property::{EventKind, Property, Scope};
-use rustc_hash::FxHashMap;
 
 use self::matching::{Certainty, ProtocolEvent};
 use self::residual::Residuals;
@@ -22,7 +21,9 @@ use crate::examine::{Reduction, is_complete, search};
 use crate::explore::{Explored, Limits, Observer, Progress, Stop};
 use crate::faults::{Fault, Faults};
 use crate::graph::Graph;
+use crate::keys::Keys;
 use crate::model::{Model, Move};
+use crate::segments::Segments;
 use crate::witness::{Situation, Step, situation, steps_of};
 
 /// What is said of one property.
@@ -237,19 +238,26 @@ enum Ended {
 struct Product<'g> {
     graph: &'g Graph<'g>,
     limits: Limits<'g>,
-    /// Configuration, residual, the node before it, and the label that leads from there.
-    nodes: Vec<(u32, u32, u32, u32)>,
-    numbers: FxHashMap<(u32, u32), u32>,
+    /// The nodes: a configuration below a residual.
+    nodes: Keys,
+    /// By node: the node before it, and the label that leads from there.
+    before: Segments<(u32, u32)>,
 }
 
-/// Bytes of a node, in the list and in the table.
-const NODE_BYTES: usize = 16 + 2 * 16;
+fn joined(state: u32, residual: u32) -> u64 {
+    u64::from(residual) << u32::BITS | u64::from(state)
+}
+
 /// How many nodes are expanded between two looks at the limits.
-const TICK: usize = 1 << 12;
+const TICK: usize = 1 << 9;
+/// How many new ones each may have, for what is counted before it is there.
+const AHEAD: usize = 8;
 
 impl<'g> Product<'g> {
     fn new(graph: &'g Graph<'g>, limits: Limits<'g>) -> Self {
-        Self { graph, limits, nodes: vec![(0, 0, 0, 0)], numbers: [((0, 0), 0)].into_iter().collect() }
+        let mut nodes = Keys::new(u64::BITS);
+        nodes.intern(joined(0, 0));
+        Self { graph, limits, nodes, before: Segments::filled(1, (0, 0)) }
     }
 
     fn search(
@@ -260,7 +268,9 @@ impl<'g> Product<'g> {
     ) -> Ended {
         let mut possible = None;
         let mut at = 0;
-        while let Some(&(state, residual, ..)) = self.nodes.get(at) {
+        while at < self.nodes.len() {
+            let node = self.nodes.get(at as u32);
+            let (state, residual) = (node as u32, (node >> u32::BITS) as u32);
             match residuals.is_violated(residual) {
                 Certainty::Yes => return Ended::Violated(at as u32),
                 Certainty::Perhaps => possible = possible.or(Some(at as u32)),
@@ -278,11 +288,9 @@ impl<'g> Product<'g> {
                         Some(event) => residuals.after(residual, label, event),
                     };
                     let Ok(next) = next else { return Ended::TooLarge };
-                    let number = self.nodes.len() as u32;
-                    self.numbers.entry((target, next)).or_insert_with(|| {
-                        self.nodes.push((target, next, at as u32, label));
-                        number
-                    });
+                    if self.nodes.intern(joined(target, next)) as usize == self.before.len() {
+                        self.before.push((at as u32, label));
+                    }
                 }
             }
             at += 1;
@@ -292,7 +300,9 @@ impl<'g> Product<'g> {
 
     /// The limit that is exceeded, where residuals take `residuals` bytes.
     fn exceeded(&self, residuals: usize, observer: &mut dyn Observer) -> Option<Stop> {
-        let memory = self.graph.memory() + residuals + self.nodes.len() * NODE_BYTES;
+        let ahead = TICK * AHEAD;
+        let memory =
+            self.graph.memory() + residuals + self.nodes.memory_with(ahead) + self.before.memory_with(ahead);
         let (bound, states) = (self.graph.layout.bound(), self.nodes.len());
         observer.progress(Progress { bound, states, transitions: states, memory });
         if self.limits.cancelled() {
@@ -311,7 +321,7 @@ impl<'g> Product<'g> {
         let mut labels = Vec::new();
         let mut at = node;
         while at != 0 {
-            let (_, _, before, label) = self.nodes[at as usize];
+            let (before, label) = self.before.get(at as usize);
             labels.push(label);
             at = before;
         }
@@ -319,7 +329,7 @@ impl<'g> Product<'g> {
         Execution {
             bound: self.graph.layout.bound(),
             steps: steps_of(self.graph.model, &labels),
-            end: situation(self.graph, self.nodes[node as usize].0),
+            end: situation(self.graph, self.nodes.get(node) as u32),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod back;
 
 use crate::graph::Graph;
+use crate::segments::Segments;
 use back::leads_back;
 
 /// The strongly connected components of a graph. Two shapes are common, seen at a glance and need no memory:
@@ -46,6 +47,20 @@ impl Components {
             return Some(Self::Single(states));
         }
         (states as usize * (TARJAN + MASK) <= room).then(|| tarjan(graph))
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Forward(_) | Self::Single(_) => 0,
+            Self::General { of, order, .. } => (of.len() + order.len()) * size_of::<u32>(),
+        }
+    }
+
+    /// Bytes that were needed to find them and what they lead to, and are no longer.
+    pub(crate) fn needed(&self, graph: &Graph<'_>) -> usize {
+        let each = if let Self::General { .. } = self { TARJAN + MASK } else { BACK.max(MASK) };
+        (graph.states() as usize * each).saturating_sub(self.memory())
     }
 
     /// The component of `state`.
@@ -141,9 +156,10 @@ fn strong_components(
     let mut of = vec![OPEN; states];
     let mut low = vec![0_u32; states];
     let mut order = Vec::with_capacity(states);
-    let mut stack: Vec<u32> = Vec::new();
+    // In segments, for what grows as a vector does is there twice for a while.
+    let mut stack: Segments<u32> = Segments::new();
     // Configuration, next edge in its row, depth-first number.
-    let mut frames: Vec<(u32, u32, u32)> = Vec::new();
+    let mut frames: Segments<(u32, u32, u32)> = Segments::new();
     let mut counter = 0_u32;
     let mut count = 0_u32;
     for start in 0..nodes {
@@ -158,7 +174,8 @@ fn strong_components(
                 stack.push(state);
                 frames.push((state, 0, counter));
             }
-            let Some(frame) = frames.last_mut() else { break };
+            let Some(top) = frames.len().checked_sub(1) else { break };
+            let frame = frames.at_mut(top);
             let (state, number) = (frame.0 as usize, frame.2);
             let edges = row(frame.0);
             let edge = edges.start + frame.1 as usize;
@@ -182,8 +199,8 @@ fn strong_components(
                     }
                 }
                 count += 1;
-            } else if let Some(below) = frames.last() {
-                let below = below.0 as usize;
+            } else if top > 0 {
+                let below = frames.get(top - 1).0 as usize;
                 low[below] = low[below].min(low[state]);
             }
         }

@@ -9,6 +9,8 @@ pub(crate) const SEGMENT: usize = 1 << 22;
 #[derive(Clone, Debug)]
 pub(crate) struct Segments<T> {
     length: usize,
+    /// The most entries there were before some were taken away: their memory is kept.
+    most: usize,
     /// All but the last are full. The first grows as a vector does, so that a short array is small.
     segments: Vec<Vec<T>>,
 }
@@ -19,7 +21,7 @@ impl<T: Copy> Segments<T> {
     const LENGTH: usize = 1 << Self::SHIFT;
 
     pub(crate) fn new() -> Self {
-        Self { length: 0, segments: vec![Vec::new()] }
+        Self { length: 0, most: 0, segments: vec![Vec::new()] }
     }
 
     /// `length` entries, all of them `value`.
@@ -57,6 +59,14 @@ impl<T: Copy> Segments<T> {
         self.length += 1;
     }
 
+    /// Takes the last entry away.
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let last = self.length.checked_sub(1)?;
+        self.most = self.most.max(self.length);
+        self.length = last;
+        self.segments[last >> Self::SHIFT].pop()
+    }
+
     /// Adds `more` entries, all of them `value`.
     pub(crate) fn extend(&mut self, more: usize, value: T) {
         let length = self.length + more;
@@ -69,9 +79,14 @@ impl<T: Copy> Segments<T> {
         }
     }
 
-    /// Bytes held. What the last segment has room for is not resident before it is written.
+    /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.length * size_of::<T>()
+        resident(self.length.max(self.most) * size_of::<T>())
+    }
+
+    /// Bytes held once there are `more`.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        resident((self.length + more).max(self.most) * size_of::<T>())
     }
 
     /// The segment the next entry belongs to.
@@ -87,6 +102,14 @@ impl<T: Copy> Segments<T> {
 
 /// Up to so many bytes the first segment of an array grows as a vector does.
 const SHORT: usize = 1 << 16;
+
+/// What a system with huge pages makes resident as a whole.
+const PAGE: usize = 1 << 21;
+
+/// Bytes resident of an array of which so many were written: what the last segment has room for is not, but for its last page.
+pub(crate) fn resident(written: usize) -> usize {
+    if written <= SHORT { written } else { written.next_multiple_of(PAGE) }
+}
 
 /// Makes room for `more` entries in a segment that gets `most` at most. What is not short gets all its room at once: what is
 /// not written is not resident, and nothing large is left behind where it was before.
@@ -113,5 +136,10 @@ mod tests {
         assert_eq!([LENGTH - 1, LENGTH, LENGTH + 1, LENGTH + 2].map(|at| single.get(at)), [5, 6, 8, 9]);
         assert_eq!(single.get(2 * LENGTH + 1), 9);
         assert_eq!(Segments::filled(0, 0_u8).len(), 0);
+        let held = single.memory();
+        let taken: Vec<usize> = std::iter::from_fn(|| single.pop()).collect();
+        assert_eq!((taken.len(), taken[0], taken[2 * LENGTH + 1]), (2 * LENGTH + 2, 9, 5));
+        single.push(3);
+        assert_eq!((single.len(), single.get(0), single.memory()), (1, 3, held));
     }
 }

@@ -125,15 +125,14 @@ impl Store {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let halves = self.halves.as_ref().map_or(0, |halves| halves.iter().map(Self::memory).sum());
-        self.keys.memory() + halves
+        self.memory_with(0)
     }
 
-    /// Bytes by which tables grow if `more` configurations are interned.
-    pub(crate) fn growth(&self, more: usize) -> usize {
-        let halves =
-            self.halves.as_ref().map_or(0, |halves| halves.iter().map(|half| half.growth(more)).sum());
-        self.keys.growth(more) + halves
+    /// Bytes held once `more` configurations are interned. Halves are few: they are taken to become twice as many at most.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        let halves = self.halves.iter().flat_map(|halves| halves.iter());
+        let halves = halves.map(|half| half.memory_with(more.min(half.len())));
+        self.keys.memory_with(more) + halves.sum::<usize>()
     }
 
     /// Frees the tables: nothing can be interned or found afterwards.

@@ -83,7 +83,17 @@ impl Selection for Paper {
             });
         }
     }
+
+    fn memory(&self) -> usize {
+        // An agenda that becomes longer is there twice for a while. Its items share the partitions of those expanded.
+        self.agenda.capacity() * 3 * size_of::<Item>()
+            + self.visited.capacity() * 3
+            + self.agenda.len() * PARTITION
+    }
 }
+
+/// Bytes that a partition takes, about.
+const PARTITION: usize = 128;
 
 /// What became of a pending move: itself, unless its role has moved since by another of its sets; then what has
 /// the same label.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::proviso::{Again, Part, Proviso};
-use super::{Explored, Limits, Observer, Progress, View, best_role, exceeded};
+use super::{Explored, Limits, Observer, Progress, Stop, View, best_role, exceeded};
 use crate::edges::Edges;
 use crate::graph::Graph;
 use crate::keys::hash;
@@ -22,11 +22,19 @@ use crate::store::{Store, Words, zeros};
 /// How many configurations a thread expands in one round.
 const ROUND: usize = 1 << 13;
 
+/// After how many words of successors a thread ends its round, at least and at most; in between, what these and their numbers
+/// need is about a thirtieth of the memory that is allowed.
+const WORDS: [usize; 2] = [1 << 10, 1 << 17];
+const PART: usize = 1 << 10;
+
 /// Rounds of fewer configurations are not worth starting threads.
 const FEW: usize = 1 << 10;
 
 /// At least so many words for what a thread writes all the time: no two share a pair of cache lines.
 const APART: usize = 32;
+
+/// Bytes of what is expanded again.
+const AGAIN: usize = size_of::<Again>();
 
 /// Successors on their way to their owner, and their numbers on the way back.
 #[derive(Debug, Default)]
@@ -93,35 +101,40 @@ impl Shard {
         self.again.len() + self.store.len() - self.next as usize
     }
 
-    /// Bytes held, and those that a table which is about to grow will need.
-    fn memory(&self) -> usize {
+    /// Bytes held once what was fired here has rows and what was sent here is numbered, and to sort rows then.
+    fn memory(&self, width: usize) -> usize {
+        let coming = self.inbox.iter().map(|batch| batch.words.len()).sum::<usize>() / width.max(1);
         let batches = self.out.iter().chain(&self.inbox);
         let on_the_way: usize =
             batches.map(|batch| batch.words.capacity() * 8 + batch.numbers.capacity() * 4).sum();
-        let more = self.store.len() / 8;
-        let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16;
-        self.store.memory()
-            + self.store.growth(more)
-            + self.edges.memory()
-            + self.edges.sorting(self.store.len())
+        let rows = self.fired.capacity() * 8 + self.rows.capacity() * 16 + self.again.capacity() * AGAIN;
+        // Numbers and keys grow as vectors do.
+        let numbers = coming * 3 * (size_of::<u32>() + size_of::<u64>()) + self.keys.capacity() * 8;
+        self.store.memory_with(coming)
+            + self.edges.memory_with(self.store.len() + coming, self.fired.len())
             + on_the_way
             + rows
+            + numbers
     }
 
     fn idle(&self) -> bool {
         self.waiting() == 0
     }
 
-    fn generate(&mut self, model: &Model, layout: &Layout, reduced: bool) {
+    /// Generates successors of at least one configuration that waits, and about as many `words` as are given.
+    fn generate(&mut self, model: &Model, layout: &Layout, reduced: bool, words: usize) {
         self.out.iter_mut().for_each(Batch::clear);
-        for again in std::mem::take(&mut self.again) {
+        let most = (words / layout.width().max(1)).max(1);
+        // What is expanded again comes first, in rows of its own: see `proviso.rs`.
+        while self.rows.len() < ROUND && self.fired.len() < most {
+            let Some(again) = self.again.pop() else { break };
             self.expand(again.state, again.role..again.role + 1, model, layout);
         }
-        // What is expanded again comes first, in rows of its own: see `proviso.rs`.
-        if !self.rows.is_empty() {
-            return;
-        }
-        while self.rows.len() < ROUND && (self.next as usize) < self.store.len() {
+        while self.again.is_empty()
+            && self.rows.len() < ROUND
+            && self.fired.len() < most
+            && (self.next as usize) < self.store.len()
+        {
             let state = self.next;
             self.next += 1;
             let roles = if reduced {
@@ -164,6 +177,12 @@ impl Shard {
         self.rows.push((state, self.fired.len()));
     }
 
+    /// Forgets what was fired in this round.
+    fn forget(&mut self) {
+        self.fired.clear();
+        self.rows.clear();
+    }
+
     /// Numbers what was sent here.
     fn receive(&mut self, width: usize) {
         for Batch { words, numbers } in &mut self.inbox {
@@ -181,8 +200,7 @@ impl Shard {
     fn write_rows(&mut self, keep: bool) {
         self.transitions += self.fired.len();
         if !keep {
-            self.fired.clear();
-            self.rows.clear();
+            self.forget();
             return;
         }
         let owners = self.out.len() as u32;
@@ -198,8 +216,7 @@ impl Shard {
             from = end;
             self.edges.close_row(state);
         }
-        self.fired.clear();
-        self.rows.clear();
+        self.forget();
     }
 }
 
@@ -226,29 +243,46 @@ pub(crate) fn explore_parallel<'m>(
     shards[owner(&initial, threads)].store.intern(&initial);
     let mut proviso = Proviso::new(model.role_count(), threads);
     let mut stopped = None;
+    let words = (limits.memory / threads / PART).clamp(WORDS[0], WORDS[1]);
+    let memory = |shards: &[Shard], proviso: &Proviso| {
+        shards.iter().map(|shard| shard.memory(width)).sum::<usize>() + proviso.memory()
+    };
     while stopped.is_none() {
         if shards.iter().all(Shard::idle) {
             shards.iter_mut().for_each(|shard| shard.write_rows(keep));
+            let room = limits.memory.saturating_sub(memory(&shards, &proviso));
             let parts: Vec<Part<'_>> =
                 shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
-            let again = if reduced { proviso.settle(model, &layout, &parts) } else { Vec::new() };
-            if again.is_empty() {
+            let again = if reduced { proviso.settle(model, &layout, &parts, room) } else { Some(Vec::new()) };
+            match again {
+                None => stopped = Some(Stop::Memory),
+                Some(again) => {
+                    // Each shard takes its own from the last one on.
+                    again.into_iter().rev().for_each(|again| shards[again.part].again.push(again));
+                }
+            }
+            if shards.iter().all(Shard::idle) {
                 break;
             }
-            again.into_iter().for_each(|again| shards[again.part].again.push(again));
         }
         each(&mut shards, |shard| {
             shard.write_rows(keep);
-            shard.generate(model, &layout, reduced);
+            shard.generate(model, &layout, reduced, words);
         });
         deliver(&mut shards, |shard| &mut shard.out, |shard| &mut shard.inbox);
+        let memory = memory(&shards, &proviso);
+        if memory > limits.memory {
+            shards.iter_mut().for_each(Shard::forget);
+            stopped = Some(Stop::Memory);
+            break;
+        }
         each(&mut shards, |shard| shard.receive(width));
         deliver(&mut shards, |shard| &mut shard.inbox, |shard| &mut shard.out);
         let progress = Progress {
             bound,
             states: shards.iter().map(|shard| shard.store.len()).sum(),
             transitions: shards.iter().map(|shard| shard.transitions).sum(),
-            memory: shards.iter().map(Shard::memory).sum(),
+            memory,
         };
         stopped = exceeded(&progress, &limits);
         observer.progress(progress);

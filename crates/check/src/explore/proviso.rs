@@ -14,6 +14,7 @@ use super::{View, best_role};
 use crate::edges::Edges;
 use crate::layout::Layout;
 use crate::model::{Model, narrow};
+use crate::segments::Segments;
 use crate::store::{Store, Words};
 
 /// The configurations and edges of one owner. The configuration `number` of part `p` of `n` is called
@@ -57,9 +58,11 @@ pub(crate) struct Proviso {
     extra: Vec<usize>,
     open: Vec<Open>,
     /// By part and configuration looked at: the name of what it waits for.
-    waits: Vec<Vec<u32>>,
+    waits: Vec<Segments<u32>>,
     /// By name: what this one became; itself as long as it is open.
     became: Vec<u32>,
+    /// The most bytes that a look needed. What one thread gave back the others do not get: with several it counts as held.
+    looked: usize,
 }
 
 impl Proviso {
@@ -69,24 +72,40 @@ impl Proviso {
             seen: vec![0; parts],
             extra: vec![0; parts],
             open: Vec::new(),
-            waits: vec![Vec::new(); parts],
+            waits: vec![Segments::new(); parts],
             became: Vec::new(),
+            looked: 0,
         }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.waits.iter().map(|waits| waits.len() * 4).sum()
+        let waits: usize = self.waits.iter().map(Segments::memory).sum();
+        let looked = if self.waits.len() > 1 { self.looked } else { 0 };
+        looked + waits + self.became.capacity() * size_of::<u32>() + self.open.capacity() * OPEN
     }
 
     /// What must be expanded again now that everything in `parts` has been expanded. The caller expands these
-    /// first, in this order, one row each, and then whatever is new.
-    pub(crate) fn settle(&mut self, model: &Model, layout: &Layout, parts: &[Part<'_>]) -> Vec<Again> {
+    /// first, in this order, one row each, and then whatever is new. `None` if this needs more than `room` bytes.
+    pub(crate) fn settle(
+        &mut self,
+        model: &Model,
+        layout: &Layout,
+        parts: &[Part<'_>],
+        room: usize,
+    ) -> Option<Vec<Again>> {
         if self.open.is_empty() && self.is_acyclic(parts) {
-            return Vec::new();
+            return Some(Vec::new());
         }
-        let mut look = Look::new(self, model, layout, parts);
-        look.run();
-        let (open, of, resolved) = (look.open, look.of, look.resolved);
+        let room = room + if parts.len() > 1 { self.looked } else { 0 };
+        let Found { open, of, resolved, needed } = Look::new(self, model, layout, parts, room)?.run()?;
+        self.looked = self.looked.max(needed);
+        if !open.is_empty() {
+            let waits = of.len() * size_of::<u32>();
+            let disorder: usize = parts.iter().map(|part| part.edges.disorder(part.store.len())).sum();
+            if 2 * waits + resolved.memory() + 3 * open.len() * OPEN + disorder > room {
+                return None;
+            }
+        }
         let mut again = Vec::with_capacity(open.len());
         let base = narrow(self.became.len());
         let name = |resolution: u32| if resolution == CLOSED { CLOSED } else { base + resolution };
@@ -94,12 +113,12 @@ impl Proviso {
             let mut node = 0;
             for (at, part) in parts.iter().enumerate() {
                 for _ in self.seen[at] as usize..part.store.len() {
-                    self.waits[at].push(name(resolved[of[node] as usize]));
+                    self.waits[at].push(name(resolved.get(of[node] as usize)));
                     node += 1;
                 }
             }
             for old in &self.open {
-                self.became[old.name as usize] = name(resolved[of[node] as usize]);
+                self.became[old.name as usize] = name(resolved.get(of[node] as usize));
                 node += 1;
             }
         }
@@ -117,7 +136,7 @@ impl Proviso {
             again.push(Again { part, state: component.state, role });
             self.open.push(component);
         }
-        again
+        Some(again)
     }
 
     /// Whether every edge leads to a larger number, as in a protocol that ends. (A configuration without edges
@@ -132,13 +151,13 @@ impl Proviso {
 
     /// What a configuration that was looked at waits for.
     fn waits_for(&mut self, part: usize, state: usize) -> u32 {
-        let first = self.waits[part][state];
+        let first = self.waits[part].get(state);
         let mut name = first;
         while name != CLOSED && self.became[name as usize] != name {
             name = self.became[name as usize];
         }
         // The next one to ask has a shorter way.
-        self.waits[part][state] = name;
+        *self.waits[part].at_mut(state) = name;
         let mut at = first;
         while at != name {
             at = std::mem::replace(&mut self.became[at as usize], name);
@@ -161,17 +180,42 @@ struct Look<'a> {
     /// The component of each node.
     of: Vec<u32>,
     low: Vec<u32>,
-    stack: Vec<u32>,
+    stack: Segments<u32>,
     /// By component: what it waits for, an index of `open`.
-    resolved: Vec<u32>,
+    resolved: Segments<u32>,
     /// The components found open, and the role to be fired in each.
     open: Vec<(Open, usize)>,
+    /// Bytes left for what grows.
+    room: usize,
 }
+
+/// What a look has found.
+struct Found {
+    /// As in the look.
+    open: Vec<(Open, usize)>,
+    of: Vec<u32>,
+    resolved: Segments<u32>,
+    /// The most bytes that it needed.
+    needed: usize,
+}
+
+/// Bytes of an open component.
+const OPEN: usize = size_of::<(Open, usize)>() + 16;
+
+/// How many nodes are entered between two looks at the memory.
+const TICK: u32 = 1 << 12;
 
 const NO_COMPONENT: u32 = u32::MAX;
 
 impl<'a> Look<'a> {
-    fn new(proviso: &'a mut Proviso, model: &'a Model, layout: &'a Layout, parts: &'a [Part<'a>]) -> Self {
+    /// `None` if more than `room` bytes are needed.
+    fn new(
+        proviso: &'a mut Proviso,
+        model: &'a Model,
+        layout: &'a Layout,
+        parts: &'a [Part<'a>],
+        room: usize,
+    ) -> Option<Self> {
         let mut bases = vec![0];
         let mut nodes = 0;
         for (part, &seen) in parts.iter().zip(&proviso.seen) {
@@ -181,7 +225,8 @@ impl<'a> Look<'a> {
         nodes += proviso.open.len();
         bases.push(nodes);
         let first_name = proviso.open.first().map_or(0, |open| open.name);
-        Self {
+        let room = room.checked_sub(nodes * 2 * size_of::<u32>())?;
+        Some(Self {
             proviso,
             model,
             layout,
@@ -190,10 +235,11 @@ impl<'a> Look<'a> {
             first_name,
             of: vec![NO_COMPONENT; nodes],
             low: vec![0; nodes],
-            stack: Vec::new(),
-            resolved: Vec::new(),
+            stack: Segments::new(),
+            resolved: Segments::new(),
             open: Vec::new(),
-        }
+            room,
+        })
     }
 
     /// The part and row of a node.
@@ -227,9 +273,9 @@ impl<'a> Look<'a> {
         (name != CLOSED).then(|| narrow(self.bases[self.parts.len()]) + name - self.first_name)
     }
 
-    fn run(&mut self) {
-        // Node, its part, the next of its edges and their end, depth-first number.
-        let mut frames: Vec<(u32, usize, usize, usize, u32)> = Vec::new();
+    fn run(mut self) -> Option<Found> {
+        // Node, how many of its edges were followed, depth-first number.
+        let mut frames: Segments<(u32, u32, u32)> = Segments::new();
         let mut counter = 0_u32;
         for start in 0..narrow(self.of.len()) {
             if self.low[start as usize] != 0 {
@@ -239,16 +285,20 @@ impl<'a> Look<'a> {
             loop {
                 if let Some(node) = entered.take() {
                     counter += 1;
+                    if counter.is_multiple_of(TICK) && self.grown() + frames.memory() > self.room {
+                        return None;
+                    }
                     self.low[node as usize] = counter;
                     self.stack.push(node);
-                    let (part, row) = self.row(node);
-                    frames.push((node, part, row.start, row.end, counter));
+                    frames.push((node, 0, counter));
                 }
-                let Some(frame) = frames.last_mut() else { break };
-                let (node, part, number) = (frame.0 as usize, frame.1, frame.4);
-                if frame.2 < frame.3 {
-                    let target = self.parts[part].edges.target(frame.2);
-                    frame.2 += 1;
+                let Some(top) = frames.len().checked_sub(1) else { break };
+                let frame = frames.at_mut(top);
+                let (part, row) = self.row(frame.0);
+                let (node, edge, number) = (frame.0 as usize, row.start + frame.1 as usize, frame.2);
+                if edge < row.end {
+                    let target = self.parts[part].edges.target(edge);
+                    frame.1 += 1;
                     let Some(target) = self.node(target) else { continue };
                     if self.low[target as usize] == 0 {
                         entered = Some(target);
@@ -260,24 +310,31 @@ impl<'a> Look<'a> {
                 frames.pop();
                 if self.low[node] == number {
                     self.complete(node);
-                } else if let Some(below) = frames.last() {
-                    let below = below.0 as usize;
+                } else if top > 0 {
+                    let below = frames.get(top - 1).0 as usize;
                     self.low[below] = self.low[below].min(self.low[node]);
                 }
             }
         }
+        let needed = self.of.len() * 2 * size_of::<u32>() + self.grown() + frames.memory();
+        Some(Found { open: self.open, of: self.of, resolved: self.resolved, needed })
+    }
+
+    /// Bytes held by what grows.
+    fn grown(&self) -> usize {
+        self.stack.memory() + self.resolved.memory() + 3 * self.open.len() * OPEN
     }
 
     /// The component whose first node is `root` is known: it is the end of the stack.
     fn complete(&mut self, root: usize) {
         let component = narrow(self.resolved.len());
-        let from = self.stack.iter().rposition(|&node| node as usize == root).unwrap_or(0);
-        for &node in &self.stack[from..] {
-            self.of[node as usize] = component;
+        let from = (0..self.stack.len()).rfind(|&at| self.stack.get(at) as usize == root).unwrap_or(0);
+        for at in from..self.stack.len() {
+            self.of[self.stack.get(at) as usize] = component;
         }
         let resolution = match self.leads_to(component, from) {
             Some(resolution) => resolution,
-            None => match self.ignoring(&self.stack[from..]) {
+            None => match self.ignoring(from) {
                 Some(found) => {
                     self.open.push(found);
                     narrow(self.open.len() - 1)
@@ -285,7 +342,7 @@ impl<'a> Look<'a> {
                 None => CLOSED,
             },
         };
-        self.stack.truncate(from);
+        (from..self.stack.len()).for_each(|_| _ = self.stack.pop());
         self.resolved.push(resolution);
     }
 
@@ -294,12 +351,12 @@ impl<'a> Look<'a> {
     fn leads_to(&mut self, component: u32, from: usize) -> Option<u32> {
         let mut best: Option<u32> = None;
         for at in from..self.stack.len() {
-            let (part, row) = self.row(self.stack[at]);
+            let (part, row) = self.row(self.stack.get(at));
             for edge in row {
                 let target = self.parts[part].edges.target(edge);
                 let resolution = match self.node(target) {
                     Some(node) if self.of[node as usize] == component => continue,
-                    Some(node) => self.resolved[self.of[node as usize] as usize],
+                    Some(node) => self.resolved.get(self.of[node as usize] as usize),
                     None => CLOSED,
                 };
                 if resolution == CLOSED {
@@ -319,13 +376,13 @@ impl<'a> Look<'a> {
         self.parts[open.part].store.get(open.state)
     }
 
-    /// The component that no edge leaves, if it ignores a role, and that role. Its representative is the least
-    /// configuration, whatever its number.
-    fn ignoring(&self, members: &[u32]) -> Option<(Open, usize)> {
+    /// The component that no edge leaves, the stack from `from` on, if it ignores a role, and that role. Its
+    /// representative is the least configuration, whatever its number.
+    fn ignoring(&self, from: usize) -> Option<(Open, usize)> {
         let first_open = self.bases[self.parts.len()];
         let mut fired = vec![0_u64; self.proviso.words].into_boxed_slice();
         let mut least: Option<(usize, u32)> = None;
-        for &node in members {
+        for node in (from..self.stack.len()).map(|at| self.stack.get(at)) {
             let place = if node as usize >= first_open {
                 let open = &self.proviso.open[node as usize - first_open];
                 fired.iter_mut().zip(&open.fired).for_each(|(all, own)| *all |= own);

@@ -9,7 +9,7 @@
 //! Why this is enough, and Theorem 6 for it: `docs/checking.md`, "The sound reduction".
 
 use super::proviso::{Again, Part, Proviso};
-use super::{Selection, SoFar, View, best_role};
+use super::{Selection, SoFar, Stop, View, best_role};
 use crate::edges::Edges;
 
 /// Persistent sets, breadth first, with the proviso.
@@ -23,11 +23,14 @@ pub(crate) struct Sound {
     again: Vec<Again>,
     /// The role to be fired at the configuration asked for last, where it is expanded again.
     role: Option<usize>,
+    /// Whether there was too little memory to go on.
+    exceeded: bool,
 }
 
 impl Sound {
     pub(crate) fn new(roles: usize) -> Self {
-        Self { proviso: Proviso::new(roles, 1), next: 0, waiting: 0, again: Vec::new(), role: None }
+        let proviso = Proviso::new(roles, 1);
+        Self { proviso, next: 0, waiting: 0, again: Vec::new(), role: None, exceeded: false }
     }
 }
 
@@ -40,7 +43,12 @@ impl Selection for Sound {
                 return None;
             }
             let part = Part { store: so_far.store, edges: so_far.edges };
-            self.again = self.proviso.settle(so_far.model, so_far.layout, &[part]);
+            let room = so_far.memory.saturating_sub(so_far.memory_with(0, 0) + self.memory());
+            let Some(again) = self.proviso.settle(so_far.model, so_far.layout, &[part], room) else {
+                self.exceeded = true;
+                return None;
+            };
+            self.again = again;
             self.again.reverse();
         }
         if let Some(again) = self.again.pop() {
@@ -67,6 +75,10 @@ impl Selection for Sound {
     }
 
     fn memory(&self) -> usize {
-        self.proviso.memory()
+        self.proviso.memory() + self.again.capacity() * size_of::<Again>()
+    }
+
+    fn stopped(&self) -> Option<Stop> {
+        self.exceeded.then_some(Stop::Memory)
     }
 }

@@ -105,24 +105,26 @@ impl<'a> Search<'a> {
     fn fails_from(&mut self, state: u32, budget: &mut usize) -> Option<bool> {
         let nothing = Taint { roles: Vec::new(), fresh: Vec::new() };
         let taint = self.tainted(nothing, self.receiver, state);
-        self.visit(state, taint);
+        self.visit(state, taint, budget)?;
         while let Some((state, taint)) = self.agenda.pop() {
-            *budget = budget.checked_sub(1)?;
             for (label, target) in self.graph.edges(state) {
                 if self.sends_rival[label as usize] && !self.depends(taint, self.role(label)) {
                     return Some(true);
                 }
                 let next = self.step(taint, label, target);
-                self.visit(target, next);
+                self.visit(target, next, budget)?;
             }
         }
         Some(false)
     }
 
-    fn visit(&mut self, state: u32, taint: u32) {
+    /// `None` when the budget is used up.
+    fn visit(&mut self, state: u32, taint: u32, budget: &mut usize) -> Option<()> {
         if self.can_fail(taint) && self.seen.insert(u64::from(state) << 32 | u64::from(taint)) {
+            *budget = budget.checked_sub(1)?;
             self.agenda.push((state, taint));
         }
+        Some(())
     }
 
     fn role(&self, label: u32) -> u32 {

@@ -101,7 +101,7 @@ pub(crate) struct CompatibilityArguments {
     /// Give up after this many configurations of one bound.
     #[arg(long, value_name = "N")]
     max_states: Option<usize>,
-    /// Give up when one bound needs more memory than this, in MiB.
+    /// Give up when one bound needs more memory than this, in MiB (32 MiB for the program come on top, 64 with several threads).
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     max_memory: usize,
     /// Tell of at most this many violations, each of another kind or role.
