@@ -86,7 +86,10 @@ pub(crate) fn replay(system: &System, witness: &Witness) {
     assert!(violated(if is_safety { &safety } else { &bad }), "not at the point of no return: {witness:?}");
     if witness.shortest {
         let shortest = distance(&ts, if is_safety { &safety } else { &bad });
-        assert_eq!(shortest, witness.point_of_no_return, "{witness:?}\n{}", show(system));
+        // A race is shown where both messages are there, which may be later.
+        let holds =
+            shortest == witness.point_of_no_return || !is_safety && shortest < witness.point_of_no_return;
+        assert!(holds, "{shortest}: {witness:?}\n{}", show(system));
     }
     let end = &ends[0];
     witness.facts.iter().for_each(|fact| assert_fact(system, witness, fact, end, witness.bound));

@@ -122,7 +122,7 @@ const CASES: [Case; 5] = [
     Case {
         name: "Climb",
         roles: &["Coach", "Runner"],
-        text: "(*# RefinementTypes, ValidateRefinementProgress #*)
+        text: "(*# RefinementTypes #*)
             global protocol Climb(role Coach, role Runner) {
               Top(x: int{x >= 0}) from Coach to Runner;
               rec Step [n<Coach, Runner>: (m: int{m >= 0 && m <= x}) = 0] {

@@ -97,7 +97,9 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
                     match after.all().map(|all| all.can_hold()) {
                         Ok(Answer::Yes) => {}
                         Ok(Answer::No) => {
-                            diagnostics.push(unsatisfiable(message.span, &assertion.to_string()))
+                            diagnostics.push(unsatisfiable(message.span, &assertion.to_string()));
+                            // Nothing behind it ever happens.
+                            continue;
                         }
                         Ok(Answer::Undecided) | Err(NotLinear) => {
                             let why = format!("whether `{assertion}` can be satisfied");
