@@ -4,7 +4,7 @@
 //! says what the event's parts are, as templates over the members. An event is written as one line of JSON, in the shape that
 //! `crates/watch` reads. There is no I/O and no clock here: who calls says what year it is where a format does not.
 //!
-//! Reading order: [`source`], [`line`], `members`, `time`, [`shape`].
+//! Reading order: [`source`], [`mod@line`], `members`, `time`, [`shape`].
 
 mod guess;
 pub mod line;
