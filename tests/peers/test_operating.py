@@ -79,7 +79,7 @@ class Deploy(Case):
             for unit in ["referee-guard.service", "referee-guard.socket"]:
                 text = (DEPLOY / unit).read_text(encoding="utf-8")
                 # What it starts must be there; the place is the only thing that is changed.
-                (units / unit).write_text(text.replace("/usr/local/bin/referee", str(REFEREE)))
+                (units / unit).write_text(text.replace("/usr/bin/referee", str(REFEREE)))
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", units / "referee-guard.service", units / "referee-guard.socket"],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             said = [line for line in done.stdout.splitlines() if "referee" in line]

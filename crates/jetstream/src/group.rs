@@ -227,7 +227,8 @@ impl Group {
         let failed = |error| GroupError::broker("read the verdicts of the group")(error);
         let state = self.verdicts.get_info().await.map_err(|error| failed(error.into()))?.state;
         let (mut all, mut later) = (0, 0);
-        for sequence in state.first_sequence..=state.last_sequence {
+        // An empty stream begins with 0, which is no message.
+        for sequence in state.first_sequence.max(1)..=state.last_sequence {
             let message = match self.verdicts.get_raw_message(sequence).await {
                 Ok(message) => message,
                 Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => continue,

@@ -396,8 +396,11 @@ impl Arguments {
 /// Makes Ctrl-C and SIGTERM end the input instead of the process; a second one ends the process.
 fn handle_ctrl_c(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
+    // Workers of a group hear of the first signal by themselves as well: it is not the second.
+    let is_second = AtomicBool::new(false);
     let handler = move || {
-        if stop.swap(true, Ordering::Relaxed) {
+        stop.store(true, Ordering::Relaxed);
+        if is_second.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
     };
