@@ -7,7 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardFunction, GuardOperator};
+use referee_theory::expr::{Dialect, Function, Node, Operator, UnaryOperator};
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{EventPattern, EventView, Guard, Pattern, Slot, Term};
 
 /// A value.
@@ -198,20 +199,20 @@ pub fn value(dialect: Dialect, condition: &Condition, slots: &Slots) -> Option<D
         _ => None,
     };
     match condition.node() {
-        ConditionNode::Constant(term) => Datum::of(term.view()),
-        ConditionNode::Slot(slot) => slots.get(&slot.0).cloned(),
-        ConditionNode::List(parts) => Some(Datum::List(all(parts)?)),
-        ConditionNode::Tuple(parts) => Some(Datum::Tuple(all(parts)?)),
-        ConditionNode::Not(operand) => Some(Datum::Bool(!truth(operand)?)),
-        ConditionNode::Negate(operand) => match of(operand)? {
+        Node::Literal(term) => Datum::of(term.view()),
+        Node::Variable(slot) => slots.get(&slot.0).cloned(),
+        Node::List(parts) => Some(Datum::List(all(parts)?)),
+        Node::Tuple(parts) => Some(Datum::Tuple(all(parts)?)),
+        Node::Unary(UnaryOperator::Not, operand) => Some(Datum::Bool(!truth(operand)?)),
+        Node::Unary(UnaryOperator::Negate, operand) => match of(operand)? {
             Datum::Int(digits) => Some(Datum::Int(digits.parse::<i128>().ok()?.checked_neg()?.to_string())),
             Datum::Float(value) => Some(Datum::Float(-value)),
             _ => None,
         },
-        ConditionNode::Binary(operator, operands) => {
+        Node::Binary(operator, operands) => {
             binary(dialect, *operator, &of(&operands[0])?, &of(&operands[1])?)
         }
-        ConditionNode::All(parts) => {
+        Node::And(parts) => {
             let truths: Vec<_> = parts.iter().map(truth).collect();
             let unknown = truths.contains(&None);
             if truths.contains(&Some(false)) {
@@ -220,7 +221,7 @@ pub fn value(dialect: Dialect, condition: &Condition, slots: &Slots) -> Option<D
                 (!unknown).then_some(Datum::Bool(true))
             }
         }
-        ConditionNode::Any(parts) => {
+        Node::Or(parts) => {
             let truths: Vec<_> = parts.iter().map(truth).collect();
             let unknown = truths.contains(&None);
             if truths.contains(&Some(true)) {
@@ -229,28 +230,30 @@ pub fn value(dialect: Dialect, condition: &Condition, slots: &Slots) -> Option<D
                 (!unknown).then_some(Datum::Bool(false))
             }
         }
-        ConditionNode::AndAlso(parts) => match parts.iter().map(truth).find(|truth| *truth != Some(true)) {
+        Node::AndAlso(parts) => match parts.iter().map(truth).find(|truth| *truth != Some(true)) {
             Some(decided) => decided.map(Datum::Bool),
             None => Some(Datum::Bool(true)),
         },
-        ConditionNode::OrElse(parts) => match parts.iter().map(truth).find(|truth| *truth != Some(false)) {
+        Node::OrElse(parts) => match parts.iter().map(truth).find(|truth| *truth != Some(false)) {
             Some(decided) => decided.map(Datum::Bool),
             None => Some(Datum::Bool(false)),
         },
-        ConditionNode::Conditional(parts) => of(if truth(&parts[0])? { &parts[1] } else { &parts[2] }),
-        ConditionNode::Member(record, name) => of(record)?.member(name).cloned(),
-        ConditionNode::Index(parts) => match (of(&parts[0])?, of(&parts[1])?) {
+        Node::Conditional(parts) => of(if truth(&parts[0])? { &parts[1] } else { &parts[2] }),
+        Node::Member(record, name) => of(record)?.member(name).cloned(),
+        Node::Index(parts) => match (of(&parts[0])?, of(&parts[1])?) {
             (Datum::List(items) | Datum::Tuple(items), Datum::Int(index)) => {
                 items.get(index.parse::<usize>().ok()?).cloned()
             }
             (record, Datum::Text(name)) => record.member(&name).cloned(),
             _ => None,
         },
-        ConditionNode::Matches(text, pattern) => match of(text)? {
+        Node::Matches(text, pattern) => match of(text)? {
             Datum::Text(text) => Some(Datum::Bool(pattern.is_match(&text))),
             _ => None,
         },
-        ConditionNode::Call(function, args) => call(dialect, *function, &all(args)?),
+        Node::Call(function, args) => call(dialect, *function, &all(args)?),
+        // Guards know no predicates of a protocol.
+        Node::External { .. } => None,
     }
 }
 
@@ -264,8 +267,8 @@ fn order(dialect: Dialect, left: &Datum, right: &Datum) -> Option<Ordering> {
     }
 }
 
-fn binary(dialect: Dialect, operator: GuardOperator, left: &Datum, right: &Datum) -> Option<Datum> {
-    use GuardOperator as Op;
+fn binary(dialect: Dialect, operator: Operator, left: &Datum, right: &Datum) -> Option<Datum> {
+    use Operator as Op;
     let truth = match operator {
         Op::Equal => alike(left, right),
         Op::NotEqual => !alike(left, right),
@@ -310,8 +313,8 @@ fn joined(left: &Datum, right: &Datum) -> Option<Datum> {
 }
 
 /// Integers of up to 128 bits, or as soon as one operand is a float, floats. Division by zero has no value.
-fn arithmetic(operator: GuardOperator, left: &Datum, right: &Datum) -> Option<Datum> {
-    use GuardOperator as Op;
+fn arithmetic(operator: Operator, left: &Datum, right: &Datum) -> Option<Datum> {
+    use Operator as Op;
     let integer = |datum: &Datum| match datum {
         Datum::Int(digits) => digits.parse::<i128>().ok(),
         _ => None,
@@ -343,8 +346,8 @@ fn arithmetic(operator: GuardOperator, left: &Datum, right: &Datum) -> Option<Da
     result.is_finite().then_some(Datum::Float(result))
 }
 
-fn call(dialect: Dialect, function: GuardFunction, args: &[Datum]) -> Option<Datum> {
-    use GuardFunction as F;
+fn call(dialect: Dialect, function: Function, args: &[Datum]) -> Option<Datum> {
+    use Function as F;
     let count = |count: usize| Some(Datum::Int(count.to_string()));
     let bool = |value| Some(Datum::Bool(value));
     match (function, args) {

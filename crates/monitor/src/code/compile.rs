@@ -35,6 +35,11 @@ pub(crate) fn compile(expr: &Expr, binding: &mut dyn Binding) -> Option<Code> {
             let [left, right] = &**operands;
             binary(*operator, compile(left, binding)?, compile(right, binding)?)
         }
+        // What only guards can say has no code.
+        Node::Tuple(_) | Node::AndAlso(_) | Node::OrElse(_) => return None,
+        Node::Matches(text, pattern) => {
+            Code::Matches(Box::new(compile(text, binding)?), Box::new(Pattern::new(pattern.text()).ok()?))
+        }
         Node::And(operands) => Code::All(all(operands, binding)?),
         Node::Or(operands) => Code::Any(all(operands, binding)?),
         Node::Conditional(parts) => {

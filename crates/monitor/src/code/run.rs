@@ -302,6 +302,8 @@ fn binary<'a>(operator: Operator, left: Operand<'a>, right: Operand<'a>) -> Outc
         Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
             return arithmetic(operator, left, right);
         }
+        // What only guards can say.
+        _ => return Err(Failure::IllTyped),
     })
 }
 

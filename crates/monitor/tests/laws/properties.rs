@@ -8,8 +8,8 @@ use referee_monitor::property::{
 };
 use referee_reference::property::first_verdict;
 use referee_theory::Origin;
-use referee_theory::expr::Place;
-use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardOperator};
+use referee_theory::expr::{Dialect, Node, Operator, Place};
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{
     EventKind, EventPattern, EventView, Fixpoint, Formula, FormulaId, Guard, Modality, Pattern, Polarity,
     Property, PropertyBuilder, Scope, Slot, Term, Value,
@@ -106,10 +106,10 @@ impl Generator {
             known => Pattern::Test(slots[known - 3]),
         };
         let guard = (self.guards && slots.len() > 1 && choose(3) == 0).then(|| {
-            let slot = |slot: Slot| Condition::new(ConditionNode::Slot(slot), Place::NONE).unwrap();
+            let slot = |slot: Slot| Condition::new(Node::Variable(slot), Place::NONE).unwrap();
             let pair = Box::new([slot(slots[choose(slots.len())]), slot(slots[choose(slots.len())])]);
-            let operator = [GuardOperator::LessEqual, GuardOperator::NotIdentical][choose(2)];
-            let condition = Condition::new(ConditionNode::Binary(operator, pair), Place::NONE).unwrap();
+            let operator = [Operator::LessEqual, Operator::NotIdentical][choose(2)];
+            let condition = Condition::new(Node::Binary(operator, pair), Place::NONE).unwrap();
             Guard { dialect: Dialect::Erlang, condition }
         });
         EventPattern { kind, payload, guard, ..EventPattern::any() }

@@ -27,6 +27,10 @@ fn shape(expr: &Expr) -> String {
         Node::Index(_) => "[]".to_owned(),
         Node::Call(function, _) => function.name().to_owned(),
         Node::External { name, .. } => format!("@{name}"),
+        Node::Tuple(_) => "tuple".to_owned(),
+        Node::AndAlso(_) => "andalso".to_owned(),
+        Node::OrElse(_) => "orelse".to_owned(),
+        Node::Matches(_, pattern) => format!("matches {}", pattern.text()),
     };
     let parts: Vec<_> = std::iter::once(head).chain(expr.node().children().iter().map(shape)).collect();
     format!("({})", parts.join(" "))

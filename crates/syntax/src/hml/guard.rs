@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use referee_theory::expr::{Expr, Function, Literal, Node, Operator, TooDeep, UnaryOperator};
-use referee_theory::property::guard::{
-    CompiledPattern, Condition, ConditionNode, Dialect, GuardFunction, GuardOperator,
+use referee_theory::expr::{
+    CompiledPattern, Dialect, Expr, Function, Literal, Node, Operator, TooDeep, UnaryOperator,
 };
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{Guard, Slot, Value};
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
@@ -22,11 +22,11 @@ pub(super) fn both(first: Option<Guard>, second: Guard, cursor: &mut Cursor<'_>)
     let Some(first) = first else { return Ok(Some(second)) };
     let span = Span::from(second.condition.place());
     let parts = [first.condition, second.condition];
-    let condition = build(ConditionNode::All(parts.into()), span, cursor)?;
+    let condition = build(Node::And(parts.into()), span, cursor)?;
     Ok(Some(Guard { dialect: second.dialect, condition }))
 }
 
-fn build(node: ConditionNode, span: Span, cursor: &mut Cursor<'_>) -> Parsed<Condition> {
+fn build(node: Node<Slot>, span: Span, cursor: &mut Cursor<'_>) -> Parsed<Condition> {
     Condition::new(node, span.into()).map_err(|TooDeep| cursor.report(nested_too_deep(span, MAX_NESTING)))
 }
 
@@ -55,53 +55,28 @@ impl Lowering<'_, '_> {
                 let error = RF0303.at(span, "events carry no bytes to compare with");
                 return Err(self.cursor.report(error.help("write a string instead")));
             }
-            Node::Literal(literal) => ConditionNode::Constant(literal.clone()),
-            Node::Variable(name) if &**name == "null" => ConditionNode::Constant(Value::Unit),
+            Node::Variable(name) if &**name == "null" => Node::Literal(Value::Unit),
             Node::Variable(name) => match (self.find)(name) {
-                Some(slot) => ConditionNode::Slot(slot),
+                Some(slot) => Node::Variable(slot),
                 None => return Err(self.cursor.report(unbound_variable(span, name, self.names))),
             },
-            Node::List(parts) => ConditionNode::List(self.all(parts)?),
-            Node::Unary(UnaryOperator::Not, operand) => {
-                ConditionNode::Not(Box::new(self.condition(operand)?))
-            }
-            Node::Unary(UnaryOperator::Negate, operand) => {
-                ConditionNode::Negate(Box::new(self.condition(operand)?))
-            }
-            Node::Binary(operator, operands) => {
-                let [left, right] = &**operands;
-                let operands = [self.condition(left)?, self.condition(right)?];
-                ConditionNode::Binary(operator_of(*operator), Box::new(operands))
-            }
-            Node::And(parts) => ConditionNode::All(self.all(parts)?),
-            Node::Or(parts) => ConditionNode::Any(self.all(parts)?),
-            Node::Conditional(parts) => {
-                let [condition, then, otherwise] = &**parts;
-                let parts = [self.condition(condition)?, self.condition(then)?, self.condition(otherwise)?];
-                ConditionNode::Conditional(Box::new(parts))
-            }
-            Node::Member(record, field) => {
-                ConditionNode::Member(Box::new(self.condition(record)?), Arc::clone(field))
-            }
-            Node::Index(parts) => {
-                let [container, index] = &**parts;
-                ConditionNode::Index(Box::new([self.condition(container)?, self.condition(index)?]))
-            }
             Node::Call(Function::Matches, args) => return self.matches(args, span),
-            Node::Call(function, args) => {
-                if !function.arity().admits(args.len()) {
-                    let what = format!("`{}` takes {}", function.name(), function.arity());
-                    return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
-                }
-                ConditionNode::Call(function_of(*function), self.all(args)?)
+            Node::Call(function, args) if !function.arity().admits(args.len()) => {
+                let what = format!("`{}` takes {}", function.name(), function.arity());
+                return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
             }
             Node::External { name, args } => match kind_test(name) {
-                Some(function) if args.len() == 1 => ConditionNode::Call(function, self.all(args)?),
+                Some(function) if args.len() == 1 => Node::Call(function, self.all(args)?),
                 Some(_) => {
                     let what = format!("`{name}` takes 1 argument");
                     return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
                 }
                 None => return Err(no_function(span, name, self.cursor)),
+            },
+            other => match other.over(&mut |expr| self.condition(expr))? {
+                Some(node) => node,
+                // Variables are dealt with above.
+                None => Node::Literal(Value::Unit),
             },
         };
         build(node, span, self.cursor)
@@ -124,7 +99,7 @@ impl Lowering<'_, '_> {
         let compiled = CompiledPattern::new(source)
             .map_err(|error| self.cursor.report(bad_pattern(place, error.reason().to_owned())))?;
         let text = Box::new(self.condition(text)?);
-        build(ConditionNode::Matches(text, compiled), span, self.cursor)
+        build(Node::Matches(text, compiled), span, self.cursor)
     }
 }
 
@@ -133,72 +108,26 @@ fn no_function(span: Span, name: &str, cursor: &mut Cursor<'_>) -> Reported {
     cursor.report(error.help("the guards of properties know built-in functions only"))
 }
 
-fn operator_of(operator: Operator) -> GuardOperator {
-    match operator {
-        Operator::Equal => GuardOperator::Equal,
-        Operator::NotEqual => GuardOperator::NotEqual,
-        Operator::Less => GuardOperator::Less,
-        Operator::LessEqual => GuardOperator::LessEqual,
-        Operator::Greater => GuardOperator::Greater,
-        Operator::GreaterEqual => GuardOperator::GreaterEqual,
-        Operator::In => GuardOperator::In,
-        Operator::Add => GuardOperator::Add,
-        Operator::Subtract => GuardOperator::Subtract,
-        Operator::Multiply => GuardOperator::Multiply,
-        Operator::Divide => GuardOperator::Divide,
-        Operator::Remainder => GuardOperator::Remainder,
-    }
-}
-
-fn function_of(function: Function) -> GuardFunction {
-    match function {
-        // `matches` is compiled, and never comes here.
-        Function::Size | Function::Matches => GuardFunction::Size,
-        Function::StartsWith => GuardFunction::StartsWith,
-        Function::EndsWith => GuardFunction::EndsWith,
-        Function::Contains => GuardFunction::Contains,
-        Function::Int => GuardFunction::Int,
-        Function::Float => GuardFunction::Float,
-        Function::String => GuardFunction::String,
-        Function::Abs => GuardFunction::Abs,
-        Function::Min => GuardFunction::Min,
-        Function::Max => GuardFunction::Max,
-    }
-}
-
 /// The tests of kinds, which both dialects have.
-fn kind_test(name: &str) -> Option<GuardFunction> {
-    Some(match name {
-        "is_atom" => GuardFunction::IsAtom,
-        "is_boolean" => GuardFunction::IsBoolean,
-        "is_string" => GuardFunction::IsText,
-        "is_record" => GuardFunction::IsRecord,
-        "is_integer" => GuardFunction::IsInteger,
-        "is_float" => GuardFunction::IsFloat,
-        "is_number" => GuardFunction::IsNumber,
-        "is_list" => GuardFunction::IsList,
-        "is_tuple" => GuardFunction::IsTuple,
-        "is_pid" => GuardFunction::IsPid,
-        "is_reference" => GuardFunction::IsReference,
-        _ => return None,
-    })
+fn kind_test(name: &str) -> Option<Function> {
+    Function::KIND_TESTS.into_iter().find(|function| function.name() == name)
 }
 
 /// Erlang's functions in guards, and how many arguments each takes.
-fn erlang_function(name: &str) -> Option<(GuardFunction, usize)> {
+fn erlang_function(name: &str) -> Option<(Function, usize)> {
     Some(match name {
-        "abs" => (GuardFunction::Abs, 1),
-        "length" => (GuardFunction::Length, 1),
-        "tuple_size" => (GuardFunction::TupleSize, 1),
-        "size" => (GuardFunction::Size, 1),
-        "hd" => (GuardFunction::Head, 1),
-        "tl" => (GuardFunction::Tail, 1),
-        "element" => (GuardFunction::Element, 2),
-        "trunc" => (GuardFunction::Int, 1),
-        "round" => (GuardFunction::Round, 1),
-        "float" => (GuardFunction::Float, 1),
-        "min" => (GuardFunction::Min, 2),
-        "max" => (GuardFunction::Max, 2),
+        "abs" => (Function::Abs, 1),
+        "length" => (Function::Length, 1),
+        "tuple_size" => (Function::TupleSize, 1),
+        "size" => (Function::Size, 1),
+        "hd" => (Function::Head, 1),
+        "tl" => (Function::Tail, 1),
+        "element" => (Function::Element, 2),
+        "trunc" => (Function::Int, 1),
+        "round" => (Function::Round, 1),
+        "float" => (Function::Float, 1),
+        "min" => (Function::Min, 2),
+        "max" => (Function::Max, 2),
         _ => (kind_test(name)?, 1),
     })
 }
@@ -242,20 +171,20 @@ impl Parser<'_> {
                 tests.push(self.erlang_expression()?);
             }
             let span = first.to(self.cursor.previous());
-            alternatives.push(build(ConditionNode::All(tests.into()), span, &mut self.cursor)?);
+            alternatives.push(build(Node::And(tests.into()), span, &mut self.cursor)?);
             if !self.cursor.eat(Token::Semicolon) {
                 break;
             }
         }
         let span = start.to(self.cursor.previous());
-        let condition = build(ConditionNode::Any(alternatives.into()), span, &mut self.cursor)?;
+        let condition = build(Node::Or(alternatives.into()), span, &mut self.cursor)?;
         Ok(Guard { dialect: Dialect::Erlang, condition })
     }
 
     fn erlang_expression(&mut self) -> Parsed<Condition> {
         self.cursor.enter(MAX_NESTING)?;
-        let expression = self.shortcut("orelse", ConditionNode::OrElse, |parser| {
-            parser.shortcut("andalso", ConditionNode::AndAlso, |parser| parser.operators(0))
+        let expression = self.shortcut("orelse", Node::OrElse, |parser| {
+            parser.shortcut("andalso", Node::AndAlso, |parser| parser.operators(0))
         });
         self.cursor.leave();
         expression
@@ -265,7 +194,7 @@ impl Parser<'_> {
     fn shortcut(
         &mut self,
         word: &str,
-        join: fn(Box<[Condition]>) -> ConditionNode,
+        join: fn(Box<[Condition]>) -> Node<Slot>,
         operand: impl Fn(&mut Self) -> Parsed<Condition>,
     ) -> Parsed<Condition> {
         let start = self.cursor.span();
@@ -295,7 +224,7 @@ impl Parser<'_> {
                 self.operators(level + 1)?
             };
             let span = start.to(self.cursor.previous());
-            left = build(ConditionNode::Binary(operator, Box::new([left, right])), span, &mut self.cursor)?;
+            left = build(Node::Binary(operator, Box::new([left, right])), span, &mut self.cursor)?;
             if level == 0 {
                 break;
             }
@@ -303,8 +232,8 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn infix(&self, level: u8) -> Option<GuardOperator> {
-        use GuardOperator as Op;
+    fn infix(&self, level: u8) -> Option<Operator> {
+        use Operator as Op;
         let text = match self.cursor.token() {
             Token::Operator | Token::Name | Token::Less | Token::Greater => self.cursor.text(),
             _ => return None,
@@ -342,7 +271,7 @@ impl Parser<'_> {
             if minus && rest.starts_with(|c: char| c.is_ascii_digit()) {
                 let term = self.erlang_constant()?;
                 let span = start.to(self.cursor.previous());
-                return build(ConditionNode::Constant(term), span, &mut self.cursor);
+                return build(Node::Literal(term), span, &mut self.cursor);
             }
             self.cursor.bump();
             self.cursor.enter(MAX_NESTING)?;
@@ -350,7 +279,11 @@ impl Parser<'_> {
             self.cursor.leave();
             let operand = Box::new(operand?);
             let span = start.to(self.cursor.previous());
-            let node = if minus { ConditionNode::Negate(operand) } else { ConditionNode::Not(operand) };
+            let node = if minus {
+                Node::Unary(UnaryOperator::Negate, operand)
+            } else {
+                Node::Unary(UnaryOperator::Not, operand)
+            };
             return build(node, span, &mut self.cursor);
         }
         self.erlang_primary()
@@ -369,13 +302,13 @@ impl Parser<'_> {
                 self.cursor.bump();
                 let parts = self.erlang_expressions(Token::CloseBrace)?;
                 self.cursor.expect_as(Token::CloseBrace, "`,` or `}`")?;
-                ConditionNode::Tuple(parts)
+                Node::Tuple(parts)
             }
             Token::OpenBracket => {
                 self.cursor.bump();
                 let parts = self.erlang_expressions(Token::CloseBracket)?;
                 self.cursor.expect_as(Token::CloseBracket, "`,` or `]`")?;
-                ConditionNode::List(parts)
+                Node::List(parts)
             }
             Token::Name => {
                 self.cursor.bump();
@@ -384,17 +317,17 @@ impl Parser<'_> {
                 }
                 if text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') {
                     match self.data_slot(text) {
-                        Some(slot) => ConditionNode::Slot(slot),
+                        Some(slot) => Node::Variable(slot),
                         None => {
                             let names = self.data_names();
                             return Err(self.cursor.report(unbound_variable(span, text, &names)));
                         }
                     }
                 } else {
-                    ConditionNode::Constant(Value::atom(text))
+                    Node::Literal(Value::atom(text))
                 }
             }
-            _ if self.at_erlang_constant() => ConditionNode::Constant(self.erlang_constant()?),
+            _ if self.at_erlang_constant() => Node::Literal(self.erlang_constant()?),
             _ => return Err(self.cursor.unexpected(&["an expression"])),
         };
         build(node, span.to(self.cursor.previous()), &mut self.cursor)
@@ -411,7 +344,7 @@ impl Parser<'_> {
             let what = format!("`{name}` takes {count} argument{}", if count == 1 { "" } else { "s" });
             return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
         }
-        build(ConditionNode::Call(function, args), span, &mut self.cursor)
+        build(Node::Call(function, args), span, &mut self.cursor)
     }
 
     fn erlang_expressions(&mut self, close: Token) -> Parsed<Box<[Condition]>> {

@@ -8,8 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::expr::{Expr, Place};
-use referee_theory::property::guard::{Condition, ConditionNode as C, Dialect, GuardFunction, GuardOperator};
+use referee_theory::expr::{Dialect, Expr, Function, Node as C, Operator, Place, UnaryOperator};
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{
     EventKind, EventPattern, Fixpoint, Formula, FormulaId, Guard, Key, Modality, Pattern, Property,
     PropertyBuilder, Scope, Slot, Value,
@@ -350,27 +350,26 @@ fn shape<'n>(
     named: bool,
 ) -> Result<Condition, NotInduced> {
     let counted = i64::try_from(count).unwrap_or(i64::MAX);
-    let size =
-        binary(GuardOperator::Equal, call(GuardFunction::Size, slot)?, constant(Value::Int(counted))?)?;
+    let size = binary(Operator::Equal, call(Function::Size, slot)?, constant(Value::Int(counted))?)?;
     let mut right = vec![size];
     if named {
         for name in names {
-            right.push(binary(GuardOperator::In, constant(Value::string(name))?, value(slot)?)?);
+            right.push(binary(Operator::In, constant(Value::string(name))?, value(slot)?)?);
         }
     }
-    let kind = if named { GuardFunction::IsRecord } else { GuardFunction::IsList };
+    let kind = if named { Function::IsRecord } else { Function::IsList };
     all(vec![call(kind, slot)?, not(all(right)?)?])
 }
 
 /// What asks for values of `ty`, as far as can be asked.
-fn kind_of(ty: &Type) -> Option<GuardFunction> {
+fn kind_of(ty: &Type) -> Option<Function> {
     match ty {
-        Type::Bool => Some(GuardFunction::IsBoolean),
-        Type::Int => Some(GuardFunction::IsInteger),
-        Type::Float => Some(GuardFunction::IsNumber),
-        Type::String | Type::Bytes => Some(GuardFunction::IsText),
-        Type::List(_) | Type::Tuple(_) => Some(GuardFunction::IsList),
-        Type::Record(_) => Some(GuardFunction::IsRecord),
+        Type::Bool => Some(Function::IsBoolean),
+        Type::Int => Some(Function::IsInteger),
+        Type::Float => Some(Function::IsNumber),
+        Type::String | Type::Bytes => Some(Function::IsText),
+        Type::List(_) | Type::Tuple(_) => Some(Function::IsList),
+        Type::Record(_) => Some(Function::IsRecord),
         Type::Unit | Type::Opaque(_) => None,
     }
 }
@@ -387,43 +386,38 @@ fn native(condition: Condition) -> Guard {
     Guard { dialect: Dialect::Native, condition }
 }
 
-fn condition(node: C) -> Result<Condition, NotInduced> {
+fn condition(node: C<Slot>) -> Result<Condition, NotInduced> {
     Condition::new(node, Place::NONE).map_err(|_| NotInduced::TooDeep)
 }
 
 fn value(slot: Slot) -> Result<Condition, NotInduced> {
-    condition(C::Slot(slot))
+    condition(C::Variable(slot))
 }
 
 fn constant(term: Value) -> Result<Condition, NotInduced> {
-    condition(C::Constant(term))
+    condition(C::Literal(term))
 }
 
-fn binary(operator: GuardOperator, left: Condition, right: Condition) -> Result<Condition, NotInduced> {
+fn binary(operator: Operator, left: Condition, right: Condition) -> Result<Condition, NotInduced> {
     condition(C::Binary(operator, Box::new([left, right])))
 }
 
 fn equal(slot: Slot, text: &str) -> Result<Condition, NotInduced> {
-    binary(GuardOperator::Equal, value(slot)?, constant(Value::string(text))?)
+    binary(Operator::Equal, value(slot)?, constant(Value::string(text))?)
 }
 
-fn call(function: GuardFunction, slot: Slot) -> Result<Condition, NotInduced> {
+fn call(function: Function, slot: Slot) -> Result<Condition, NotInduced> {
     condition(C::Call(function, [value(slot)?].into()))
 }
 
 fn not(inner: Condition) -> Result<Condition, NotInduced> {
-    condition(C::Not(Box::new(inner)))
+    condition(C::Unary(UnaryOperator::Not, Box::new(inner)))
 }
 
-/// Conjunctions are n-ary: one within another is taken in, as the assertion language does.
 fn all(parts: Vec<Condition>) -> Result<Condition, NotInduced> {
-    let flat = parts.into_iter().flat_map(|part| match part.node() {
-        C::All(inner) => inner.to_vec(),
-        _ => vec![part],
-    });
-    condition(C::All(flat.collect()))
+    condition(C::And(parts.into()))
 }
 
 fn any(parts: Vec<Condition>) -> Result<Condition, NotInduced> {
-    condition(C::Any(parts.into()))
+    condition(C::Or(parts.into()))
 }

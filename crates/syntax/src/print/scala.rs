@@ -15,9 +15,14 @@ pub(super) fn scala(expr: &Expr) -> Option<String> {
 // Expressions are at most `MAX_DEPTH` deep.
 fn write(expr: &Expr) -> Option<String> {
     Some(match expr.node() {
-        Node::Literal(Literal::Bytes(_)) | Node::List(_) | Node::Index(_) | Node::Conditional(_) => {
-            return None;
-        }
+        Node::Literal(Literal::Bytes(_))
+        | Node::List(_)
+        | Node::Tuple(_)
+        | Node::AndAlso(_)
+        | Node::OrElse(_)
+        | Node::Index(_)
+        | Node::Conditional(_)
+        | Node::Matches(..) => return None,
         Node::Literal(literal) => literal.to_string(),
         Node::Variable(name) => name.to_string(),
         Node::Unary(UnaryOperator::Not, operand) => format!("!{}", atom(operand)?),
@@ -56,6 +61,8 @@ fn call(function: Function, args: &[Expr]) -> Option<String> {
             let pattern = Literal::String(whole.into());
             return Some(format!("{}.matches({pattern})", atom(receiver)?));
         }
+        // Scala's assertions do not know what only guards can say.
+        _ => return None,
     };
     let receiver = atom(receiver)?;
     if rest.is_empty() {

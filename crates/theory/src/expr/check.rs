@@ -28,7 +28,7 @@ mod container;
 use std::sync::Arc;
 
 use super::error::{Expected, Fix, Position, TypeError, TypeErrorKind};
-use super::{Environment, Expr, InferredExternal, Literal, Node, Operator, UnaryOperator};
+use super::{Environment, Expr, Function, InferredExternal, Literal, Node, Operator, UnaryOperator};
 use crate::payload::Type;
 
 /// What the checker found out about a well-typed expression.
@@ -112,6 +112,10 @@ impl<'a> Checker<'a> {
                 ty
             }
             Node::List(elements) => self.list(expr, elements, hint),
+            Node::Tuple(elements) => {
+                let types: Vec<_> = elements.iter().map(|element| self.infer(element, None)).collect();
+                types.into_iter().collect::<Option<_>>().map(Type::Tuple)
+            }
             Node::Unary(UnaryOperator::Not, operand) => {
                 self.boolean(operand, Position::Not);
                 Some(Type::Bool)
@@ -120,13 +124,13 @@ impl<'a> Checker<'a> {
                 let ty = self.infer(operand, None)?;
                 self.operand(UnaryOperator::Negate.symbol(), operand, &ty, Expected::Number).then_some(ty)
             }
-            Node::And(operands) => {
+            Node::And(operands) | Node::AndAlso(operands) => {
                 for operand in operands {
                     self.boolean(operand, Position::And);
                 }
                 Some(Type::Bool)
             }
-            Node::Or(operands) => {
+            Node::Or(operands) | Node::OrElse(operands) => {
                 for operand in operands {
                     self.boolean(operand, Position::Or);
                 }
@@ -153,6 +157,11 @@ impl<'a> Checker<'a> {
                 self.index(expr, container, index)
             }
             Node::Call(function, args) => self.built_in(expr, *function, args),
+            Node::Matches(text, _) => {
+                let found = self.infer(text, None)?;
+                self.operand(Function::Matches.name(), text, &found, Expected::Type(Type::String));
+                Some(Type::Bool)
+            }
             Node::External { name, args } => self.external(expr, name, args),
         }
     }
@@ -179,13 +188,18 @@ impl<'a> Checker<'a> {
                 self.membership(expr, left, right);
                 return Some(Type::Bool);
             }
-            Operator::Equal | Operator::NotEqual => None,
+            Operator::Equal | Operator::NotEqual | Operator::Identical | Operator::NotIdentical => None,
             Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual => {
                 Some(Expected::Ordered)
             }
             Operator::Add => Some(Expected::Addable),
             Operator::Subtract | Operator::Multiply | Operator::Divide => Some(Expected::Number),
-            Operator::Remainder => Some(Expected::Type(Type::Int)),
+            Operator::FloatDivide => Some(Expected::Type(Type::Float)),
+            Operator::Remainder | Operator::IntDivide => Some(Expected::Type(Type::Int)),
+            Operator::StrictAnd | Operator::StrictOr | Operator::StrictXor => {
+                Some(Expected::Type(Type::Bool))
+            }
+            Operator::Append => Some(Expected::List),
         };
         let hint = if operator == Operator::Add { hint } else { None };
         let (left_type, right_type) = self.pair(left, right, hint);
@@ -201,6 +215,9 @@ impl<'a> Checker<'a> {
             | Operator::Subtract
             | Operator::Multiply
             | Operator::Divide
+            | Operator::FloatDivide
+            | Operator::IntDivide
+            | Operator::Append
             | Operator::Remainder => result.filter(|_| agreed),
             _ => Some(Type::Bool),
         }

@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-/// A built-in function.
+use super::Dialect;
+
+/// A built-in function of some dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Function {
     /// `size(x)`: characters (Unicode code points) of a string, bytes, elements of a list.
@@ -29,6 +31,40 @@ pub enum Function {
     Min,
     /// `max(x, y, …)`.
     Max,
+    /// Erlang's `length(xs)`: elements of a list.
+    Length,
+    /// Erlang's `tuple_size(t)`.
+    TupleSize,
+    /// Erlang's `hd(xs)`.
+    Head,
+    /// Erlang's `tl(xs)`.
+    Tail,
+    /// Erlang's `element(n, t)`, from 1.
+    Element,
+    /// Erlang's `round(x)`: of a number, halves away from zero.
+    Round,
+    /// `is_atom(x)`, as all that follow in guards only: truth values are atoms.
+    IsAtom,
+    /// `is_boolean(x)`.
+    IsBoolean,
+    /// `is_string(x)`.
+    IsText,
+    /// `is_record(x)`.
+    IsRecord,
+    /// `is_integer(x)`.
+    IsInteger,
+    /// `is_float(x)`.
+    IsFloat,
+    /// `is_number(x)`.
+    IsNumber,
+    /// `is_list(x)`.
+    IsList,
+    /// `is_tuple(x)`.
+    IsTuple,
+    /// `is_pid(x)`.
+    IsPid,
+    /// `is_reference(x)`.
+    IsReference,
 }
 
 /// How many arguments a function takes.
@@ -60,7 +96,7 @@ impl fmt::Display for Arity {
 }
 
 impl Function {
-    /// Every built-in.
+    /// Every built-in of the assertion language.
     pub const ALL: [Self; 11] = [
         Self::Size,
         Self::StartsWith,
@@ -75,7 +111,22 @@ impl Function {
         Self::Max,
     ];
 
-    /// The name in CEL.
+    /// The tests of kinds, which only guards know.
+    pub const KIND_TESTS: [Self; 11] = [
+        Self::IsAtom,
+        Self::IsBoolean,
+        Self::IsText,
+        Self::IsRecord,
+        Self::IsInteger,
+        Self::IsFloat,
+        Self::IsNumber,
+        Self::IsList,
+        Self::IsTuple,
+        Self::IsPid,
+        Self::IsReference,
+    ];
+
+    /// The name in CEL, or in Erlang if CEL has none.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -90,6 +141,33 @@ impl Function {
             Self::Abs => "abs",
             Self::Min => "min",
             Self::Max => "max",
+            Self::Length => "length",
+            Self::TupleSize => "tuple_size",
+            Self::Head => "hd",
+            Self::Tail => "tl",
+            Self::Element => "element",
+            Self::Round => "round",
+            Self::IsAtom => "is_atom",
+            Self::IsBoolean => "is_boolean",
+            Self::IsText => "is_string",
+            Self::IsRecord => "is_record",
+            Self::IsInteger => "is_integer",
+            Self::IsFloat => "is_float",
+            Self::IsNumber => "is_number",
+            Self::IsList => "is_list",
+            Self::IsTuple => "is_tuple",
+            Self::IsPid => "is_pid",
+            Self::IsReference => "is_reference",
+        }
+    }
+
+    /// The name in `dialect`.
+    #[must_use]
+    pub fn name_in(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
+            (Self::Int, Dialect::Erlang) => "trunc",
+            (Self::Float, Dialect::Erlang) => "float",
+            _ => self.name(),
         }
     }
 
@@ -120,9 +198,11 @@ impl Function {
     #[must_use]
     pub fn arity(self) -> Arity {
         match self {
-            Self::Size | Self::Int | Self::Float | Self::String | Self::Abs => Arity::Exactly(1),
-            Self::StartsWith | Self::EndsWith | Self::Contains | Self::Matches => Arity::Exactly(2),
+            Self::StartsWith | Self::EndsWith | Self::Contains | Self::Matches | Self::Element => {
+                Arity::Exactly(2)
+            }
             Self::Min | Self::Max => Arity::AtLeast(2),
+            _ => Arity::Exactly(1),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Regular expressions that match in time linear in the text, whatever the pattern.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use regex_automata::meta::Regex;
 
@@ -62,4 +64,53 @@ fn reason(error: &regex_automata::meta::BuildError) -> String {
     let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
     let last = text.lines().last().unwrap_or_default();
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
+}
+
+/// A compiled pattern with its text, by which it is compared.
+#[derive(Clone)]
+pub struct CompiledPattern {
+    text: Arc<str>,
+    regex: Arc<Pattern>,
+}
+
+impl CompiledPattern {
+    /// Compiles `text`.
+    ///
+    /// # Errors
+    /// As [`Pattern::new`].
+    pub fn new(text: &str) -> Result<Self, BadPattern> {
+        Ok(Self { text: text.into(), regex: Arc::new(Pattern::new(text)?) })
+    }
+
+    /// The pattern as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it occurs anywhere in `text`.
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+impl fmt::Debug for CompiledPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+impl PartialEq for CompiledPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for CompiledPattern {}
+
+impl Hash for CompiledPattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
 }

@@ -25,14 +25,16 @@ impl Level {
     fn of(expr: &Expr) -> Self {
         match expr.node() {
             Node::Conditional(_) => Self::Conditional,
-            Node::Or(_) => Self::Or,
-            Node::And(_) => Self::And,
+            Node::Or(_) | Node::OrElse(_) => Self::Or,
+            Node::And(_) | Node::AndAlso(_) => Self::And,
             Node::Binary(operator, _) => Self::of_operator(*operator).0,
             Node::Unary(..) => Self::Unary,
             Node::Literal(literal) if is_negative(literal) => Self::Unary,
             Node::Literal(_)
             | Node::Variable(_)
             | Node::List(_)
+            | Node::Tuple(_)
+            | Node::Matches(..)
             | Node::Member(..)
             | Node::Index(_)
             | Node::Call(..)
@@ -49,9 +51,20 @@ impl Level {
             | Operator::LessEqual
             | Operator::Greater
             | Operator::GreaterEqual
+            | Operator::Identical
+            | Operator::NotIdentical
             | Operator::In => (Self::Relation, Self::Sum),
-            Operator::Add | Operator::Subtract => (Self::Sum, Self::Product),
-            Operator::Multiply | Operator::Divide | Operator::Remainder => (Self::Product, Self::Unary),
+            Operator::Add
+            | Operator::Subtract
+            | Operator::Append
+            | Operator::StrictOr
+            | Operator::StrictXor => (Self::Sum, Self::Product),
+            Operator::Multiply
+            | Operator::Divide
+            | Operator::Remainder
+            | Operator::FloatDivide
+            | Operator::IntDivide
+            | Operator::StrictAnd => (Self::Product, Self::Unary),
         }
     }
 }
@@ -65,6 +78,17 @@ impl Display for Expr {
                 f.write_char('[')?;
                 write_joined(f, elements, ", ", Level::Conditional)?;
                 f.write_char(']')
+            }
+            Node::Tuple(elements) => {
+                f.write_char('{')?;
+                write_joined(f, elements, ", ", Level::Conditional)?;
+                f.write_char('}')
+            }
+            Node::Matches(text, pattern) => {
+                write_at(f, text, Level::Postfix)?;
+                f.write_str(".matches(")?;
+                write_string(f, pattern.text())?;
+                f.write_char(')')
             }
             Node::Unary(operator, operand) => {
                 f.write_str(operator.symbol())?;
@@ -81,6 +105,8 @@ impl Display for Expr {
                 write!(f, " {} ", operator.symbol())?;
                 write_at(f, right, tighter)
             }
+            Node::AndAlso(operands) => write_joined(f, operands, " andalso ", Level::Relation),
+            Node::OrElse(operands) => write_joined(f, operands, " orelse ", Level::And),
             Node::And(operands) => write_joined(f, operands, " && ", Level::Relation),
             Node::Or(operands) => write_joined(f, operands, " || ", Level::And),
             Node::Conditional(parts) => {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::guard::{Condition, ConditionNode as C, Dialect, GuardFunction, GuardOperator as Op};
+use super::guard::Condition;
 use super::*;
-use crate::expr::Place;
+use crate::expr::{Dialect, Function, Node as C, Operator as Op, Place, UnaryOperator};
 use crate::value::erlang_order;
 use crate::vocabulary::Origin;
 
@@ -14,12 +14,12 @@ fn atom(name: &str) -> Value {
     Value::atom(name)
 }
 
-fn condition(node: C) -> Condition {
+fn condition(node: C<Slot>) -> Condition {
     Condition::new(node, Place::NONE).unwrap()
 }
 
 fn constant(term: Value) -> Condition {
-    condition(C::Constant(term))
+    condition(C::Literal(term))
 }
 
 fn binary(op: Op, left: Condition, right: Condition) -> Condition {
@@ -160,12 +160,12 @@ fn the_dialects_differ_where_their_languages_do() {
     let wrong = || binary(Op::Less, int(1), constant(Value::string("a")));
     let yes = || constant(Value::Bool(true));
     // CEL lets an operand that decides do so, Erlang goes from left to right.
-    assert!(holds(Dialect::Native, condition(C::Any([wrong(), yes()].into()))));
-    let failing = condition(C::Call(GuardFunction::Head, [constant(Value::List([].into()))].into()));
+    assert!(holds(Dialect::Native, condition(C::Or([wrong(), yes()].into()))));
+    let failing = condition(C::Call(Function::Head, [constant(Value::List([].into()))].into()));
     let failing = || binary(Op::Equal, failing.clone(), int(1));
     assert!(!holds(Dialect::Erlang, condition(C::OrElse([failing(), yes()].into()))));
     assert!(holds(Dialect::Erlang, condition(C::OrElse([yes(), failing()].into()))));
-    assert!(holds(Dialect::Erlang, condition(C::Any([failing(), yes()].into()))));
+    assert!(holds(Dialect::Erlang, condition(C::Or([failing(), yes()].into()))));
     // Numbers and strings have no order in CEL, and one in Erlang.
     assert!(!holds(Dialect::Native, wrong()));
     assert!(holds(Dialect::Erlang, binary(Op::Less, int(1), constant(atom("a")))));
@@ -181,20 +181,20 @@ fn the_dialects_differ_where_their_languages_do() {
     // A guard without a value does not hold, nor does its negation.
     let zero = || binary(Op::Equal, binary(Op::Divide, int(1), int(0)), int(1));
     assert!(!holds(Dialect::Native, zero()));
-    assert!(!holds(Dialect::Native, condition(C::Not(Box::new(zero())))));
+    assert!(!holds(Dialect::Native, condition(C::Unary(UnaryOperator::Not, Box::new(zero())))));
 }
 
 #[test]
 fn mistakes_in_guards_are_found_once() {
     let int = |value| constant(Value::Int(value));
-    let slot = || condition(C::Slot(Slot(0)));
+    let slot = || condition(C::Variable(Slot(0)));
     let mistakes = |condition| Guard { dialect: Dialect::Native, condition }.mistakes().len();
     assert_eq!(mistakes(slot()), 0);
     assert_eq!(mistakes(int(1)), 1);
     assert_eq!(mistakes(binary(Op::Less, slot(), int(1))), 0);
     assert_eq!(mistakes(binary(Op::Less, constant(Value::string("a")), int(1))), 1);
     assert_eq!(mistakes(binary(Op::Add, slot(), slot())), 1, "a sum is no condition");
-    assert_eq!(mistakes(condition(C::All([slot(), int(1)].into()))), 1);
+    assert_eq!(mistakes(condition(C::And([slot(), int(1)].into()))), 1);
 }
 
 /// `[.]`, `<.>`, …, over a pattern that everything matches.

@@ -4,10 +4,10 @@
 
 use referee_reference::guard::{Datum, Slots, value};
 use referee_testkit::choices::{Choices, Random, law_seeds};
-use referee_theory::expr::Place;
-use referee_theory::property::guard::{
-    CompiledPattern, Condition, ConditionNode as C, Dialect, GuardFunction as F, GuardOperator as Op,
+use referee_theory::expr::{
+    CompiledPattern, Dialect, Function as F, Node as C, Operator as Op, Place, UnaryOperator,
 };
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{Guard, Slot, Value};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Native, Dialect::Erlang];
@@ -110,12 +110,12 @@ fn arity(function: F) -> usize {
     }
 }
 
-fn condition(node: C) -> Condition {
+fn condition(node: C<Slot>) -> Condition {
     Condition::new(node, Place::NONE).unwrap()
 }
 
 fn constant(term: &Value) -> Condition {
-    condition(C::Constant(term.clone()))
+    condition(C::Literal(term.clone()))
 }
 
 /// What is equal to itself in every way that guards can see.
@@ -233,12 +233,12 @@ fn every_place_in_every_value() {
     let pattern = CompiledPattern::new("^a|é").unwrap();
     for container in &terms {
         for node in [
-            C::Not(Box::new(constant(container))),
-            C::Negate(Box::new(constant(container))),
+            C::Unary(UnaryOperator::Not, Box::new(constant(container))),
+            C::Unary(UnaryOperator::Negate, Box::new(constant(container))),
             C::Member(Box::new(constant(container)), "a".into()),
             C::Matches(Box::new(constant(container)), pattern.clone()),
             C::List([constant(container)].into()),
-            C::Tuple([constant(container), condition(C::Slot(Slot(7)))].into()),
+            C::Tuple([constant(container), condition(C::Variable(Slot(7)))].into()),
         ] {
             tally.check(&condition(node), &[]);
         }
@@ -253,7 +253,7 @@ fn every_place_in_every_value() {
 fn every_connective_of_every_truth_and_none() {
     let mut tally = Tally::default();
     let none = condition(C::Call(F::Head, [constant(&Value::List([].into()))].into()));
-    let missing = condition(C::Slot(Slot(0)));
+    let missing = condition(C::Variable(Slot(0)));
     let leaves = [
         constant(&Value::Bool(true)),
         constant(&Value::Bool(false)),
@@ -266,7 +266,7 @@ fn every_connective_of_every_truth_and_none() {
             for c in &leaves {
                 let all = || Box::new([a.clone(), b.clone(), c.clone()]);
                 for node in
-                    [C::All(all()), C::Any(all()), C::AndAlso(all()), C::OrElse(all()), C::Conditional(all())]
+                    [C::And(all()), C::Or(all()), C::AndAlso(all()), C::OrElse(all()), C::Conditional(all())]
                 {
                     tally.check(&condition(node), &[None]);
                 }
@@ -292,8 +292,8 @@ fn random_trees_over_slots() {
 fn tree(random: &mut Random, terms: &[Value], depth: usize) -> Condition {
     let part = |random: &mut Random| tree(random, terms, depth - 1);
     condition(match random.choose(if depth == 0 { 2 } else { 10 }) {
-        0 => C::Constant(random.pick(terms).clone()),
-        1 => C::Slot(Slot(random.choose(3) as u32)),
+        0 => C::Literal(random.pick(terms).clone()),
+        1 => C::Variable(Slot(random.choose(3) as u32)),
         2 | 3 => C::Binary(*random.pick(&OPERATORS), Box::new([part(random), part(random)])),
         4 | 5 => {
             let function = *random.pick(&FUNCTIONS);
@@ -302,10 +302,10 @@ fn tree(random: &mut Random, terms: &[Value], depth: usize) -> Condition {
         }
         6 => {
             let parts: Box<[Condition]> = [part(random), part(random)].into();
-            [C::All, C::Any, C::AndAlso, C::OrElse][random.choose(4)](parts)
+            [C::And, C::Or, C::AndAlso, C::OrElse][random.choose(4)](parts)
         }
         7 => C::Conditional(Box::new([part(random), part(random), part(random)])),
-        8 => C::Not(Box::new(part(random))),
+        8 => C::Unary(UnaryOperator::Not, Box::new(part(random))),
         _ => C::List([part(random)].into()),
     })
 }

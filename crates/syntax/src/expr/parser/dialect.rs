@@ -55,7 +55,7 @@ impl Parser<'_> {
                 | Operator::In,
             ) => 4,
             Infix::Operator(Operator::Add | Operator::Subtract) => 5,
-            Infix::Operator(Operator::Multiply | Operator::Divide | Operator::Remainder) => 6,
+            Infix::Operator(_) => 6,
         };
         Some((infix, level))
     }

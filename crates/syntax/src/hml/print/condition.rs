@@ -1,7 +1,7 @@
 //! Guards as text: those of the assertion language by way of its own printer, Erlang's here.
 
-use referee_theory::expr::{Expr, Function, Literal, Node, Operator, Place, UnaryOperator};
-use referee_theory::property::guard::{Condition, ConditionNode, Dialect, GuardFunction, GuardOperator};
+use referee_theory::expr::{Dialect, Expr, Function, Literal, Node, Place, TooDeep, UnaryOperator};
+use referee_theory::property::guard::Condition;
 use referee_theory::property::{Guard, Items, Value};
 
 use super::pattern::characters;
@@ -10,64 +10,43 @@ use super::{Printer, quoted};
 impl Printer<'_> {
     pub(super) fn guard(&mut self, guard: &Guard) {
         let text = match guard.dialect {
-            Dialect::Native => self.expr(&guard.condition).map_or_else(String::new, |expr| expr.to_string()),
+            Dialect::Assertion | Dialect::Native => {
+                self.expr(&guard.condition).map_or_else(|TooDeep| String::new(), |expr| expr.to_string())
+            }
             Dialect::Erlang => self.alternatives(&guard.condition),
         };
         self.out.push_str(&text);
     }
 
     /// The expression a native condition was read from.
-    fn expr(&self, condition: &Condition) -> Option<Expr> {
-        let one = |condition: &Condition| self.expr(condition);
-        let all = |parts: &[Condition]| parts.iter().map(one).collect::<Option<Box<[Expr]>>>();
+    fn expr(&self, condition: &Condition) -> Result<Expr, TooDeep> {
         let node = match condition.node() {
-            ConditionNode::Constant(Value::Unit) => Node::Variable("null".into()),
-            ConditionNode::Constant(constant) => Node::Literal(constant.clone()),
-            ConditionNode::Slot(slot) => Node::Variable(self.name(*slot).into()),
-            ConditionNode::List(parts) => Node::List(all(parts)?),
-            ConditionNode::Not(operand) => Node::Unary(UnaryOperator::Not, Box::new(one(operand)?)),
-            ConditionNode::Negate(operand) => Node::Unary(UnaryOperator::Negate, Box::new(one(operand)?)),
-            ConditionNode::All(parts) => Node::And(all(parts)?),
-            ConditionNode::Any(parts) => Node::Or(all(parts)?),
-            ConditionNode::Conditional(parts) => {
-                let [condition, then, otherwise] = &**parts;
-                Node::Conditional(Box::new([one(condition)?, one(then)?, one(otherwise)?]))
-            }
-            ConditionNode::Binary(operator, operands) => {
-                let [left, right] = &**operands;
-                Node::Binary(native_operator(*operator)?, Box::new([one(left)?, one(right)?]))
-            }
-            ConditionNode::Member(record, field) => Node::Member(Box::new(one(record)?), field.clone()),
-            ConditionNode::Index(parts) => {
-                let [container, index] = &**parts;
-                Node::Index(Box::new([one(container)?, one(index)?]))
-            }
-            ConditionNode::Matches(text, pattern) => {
+            Node::Literal(Value::Unit) => Node::Variable("null".into()),
+            Node::Variable(slot) => Node::Variable(self.name(*slot).into()),
+            Node::Matches(text, pattern) => {
                 let pattern = Expr::literal(Literal::String(pattern.text().into()));
-                Node::Call(Function::Matches, [one(text)?, pattern].into())
+                Node::Call(Function::Matches, [self.expr(text)?, pattern].into())
             }
-            ConditionNode::Call(function, args) => match native_function(*function) {
-                Some(function) => Node::Call(function, all(args)?),
-                None => Node::External { name: function.name(Dialect::Native).into(), args: all(args)? },
+            other => match other.over(&mut |part| self.expr(part))? {
+                Some(node) => node,
+                // Variables are dealt with above.
+                None => Node::Literal(Value::Unit),
             },
-            ConditionNode::Tuple(_) | ConditionNode::AndAlso(_) | ConditionNode::OrElse(_) => return None,
         };
-        Expr::new(node, Place::NONE).ok()
+        Expr::new(node, Place::NONE)
     }
 
     /// Erlang's `;` and `,` at the top.
     fn alternatives(&self, condition: &Condition) -> String {
         match condition.node() {
-            ConditionNode::Any(parts) => {
-                parts.iter().map(|part| self.tests(part)).collect::<Vec<_>>().join("; ")
-            }
+            Node::Or(parts) => parts.iter().map(|part| self.tests(part)).collect::<Vec<_>>().join("; "),
             _ => self.tests(condition),
         }
     }
 
     fn tests(&self, condition: &Condition) -> String {
         match condition.node() {
-            ConditionNode::All(parts) => {
+            Node::And(parts) => {
                 parts.iter().map(|part| self.erlang_text(part)).collect::<Vec<_>>().join(", ")
             }
             _ => self.erlang_text(condition),
@@ -81,29 +60,28 @@ impl Printer<'_> {
         let whole = |condition: &Condition| self.erlang_text(condition);
         let operand = |condition: &Condition| self.operand(condition);
         match condition.node() {
-            ConditionNode::Constant(Value::List(items)) => {
-                quoted(&characters(Items::Owned(items)).unwrap_or_default())
-            }
-            ConditionNode::Constant(constant) => constant.view().to_string(),
-            ConditionNode::Slot(slot) => self.name(*slot).to_owned(),
-            ConditionNode::List(parts) => format!("[{}]", list(parts, ", ", &whole)),
-            ConditionNode::Tuple(parts) => format!("{{{}}}", list(parts, ", ", &whole)),
-            ConditionNode::Not(inner) => format!("not {}", operand(inner)),
+            Node::Literal(Value::List(items)) => quoted(&characters(Items::Owned(items)).unwrap_or_default()),
+            Node::Literal(constant) => constant.view().to_string(),
+            Node::Variable(slot) => self.name(*slot).to_owned(),
+            Node::List(parts) => format!("[{}]", list(parts, ", ", &whole)),
+            Node::Tuple(parts) => format!("{{{}}}", list(parts, ", ", &whole)),
+            Node::Unary(UnaryOperator::Not, inner) => format!("not {}", operand(inner)),
             // A blank, so that it is not read as a negative constant.
-            ConditionNode::Negate(inner) => format!("-({})", whole(inner)),
-            ConditionNode::AndAlso(parts) | ConditionNode::All(parts) => list(parts, " andalso ", &operand),
-            ConditionNode::OrElse(parts) | ConditionNode::Any(parts) => list(parts, " orelse ", &operand),
-            ConditionNode::Binary(operator, operands) => {
+            Node::Unary(UnaryOperator::Negate, inner) => format!("-({})", whole(inner)),
+            Node::AndAlso(parts) | Node::And(parts) => list(parts, " andalso ", &operand),
+            Node::OrElse(parts) | Node::Or(parts) => list(parts, " orelse ", &operand),
+            Node::Binary(operator, operands) => {
                 let [left, right] = &**operands;
-                format!("{} {} {}", operand(left), operator.symbol(Dialect::Erlang), operand(right))
+                format!("{} {} {}", operand(left), operator.symbol_in(Dialect::Erlang), operand(right))
             }
-            ConditionNode::Call(function, args) => {
-                format!("{}({})", function.name(Dialect::Erlang), list(args, ", ", &whole))
+            Node::Call(function, args) => {
+                format!("{}({})", function.name_in(Dialect::Erlang), list(args, ", ", &whole))
             }
-            ConditionNode::Conditional(_)
-            | ConditionNode::Member(..)
-            | ConditionNode::Index(_)
-            | ConditionNode::Matches(..) => String::new(),
+            Node::Conditional(_)
+            | Node::Member(..)
+            | Node::Index(_)
+            | Node::Matches(..)
+            | Node::External { .. } => String::new(),
         }
     }
 
@@ -111,46 +89,8 @@ impl Printer<'_> {
     fn operand(&self, condition: &Condition) -> String {
         let text = self.erlang_text(condition);
         match condition.node() {
-            ConditionNode::Constant(_)
-            | ConditionNode::Slot(_)
-            | ConditionNode::List(_)
-            | ConditionNode::Tuple(_)
-            | ConditionNode::Call(..) => text,
+            Node::Literal(_) | Node::Variable(_) | Node::List(_) | Node::Tuple(_) | Node::Call(..) => text,
             _ => format!("({text})"),
         }
     }
-}
-
-fn native_operator(operator: GuardOperator) -> Option<Operator> {
-    Some(match operator {
-        GuardOperator::Equal => Operator::Equal,
-        GuardOperator::NotEqual => Operator::NotEqual,
-        GuardOperator::Less => Operator::Less,
-        GuardOperator::LessEqual => Operator::LessEqual,
-        GuardOperator::Greater => Operator::Greater,
-        GuardOperator::GreaterEqual => Operator::GreaterEqual,
-        GuardOperator::In => Operator::In,
-        GuardOperator::Add => Operator::Add,
-        GuardOperator::Subtract => Operator::Subtract,
-        GuardOperator::Multiply => Operator::Multiply,
-        GuardOperator::Divide => Operator::Divide,
-        GuardOperator::Remainder => Operator::Remainder,
-        _ => return None,
-    })
-}
-
-fn native_function(function: GuardFunction) -> Option<Function> {
-    Some(match function {
-        GuardFunction::Size => Function::Size,
-        GuardFunction::StartsWith => Function::StartsWith,
-        GuardFunction::EndsWith => Function::EndsWith,
-        GuardFunction::Contains => Function::Contains,
-        GuardFunction::Int => Function::Int,
-        GuardFunction::Float => Function::Float,
-        GuardFunction::String => Function::String,
-        GuardFunction::Abs => Function::Abs,
-        GuardFunction::Min => Function::Min,
-        GuardFunction::Max => Function::Max,
-        _ => return None,
-    })
 }

@@ -51,7 +51,9 @@ fn written(expr: &Expr) -> Option<String> {
         }
         Node::And(operands) => operands.iter().map(operand_text).collect::<Option<Vec<_>>>()?.join(" && "),
         Node::Or(operands) => operands.iter().map(operand_text).collect::<Option<Vec<_>>>()?.join(" || "),
-        Node::Conditional(_) => return None,
+        Node::Conditional(_) | Node::Tuple(_) | Node::AndAlso(_) | Node::OrElse(_) | Node::Matches(..) => {
+            return None;
+        }
         Node::Member(record, field) => format!("{}.{field}", operand_text(record)?),
         Node::Index(parts) => {
             let [container, index] = &**parts;

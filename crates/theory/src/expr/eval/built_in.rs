@@ -1,108 +1,122 @@
 //! What the built-in functions compute.
 
-use std::cmp::Ordering;
-use std::sync::Arc;
+use super::super::{Dialect, Function, Pattern, Value};
+use super::{Computed, EvalErrorKind, Evaluator, Failure, Number, Outcome, Variables};
+use super::{bool, ill_typed, is_number, number, overflow};
+use crate::value::Term;
 
-use super::super::{Function, Pattern, Value};
-use super::{EvalErrorKind, ill_typed, int};
-
-/// The least int as a float, and the first float past the greatest: both exact.
-const INT_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
-
-pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, EvalErrorKind> {
-    let found = match (function, args) {
-        (Function::Size, [value]) => size(value),
-        (Function::StartsWith, [Value::String(text), Value::String(part)]) => {
-            Some(Value::Bool(text.starts_with(&**part)))
-        }
-        (Function::EndsWith, [Value::String(text), Value::String(part)]) => {
-            Some(Value::Bool(text.ends_with(&**part)))
-        }
-        (Function::Contains, [Value::String(text), Value::String(part)]) => {
-            Some(Value::Bool(text.contains(&**part)))
-        }
-        (Function::Matches, [Value::String(text), Value::String(pattern)]) => {
+impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
+    pub(super) fn call(&self, function: Function, args: &[Term<'_>]) -> Outcome<'e, F> {
+        use Function as B;
+        let mismatch = || ill_typed(function.name(), args);
+        let found =
+            |term: Option<Term<'_>>| term.map(|term| Computed::Owned(term.to_owned())).ok_or_else(mismatch);
+        match (function, args) {
+            (B::IsAtom, [x]) => bool(matches!(x, Term::Atom(_) | Term::Bool(_))),
+            (B::IsBoolean, [x]) => bool(matches!(x, Term::Bool(_))),
+            (B::IsText, [x]) => bool(matches!(x, Term::Text(_))),
+            (B::IsRecord, [x]) => bool(matches!(x, Term::Record(_))),
+            (B::IsInteger, [x]) => bool(matches!(x, Term::Int(_) | Term::Big(_))),
+            (B::IsFloat, [x]) => bool(matches!(x, Term::Float(_))),
+            (B::IsNumber, [x]) => bool(is_number(*x)),
+            (B::IsList, [x]) => bool(matches!(x, Term::List(_))),
+            (B::IsTuple, [x]) => bool(matches!(x, Term::Tuple(_))),
+            (B::IsPid, [x]) => bool(matches!(x, Term::Pid(_))),
+            (B::IsReference, [x]) => bool(matches!(x, Term::Reference(_))),
+            (B::StartsWith, [Term::Text(text), Term::Text(part)]) => bool(text.starts_with(part)),
+            (B::EndsWith, [Term::Text(text), Term::Text(part)]) => bool(text.ends_with(part)),
+            (B::Contains, [Term::Text(text), Term::Text(part)]) => bool(text.contains(part)),
             // The checker has compiled it before: a bad pattern is an ill-typed expression.
-            Pattern::new(pattern).ok().map(|pattern| Value::Bool(pattern.is_match(text)))
-        }
-        (Function::Int, [value]) => return convert(function, value, to_int),
-        (Function::Float, [value]) => return convert(function, value, to_float),
-        (Function::String, [value]) => return convert(function, value, to_string),
-        (Function::Abs, [Value::Int(value)]) => return int(value.checked_abs(), function.name()),
-        (Function::Abs, [Value::Float(value)]) => Some(Value::Float(value.abs())),
-        (Function::Min, [_, _, ..]) => extreme(args, Ordering::Less),
-        (Function::Max, [_, _, ..]) => extreme(args, Ordering::Greater),
-        _ => None,
-    };
-    found.ok_or_else(|| ill_typed(function.name(), &args.iter().collect::<Vec<_>>()))
-}
-
-/// Characters, bytes or elements.
-fn size(value: &Value) -> Option<Value> {
-    let size = match value {
-        Value::String(text) => text.chars().count(),
-        Value::Bytes(bytes) => bytes.len(),
-        Value::List(values) => values.len(),
-        _ => return None,
-    };
-    i64::try_from(size).ok().map(Value::Int)
-}
-
-/// The first argument unless a later one is strictly better: so NaN stays if it is first, else is ignored.
-fn extreme(args: &[Value], better: Ordering) -> Option<Value> {
-    let (mut best, rest) = args.split_first()?;
-    for value in rest {
-        let ordering = match (value, best) {
-            (Value::Int(value), Value::Int(best)) => Some(value.cmp(best)),
-            (Value::Float(value), Value::Float(best)) => value.partial_cmp(best),
-            _ => return None,
-        };
-        if ordering == Some(better) {
-            best = value;
+            (B::Matches, [Term::Text(text), Term::Text(pattern)]) => match Pattern::new(pattern) {
+                Ok(pattern) => bool(pattern.is_match(text)),
+                Err(_) => Err(mismatch()),
+            },
+            (B::Size | B::Length | B::TupleSize, [x]) => {
+                let size = size(function, *x, self.is_typed()).ok_or_else(mismatch)?;
+                self.integer(i128::try_from(size).ok(), || overflow(function.name()))
+            }
+            (B::Head, [Term::List(items)]) => found(items.get(0)),
+            (B::Tail, [Term::List(items)]) if !items.is_empty() => found(Some(Term::List(items.skip(1)))),
+            (B::Element, [Term::Int(index), Term::Tuple(items)]) => {
+                let index = usize::try_from(*index).ok().and_then(|index| index.checked_sub(1));
+                found(index.and_then(|index| items.get(index)))
+            }
+            (B::Min | B::Max, [first, rest @ ..])
+                if !rest.is_empty() && (!self.is_typed() || args.iter().all(|arg| is_number(*arg))) =>
+            {
+                // The first unless a later one is strictly better: so NaN stays if it is first, else is ignored.
+                let mut best = *first;
+                for arg in rest {
+                    let order = self.order(function.name(), *arg, best)?;
+                    let better = |order: std::cmp::Ordering| match function {
+                        B::Min => order.is_lt(),
+                        _ => order.is_gt(),
+                    };
+                    if order.is_some_and(better) {
+                        best = *arg;
+                    }
+                }
+                found(Some(best))
+            }
+            (B::Abs, [x]) => match number(*x) {
+                Some(Number::Int(value)) => self.integer(value.checked_abs(), || overflow(function.name())),
+                Some(Number::Float(value)) => self.float(value.abs(), || overflow(function.name())),
+                None => Err(mismatch()),
+            },
+            (B::Int | B::Round | B::Float | B::String, [x]) => self.convert(function, *x),
+            _ => Err(mismatch()),
         }
     }
-    Some(best.clone())
+
+    fn convert(&self, function: Function, term: Term<'_>) -> Outcome<'e, F> {
+        use Function as B;
+        let name = function.name();
+        let failure = || EvalErrorKind::Conversion { function: name, value: term.to_owned() };
+        let text = |text: String| Ok(Computed::Owned(Value::String(text.into())));
+        match (function, term) {
+            (B::String, Term::Text(content) | Term::Big(content)) => {
+                Ok(Computed::Owned(Value::string(content)))
+            }
+            // In assertions the shortest decimal that reads back the same: `1`, `0.1`, `inf`, `NaN`.
+            (B::String, Term::Float(value)) if self.dialect == Dialect::Assertion => text(value.to_string()),
+            (B::String, Term::Bool(_) | Term::Int(_) | Term::Float(_)) => text(term.to_string()),
+            (B::String, Term::Bytes(bytes)) => match std::str::from_utf8(bytes) {
+                Ok(content) => Ok(Computed::Owned(Value::string(content))),
+                Err(_) => Err(F::of(failure)),
+            },
+            (B::Int, Term::Text(content)) => self.integer(content.parse().ok(), failure),
+            (B::Float, Term::Text(content)) => match content.parse() {
+                Ok(value) => self.float(value, failure),
+                Err(_) => Err(F::of(failure)),
+            },
+            (B::Int | B::Round, _) => match number(term) {
+                Some(Number::Int(value)) => self.integer(Some(value), failure),
+                Some(Number::Float(value)) => {
+                    let whole = if function == B::Int { value.trunc() } else { value.round() };
+                    // Within these bounds the conversion is exact.
+                    self.integer((whole.abs() < 1e38).then_some(whole as i128), failure)
+                }
+                None => Err(ill_typed(name, &[term])),
+            },
+            (B::Float, _) => match number(term) {
+                // To the nearest float, as CEL says.
+                Some(value) => self.float(value.float(), failure),
+                None => Err(ill_typed(name, &[term])),
+            },
+            _ => Err(ill_typed(name, &[term])),
+        }
+    }
 }
 
-/// A conversion gives nothing for a value of the wrong kind, and nothing inside for one without a result.
-fn convert(
-    function: Function,
-    value: &Value,
-    conversion: fn(&Value) -> Option<Option<Value>>,
-) -> Result<Value, EvalErrorKind> {
-    let name = function.name();
-    let result = conversion(value).ok_or_else(|| ill_typed(name, &[value]))?;
-    result.ok_or_else(|| EvalErrorKind::Conversion { function: name, value: value.clone() })
-}
-
-fn to_int(value: &Value) -> Option<Option<Value>> {
-    Some(match value {
-        Value::Int(_) => Some(value.clone()),
-        // Towards zero, and in range.
-        Value::Float(value) => INT_RANGE.contains(&value.trunc()).then(|| Value::Int(value.trunc() as i64)),
-        Value::String(text) => text.parse().ok().map(Value::Int),
-        _ => return None,
-    })
-}
-
-fn to_float(value: &Value) -> Option<Option<Value>> {
-    Some(match value {
-        // To the nearest float, as CEL says.
-        Value::Int(value) => Some(Value::Float(*value as f64)),
-        Value::Float(_) => Some(value.clone()),
-        Value::String(text) => text.parse().ok().map(Value::Float),
-        _ => return None,
-    })
-}
-
-/// Floats print as the shortest decimal that reads back the same: `1`, `0.1`, `inf`, `NaN`.
-fn to_string(value: &Value) -> Option<Option<Value>> {
-    Some(match value {
-        Value::Bool(value) => Some(Value::string(&value.to_string())),
-        Value::Int(value) => Some(Value::string(&value.to_string())),
-        Value::Float(value) => Some(Value::string(&value.to_string())),
-        Value::String(_) => Some(value.clone()),
-        Value::Bytes(bytes) => std::str::from_utf8(bytes).ok().map(|text| Value::String(Arc::from(text))),
+/// Characters, bytes, elements or, in guards, members.
+fn size(function: Function, term: Term<'_>, typed: bool) -> Option<usize> {
+    use Function as B;
+    Some(match (function, term) {
+        (B::Size, Term::Text(text)) => text.chars().count(),
+        (B::Size, Term::Bytes(bytes)) => bytes.len(),
+        (B::Size, Term::Record(members)) if !typed => members.len(),
+        (B::Size | B::Length, Term::List(items)) => items.len(),
+        (B::Size | B::TupleSize, Term::Tuple(items)) if !typed => items.len(),
         _ => return None,
     })
 }

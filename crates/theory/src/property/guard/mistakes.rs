@@ -3,8 +3,8 @@
 //! Variables may hold anything, so only what follows from constants and operators is found: `x && 1`,
 //! `"a" < 2`, `length({1, 2})`, a guard that is a number.
 
-use super::{Condition, ConditionNode, Dialect, Guard, GuardFunction, GuardOperator};
-use crate::expr::Place;
+use super::{Condition, Guard};
+use crate::expr::{Dialect, Function, Node, Operator, Place, UnaryOperator};
 use crate::value::{Term, Value};
 
 /// An operation that never has a value.
@@ -107,38 +107,40 @@ impl Checker {
     /// The kinds `condition` may have; none if it never has a value and that has been said.
     fn kinds(&mut self, condition: &Condition) -> Kinds {
         match condition.node() {
-            ConditionNode::Constant(term) => kind_of(term),
-            ConditionNode::Slot(_) => ANYTHING,
-            ConditionNode::List(parts) => self.built(parts, LIST),
-            ConditionNode::Tuple(parts) => self.built(parts, TUPLE),
-            ConditionNode::Not(operand) => self.expect(operand, BOOL, "!", "a bool"),
-            ConditionNode::Negate(operand) => self.expect(operand, NUMBER, "-", "a number"),
-            ConditionNode::All(parts) => self.connective(parts, "&&"),
-            ConditionNode::Any(parts) => self.connective(parts, "||"),
-            ConditionNode::AndAlso(parts) => self.connective(parts, "andalso"),
-            ConditionNode::OrElse(parts) => self.connective(parts, "orelse"),
-            ConditionNode::Conditional(parts) => {
+            Node::Literal(term) => kind_of(term),
+            Node::Variable(_) => ANYTHING,
+            Node::List(parts) => self.built(parts, LIST),
+            Node::Tuple(parts) => self.built(parts, TUPLE),
+            Node::Unary(UnaryOperator::Not, operand) => self.expect(operand, BOOL, "!", "a bool"),
+            Node::Unary(UnaryOperator::Negate, operand) => self.expect(operand, NUMBER, "-", "a number"),
+            Node::And(parts) => self.connective(parts, "&&"),
+            Node::Or(parts) => self.connective(parts, "||"),
+            Node::AndAlso(parts) => self.connective(parts, "andalso"),
+            Node::OrElse(parts) => self.connective(parts, "orelse"),
+            Node::Conditional(parts) => {
                 let [condition, then, otherwise] = &**parts;
                 self.expect(condition, BOOL, "?", "a bool");
                 let then = self.kinds(then);
                 then.or(self.kinds(otherwise))
             }
-            ConditionNode::Binary(operator, operands) => self.binary(*operator, operands),
-            ConditionNode::Member(record, _) => {
+            Node::Binary(operator, operands) => self.binary(*operator, operands),
+            Node::Member(record, _) => {
                 self.expect(record, RECORD, ".", "a record");
                 ANYTHING
             }
-            ConditionNode::Index(parts) => {
+            Node::Index(parts) => {
                 let [container, index] = &**parts;
                 self.expect(container, LIST.or(TUPLE).or(RECORD), "[]", "a list, tuple or record");
                 self.expect(index, INT.or(TEXT), "[]", "an int or a string");
                 ANYTHING
             }
-            ConditionNode::Matches(text, _) => {
+            Node::Matches(text, _) => {
                 self.expect(text, TEXT, "matches", "a string");
                 BOOL
             }
-            ConditionNode::Call(function, args) => self.call(*function, args),
+            Node::Call(function, args) => self.call(*function, args),
+            // Guards know no predicates of a protocol.
+            Node::External { args, .. } => self.built(args, ANYTHING),
         }
     }
 
@@ -156,9 +158,9 @@ impl Checker {
         BOOL
     }
 
-    fn binary(&mut self, operator: GuardOperator, [left, right]: &[Condition; 2]) -> Kinds {
-        use GuardOperator as Op;
-        let symbol = operator.symbol(self.dialect);
+    fn binary(&mut self, operator: Operator, [left, right]: &[Condition; 2]) -> Kinds {
+        use Operator as Op;
+        let symbol = operator.symbol_in(self.dialect);
         match operator {
             Op::Equal | Op::NotEqual | Op::Identical | Op::NotIdentical => {
                 self.kinds(left);
@@ -217,9 +219,9 @@ impl Checker {
         }
     }
 
-    fn call(&mut self, function: GuardFunction, args: &[Condition]) -> Kinds {
-        use GuardFunction as F;
-        let name = function.name(self.dialect);
+    fn call(&mut self, function: Function, args: &[Condition]) -> Kinds {
+        use Function as F;
+        let name = function.name_in(self.dialect);
         let (allowed, expected, result) = match function {
             F::Size => (TEXT.or(LIST).or(TUPLE).or(RECORD), "a string, list, tuple or record", INT),
             F::Length => (LIST, "a list", INT),
@@ -233,7 +235,7 @@ impl Checker {
                 }
                 return ANYTHING;
             }
-            F::StartsWith | F::EndsWith | F::Contains => (TEXT, "a string", BOOL),
+            F::StartsWith | F::EndsWith | F::Contains | F::Matches => (TEXT, "a string", BOOL),
             F::Int => (NUMBER.or(TEXT), "a number or a string", INT),
             F::Round => (NUMBER, "a number", INT),
             F::Float => (NUMBER.or(TEXT), "a number or a string", FLOAT),
@@ -275,74 +277,5 @@ fn kind_of(term: &Value) -> Kinds {
         Term::Tuple(_) => TUPLE,
         Term::List(_) => LIST,
         Term::Record(_) => RECORD,
-    }
-}
-
-impl GuardOperator {
-    /// The operator as `dialect` writes it.
-    #[must_use]
-    pub fn symbol(self, dialect: Dialect) -> &'static str {
-        match (self, dialect) {
-            (Self::Equal, _) => "==",
-            (Self::NotEqual, Dialect::Native) => "!=",
-            (Self::NotEqual, Dialect::Erlang) => "/=",
-            (Self::Identical, _) => "=:=",
-            (Self::NotIdentical, _) => "=/=",
-            (Self::Less, _) => "<",
-            (Self::LessEqual, Dialect::Native) => "<=",
-            (Self::LessEqual, Dialect::Erlang) => "=<",
-            (Self::Greater, _) => ">",
-            (Self::GreaterEqual, _) => ">=",
-            (Self::In, _) => "in",
-            (Self::Add, _) => "+",
-            (Self::Subtract, _) => "-",
-            (Self::Multiply, _) => "*",
-            (Self::Divide | Self::FloatDivide, _) => "/",
-            (Self::IntDivide, _) => "div",
-            (Self::Remainder, Dialect::Native) => "%",
-            (Self::Remainder, Dialect::Erlang) => "rem",
-            (Self::StrictAnd, _) => "and",
-            (Self::StrictOr, _) => "or",
-            (Self::StrictXor, _) => "xor",
-            (Self::Append, _) => "++",
-        }
-    }
-}
-
-impl GuardFunction {
-    /// Its name in `dialect`.
-    #[must_use]
-    pub fn name(self, dialect: Dialect) -> &'static str {
-        match (self, dialect) {
-            (Self::Size, _) => "size",
-            (Self::Length, _) => "length",
-            (Self::TupleSize, _) => "tuple_size",
-            (Self::Head, _) => "hd",
-            (Self::Tail, _) => "tl",
-            (Self::Element, _) => "element",
-            (Self::StartsWith, _) => "startsWith",
-            (Self::EndsWith, _) => "endsWith",
-            (Self::Contains, _) => "contains",
-            (Self::Int, Dialect::Native) => "int",
-            (Self::Int, Dialect::Erlang) => "trunc",
-            (Self::Round, _) => "round",
-            (Self::Float, Dialect::Native) => "double",
-            (Self::Float, Dialect::Erlang) => "float",
-            (Self::String, _) => "string",
-            (Self::Abs, _) => "abs",
-            (Self::Min, _) => "min",
-            (Self::Max, _) => "max",
-            (Self::IsAtom, _) => "is_atom",
-            (Self::IsBoolean, _) => "is_boolean",
-            (Self::IsText, _) => "is_string",
-            (Self::IsRecord, _) => "is_record",
-            (Self::IsInteger, _) => "is_integer",
-            (Self::IsFloat, _) => "is_float",
-            (Self::IsNumber, _) => "is_number",
-            (Self::IsList, _) => "is_list",
-            (Self::IsTuple, _) => "is_tuple",
-            (Self::IsPid, _) => "is_pid",
-            (Self::IsReference, _) => "is_reference",
-        }
     }
 }
