@@ -27,7 +27,7 @@ pub use listener::{
     TlsOut,
 };
 pub use multiparty::{
-    DependenciesName, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,
+    DependenciesName, EndpointTable, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,
 };
 pub(crate) use places::clashes;
 pub use problem::Problem;
@@ -144,9 +144,11 @@ pub enum Fsync {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table with `endpoint`")]
 pub struct Otlp {
-    /// `http://127.0.0.1:4318`: OTLP over HTTP, JSON encoding.
-    #[schemars(with = "String", regex(pattern = "^http://|\\$\\{"))]
+    /// `http://127.0.0.1:4318`, or `https://…`: OTLP over HTTP, JSON encoding.
+    #[schemars(with = "String", regex(pattern = "^https?://|\\$\\{"))]
     pub endpoint: Spanned<String>,
+    /// With `https://`: how the collector is recognised. Without it: by the authorities of the system.
+    pub tls: Option<TlsOut>,
     /// The `service.name` of the spans.
     #[serde(default = "default_service")]
     pub service: String,

@@ -4,16 +4,17 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use referee_session::{Engine as _, SessionStore, TwoParty};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::config::{AtLimit, ProxyIn};
 use crate::driver::{Driver, Outcome};
 use crate::guard::{Listening, Version};
+use crate::http_answer;
 use crate::listen::Accepted;
 use crate::live_session::{End, LiveSession};
 use crate::metrics::{Counters, Meter, lock};
@@ -23,6 +24,9 @@ use crate::report::{EndReason, Report};
 use crate::source_limits::is_allowed;
 use crate::stream::{Program, Socket, Source, Stream};
 use crate::worker::ThreadContext;
+
+/// How long a client that is told that its server cannot be reached may take to ask, and to read that.
+const GATEWAY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Carries the connection `accepted` of `listening` on the thread of `thread`.
 pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, accepted: Accepted) {
@@ -52,20 +56,30 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
     let id = thread.shared.next_session();
     counters.opened.add(1);
     let mut account = Account::new(&thread, &version, counters, permit, source, id);
-    let connected = timeout(handshake, connect(&plan, socket, &source)).await;
-    let streams = match connected {
-        Ok(Ok(streams)) => streams,
-        Ok(Err(Failure { why, error })) => {
-            return account.finish(why, End { detail: Some(error.to_string()), ..End::default() }).await;
+    let began = Instant::now();
+    let accepted = timeout(handshake, accept(&plan, socket)).await;
+    let mut client = match accepted.unwrap_or(Err(Failure::HANDSHAKE_TIME)) {
+        Ok(client) => client,
+        Err(failure) => return account.finish(failure.why, failure.end()).await,
+    };
+    let connected = timeout(handshake.saturating_sub(began.elapsed()), connect(&plan, &source)).await;
+    let server = match connected.unwrap_or(Err(Failure::HANDSHAKE_TIME)) {
+        Ok(server) => server,
+        Err(failure) => {
+            // Before the answer, for that may take a while.
+            account.finish(failure.why, failure.end()).await;
+            if plan.rules.codec().has_requests() {
+                let _ = timeout(GATEWAY_TIMEOUT, answer_for_server(&mut client, failure.why)).await;
+            }
+            return;
         }
-        Err(_) => return account.finish(EndReason::HandshakeTime, End::default()).await,
     };
     let sink = thread.shared.sink.clone();
     let session = Arc::clone(&account.session);
     let meter = Meter::new(counters, &version.messages, thread.number);
     let driver = Driver::new(
         Arc::clone(&session.engine),
-        streams,
+        [client, server],
         (meter, Arc::clone(&session.gauges)),
         plan.driver_options(),
     );
@@ -132,25 +146,38 @@ fn admit(
     }
 }
 
+/// Why a session does not come about.
 struct Failure {
     why: EndReason,
-    error: io::Error,
+    error: Option<io::Error>,
 }
 
-/// TLS with the client, then the way to the server.
-async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<[Stream; 2], Failure> {
-    let client = match &plan.tls {
-        None => Stream::Plain(socket),
-        Some(acceptor) => match acceptor.accept(socket).await {
-            Ok(stream) => Stream::TlsServer(Box::new(stream)),
-            Err(error) => return Err(Failure { why: EndReason::TlsClient, error }),
-        },
-    };
-    let failed = |why| move |error| Failure { why, error };
+impl Failure {
+    const HANDSHAKE_TIME: Self = Self { why: EndReason::HandshakeTime, error: None };
+
+    fn new(why: EndReason) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self { why, error: Some(error) }
+    }
+
+    fn end(&self) -> End {
+        End { detail: self.error.as_ref().map(ToString::to_string), ..End::default() }
+    }
+}
+
+/// TLS with the client.
+async fn accept(plan: &Plan, socket: Socket) -> Result<Stream, Failure> {
+    let Some(acceptor) = &plan.tls else { return Ok(Stream::Plain(socket)) };
+    let stream = acceptor.accept(socket).await.map_err(Failure::new(EndReason::TlsClient))?;
+    Ok(Stream::TlsServer(Box::new(stream)))
+}
+
+/// The way to the server.
+async fn connect(plan: &Plan, source: &Source) -> Result<Stream, Failure> {
+    let failed = Failure::new;
     let mut socket = match &plan.upstream {
         Upstream::Command(command) => {
             let program = Program::start(command).map_err(failed(EndReason::Upstream))?;
-            return Ok([client, Stream::Program(Box::new(program))]);
+            return Ok(Stream::Program(Box::new(program)));
         }
         Upstream::Address(address) => Socket::connect(address).await.map_err(failed(EndReason::Upstream))?,
     };
@@ -166,7 +193,17 @@ async fn connect(plan: &Plan, socket: Socket, source: &Source) -> Result<[Stream
             Stream::TlsClient(Box::new(stream))
         }
     };
-    Ok([client, server])
+    Ok(server)
+}
+
+/// Answers the first request of an HTTP client whose server cannot be reached: without an answer it could not tell that from a broken
+/// network.
+async fn answer_for_server(client: &mut Stream, why: EndReason) -> io::Result<()> {
+    let status = if why == EndReason::HandshakeTime { "504 Gateway Timeout" } else { "502 Bad Gateway" };
+    if client.read(&mut [0; 4096]).await? > 0 {
+        http_answer::answer(client, status, "the server cannot be reached").await?;
+    }
+    Ok(())
 }
 
 /// A session's entry in the list of live ones, and its report when it is over.

@@ -18,6 +18,7 @@ mod descriptors;
 mod driver;
 mod files;
 mod guard;
+mod http_answer;
 pub mod journal;
 mod listen;
 mod live_session;

@@ -22,13 +22,14 @@ mod role_session;
 mod runtime;
 mod session_table;
 mod state_log;
+mod trace_context;
 mod transport;
 #[cfg(test)]
 mod two_roles;
 mod violation;
 
 pub(crate) use component::NetworkStream;
-pub(crate) use plan::{Findings, MultipartyPlan};
+pub(crate) use plan::MultipartyPlan;
 pub use protocol::ProtocolError;
 pub use relamon::{RelamonOptions, RoleConfig, SessionOutcome, read_relamon, run};
 pub(crate) use runtime::{RoleMetrics, Runtime};

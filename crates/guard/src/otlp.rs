@@ -2,26 +2,36 @@
 //! violation. What cannot be delivered is dropped and counted in the log: a collector must never slow a guard down.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ahash::AHashMap;
+use http_body_util::Full;
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use tokio_rustls::TlsConnector;
 
-use crate::config::Otlp;
+use crate::config::{Address, Otlp};
 use crate::report::{Report, VerdictAction, VerdictRecord};
+use crate::stream::{Socket, Stream};
+use crate::tls;
 
-const WAITING: usize = 4096;
-const BATCH: usize = 256;
-const PERIOD: Duration = Duration::from_secs(1);
-/// How long the collector may take for anything.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How many reports may wait.
+const MAX_QUEUED: usize = 4096;
+/// How many spans are sent at once, and how long they wait for others.
+const MAX_BATCH: usize = 256;
+const BATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the collector may take for a batch.
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);
 /// Sessions whose verdicts are kept until they end, and how many of each.
-const OPEN: usize = 16_384;
-const EVENTS: usize = 128;
+const MAX_OPEN_SESSIONS: usize = 16_384;
+const MAX_EVENTS: usize = 128;
 
 /// Hands reports to the thread that exports them. Dropped, it waits until what was handed over is delivered, or was not.
 pub(crate) struct Exporter {
@@ -31,11 +41,11 @@ pub(crate) struct Exporter {
 
 impl Exporter {
     pub(crate) fn start(config: &Otlp) -> io::Result<Self> {
-        let (sender, receiver) = sync_channel(WAITING);
-        let (host, path) = place(config.endpoint.get_ref());
+        let (sender, receiver) = sync_channel(MAX_QUEUED);
+        let collector = Collector::new(config).map_err(io::Error::other)?;
         let service = config.service.clone();
         let seed = RandomState::new();
-        let work = move || Batches { host, path, service, seed, open: AHashMap::new() }.work(&receiver);
+        let work = move || Batches { collector, service, seed, open: AHashMap::new() }.work(&receiver);
         let thread = std::thread::Builder::new().name("otlp".to_owned()).spawn(work)?;
         Ok(Self { sender: Some(sender), thread: Some(thread) })
     }
@@ -57,19 +67,8 @@ impl Drop for Exporter {
     }
 }
 
-/// The host with its port, and the path, of `http://HOST[:PORT][/PATH]`: by default those of a collector on this machine.
-fn place(endpoint: &str) -> (String, String) {
-    let address = endpoint.trim_start_matches("http://");
-    let (host, path) = address.split_once('/').unwrap_or((address, ""));
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let host = if has_port { host.to_owned() } else { format!("{host}:4318") };
-    let path = path.trim_end_matches('/');
-    (host, if path.is_empty() { "/v1/traces".to_owned() } else { format!("/{path}") })
-}
-
 struct Batches {
-    host: String,
-    path: String,
+    collector: Collector,
     service: String,
     /// What makes this guard's traces different from those of others.
     seed: RandomState,
@@ -80,14 +79,14 @@ impl Batches {
     fn work(mut self, receiver: &Receiver<(SystemTime, Report)>) {
         let mut spans = Vec::new();
         loop {
-            match receiver.recv_timeout(PERIOD) {
+            match receiver.recv_timeout(BATCH_INTERVAL) {
                 Ok((time, report)) => spans.extend(self.span(time, report)),
                 Err(RecvTimeoutError::Timeout) if spans.is_empty() => continue,
                 Err(RecvTimeoutError::Timeout) => self.send(&mut spans),
                 Err(RecvTimeoutError::Disconnected) if spans.is_empty() => return,
                 Err(RecvTimeoutError::Disconnected) => return self.send(&mut spans),
             }
-            if spans.len() >= BATCH {
+            if spans.len() >= MAX_BATCH {
                 self.send(&mut spans);
             }
         }
@@ -99,9 +98,9 @@ impl Batches {
         match report {
             Report::Verdict(verdict) => {
                 let key = session_key(&verdict.listener, verdict.session.as_deref());
-                if self.open.len() < OPEN || self.open.contains_key(&key) {
+                if self.open.len() < MAX_OPEN_SESSIONS || self.open.contains_key(&key) {
                     let events = self.open.entry(key).or_default();
-                    if events.len() < EVENTS {
+                    if events.len() < MAX_EVENTS {
                         events.push(event(&verdict, &nanoseconds(time).to_string()));
                     }
                 }
@@ -112,13 +111,16 @@ impl Batches {
                 let key = session_key(&end.listener, end.session.as_deref());
                 let events = self.open.remove(&key).unwrap_or_default();
                 let id = |part: u8| self.seed.hash_one((part, &key)).max(1);
-                // All monitors of a network session know its id, which is random: one trace, wherever its spans come from.
-                let own = || format!("{:016x}{:016x}", id(0), id(1));
-                let trace = end.network_session.clone().unwrap_or_else(own);
+                let own = || (format!("{:016x}{:016x}", id(0), id(1)), format!("{:016x}", id(2)));
+                // The monitors of a network session agree on its trace and on each other's spans.
+                let mut context = end.traceparent.as_deref().unwrap_or_default().split('-').skip(1);
+                let agreed = context.next().zip(context.next());
+                let (trace, span) = agreed.map_or_else(own, |(trace, span)| (trace.into(), span.into()));
                 let failed = end.violations > 0;
                 Some(json!({
                     "traceId": trace,
-                    "spanId": format!("{:016x}", id(2)),
+                    "spanId": span,
+                    "parentSpanId": end.parent_span.unwrap_or_default(),
                     "name": format!("session {}", end.listener),
                     "kind": 2,
                     "startTimeUnixNano": nanoseconds(began).to_string(),
@@ -150,41 +152,77 @@ impl Batches {
                 "spans": std::mem::take(spans),
             }],
         }]});
-        if let Err(error) = self.post(&body.to_string()) {
-            tracing::warn!(%error, spans = count, collector = self.host, "spans could not be exported");
+        if let Err(error) = self.post(body.to_string()) {
+            tracing::warn!(%error, spans = count, collector = self.collector.host, "spans could not be exported");
         }
     }
 
-    fn post(&self, body: &str) -> io::Result<()> {
-        let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        let mut connected = None;
-        for address in self.host.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
-                Ok(stream) => {
-                    connected = Some(stream);
-                    break;
-                }
-                Err(error) => failure = error,
+    fn post(&self, body: String) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let posted = async { tokio::time::timeout(COLLECTOR_TIMEOUT, self.collector.post(body)).await? };
+        runtime.block_on(posted)
+    }
+}
+
+/// Where spans go.
+struct Collector {
+    /// With its port.
+    host: String,
+    path: String,
+    tls: Option<tls::ClientSide>,
+}
+
+impl Collector {
+    /// The collector at `http[s]://HOST[:PORT][/PATH]`: by default that of this machine.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn new(config: &Otlp) -> Result<Self, String> {
+        let endpoint = config.endpoint.get_ref();
+        let (is_tls, address) = match endpoint.split_once("://") {
+            Some(("http", address)) => (false, address),
+            Some(("https", address)) => (true, address),
+            _ => return Err("only `http://HOST:PORT` and `https://HOST:PORT` can be exported to".to_owned()),
+        };
+        let (host, path) = address.split_once('/').unwrap_or((address, ""));
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let port = if is_tls { 443 } else { 4318 };
+        let host = if has_port { host.to_owned() } else { format!("{host}:{port}") };
+        let path = path.trim_end_matches('/');
+        let path = if path.is_empty() { "/v1/traces".to_owned() } else { format!("/{path}") };
+        let named = Address::Tcp(host.clone());
+        let tls = is_tls.then(|| tls::client(&config.tls.clone().unwrap_or_default(), Some(&named)));
+        Ok(Self { host, path, tls: tls.transpose()? })
+    }
+
+    async fn post(&self, body: String) -> io::Result<()> {
+        let socket = Socket::connect(&Address::Tcp(self.host.clone())).await?;
+        let stream = match self.tls.clone() {
+            None => Stream::Plain(socket),
+            Some((config, name)) => {
+                Stream::TlsClient(Box::new(TlsConnector::from(config).connect(name, socket).await?))
             }
-        }
-        let mut stream = connected.ok_or(failure)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let head = format!(
-            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.path,
-            self.host,
-            body.len()
-        );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body.as_bytes())?;
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer)?;
-        match answer.get(9..12) {
-            Some([b'2', ..]) => Ok(()),
-            _ => Err(io::Error::other(format!("the collector said {}", String::from_utf8_lossy(&answer)))),
+        };
+        let connection = http1::Builder::new().title_case_headers(true).handshake(TokioIo::new(stream));
+        let (mut sender, connection) = connection.await.map_err(io::Error::other)?;
+        tokio::spawn(connection);
+        let request = Request::post(&self.path)
+            .header(HOST, &self.host)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(io::Error::other)?;
+        let answer = sender.send_request(request).await.map_err(io::Error::other)?;
+        if answer.status().is_success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("the collector said {}", answer.status())))
         }
     }
+}
+
+/// What is wrong with `config`, if anything is.
+pub(crate) fn problem(config: &Otlp) -> Option<String> {
+    Collector::new(config).err()
 }
 
 /// Sessions of different roles of a network may have the same number.
@@ -228,17 +266,24 @@ mod tests {
     use super::*;
     use crate::report::{EndReason, EndRecord};
 
+    fn config(endpoint: &str) -> Otlp {
+        Otlp { endpoint: toml::Spanned::new(0..0, endpoint.to_owned()), service: String::new(), tls: None }
+    }
+
     #[test]
     fn the_roles_of_a_network_session_share_a_trace() {
         let span = |listener: &str, network_session: Option<&str>| {
-            let (host, path) = place("http://127.0.0.1");
+            let collector = Collector::new(&config("http://127.0.0.1")).unwrap();
             let seed = RandomState::new();
-            let mut process = Batches { host, path, service: String::new(), seed, open: AHashMap::new() };
+            let mut process = Batches { collector, service: String::new(), seed, open: AHashMap::new() };
             let end = EndRecord {
                 time: String::new(),
                 listener: listener.to_owned(),
                 session: Some("1".to_owned()),
                 network_session: network_session.map(str::to_owned),
+                traceparent: network_session
+                    .map(|id| format!("00-{id}-{:016x}-01", listener.bytes().map(u64::from).sum::<u64>())),
+                parent_span: None,
                 source: String::new(),
                 why: EndReason::Over,
                 detail: None,
@@ -261,13 +306,14 @@ mod tests {
 
     #[test]
     fn endpoints_have_defaults() {
-        let of = |endpoint| {
-            let (host, path) = place(endpoint);
-            format!("{host} {path}")
+        let of = |endpoint: &str| {
+            let Collector { host, path, tls } = Collector::new(&config(endpoint)).unwrap();
+            format!("{host} {path}{}", if tls.is_some() { " tls" } else { "" })
         };
         assert_eq!(of("http://127.0.0.1"), "127.0.0.1:4318 /v1/traces");
         assert_eq!(of("http://[::1]"), "[::1]:4318 /v1/traces");
         assert_eq!(of("http://collector:80/"), "collector:80 /v1/traces");
         assert_eq!(of("http://collector/custom/traces"), "collector:4318 /custom/traces");
+        assert!(problem(&config("ftp://collector")).unwrap().contains("https://"));
     }
 }

@@ -1,35 +1,33 @@
 //! A plan: a listener of the configuration, checked and compiled. Sessions keep the plan they began with.
 
+mod reader;
 mod warnings;
 mod words;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use referee_functions::{Functions, Limits as FunctionLimits};
+use referee_functions::Limits as FunctionLimits;
 use referee_monitor::Policy;
-use referee_pipeline::{FileText, Packages, Parsed, Source};
+use referee_pipeline::Source;
 use referee_session::{Options, Properties, Redaction, TwoPartyRules};
-use referee_syntax::{Diagnostic, Language};
+use referee_syntax::Diagnostic;
 use referee_wire::locate;
 use rustls_pki_types::ServerName;
 
 use crate::config::{
-    Address, AtLimit, Config, Limits, Listener, Network, Pipelining, PolicyName, Problem, ProxyIn, ProxyOut,
-    Scrutiny, clashes,
+    Address, AtLimit, Config, Limits, Listener, Network, Pipelining, Problem, ProxyIn, ProxyOut, Scrutiny,
+    clashes,
 };
 use crate::driver::DriverOptions;
-use crate::files::read_module;
-use crate::multiparty::{Findings, MultipartyPlan};
+use crate::multiparty::MultipartyPlan;
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::tls;
-use warnings::unwritable;
-
-/// Protocol files are not larger than this.
-const MAX_PROTOCOL: u64 = 64 << 20;
+pub(crate) use reader::PlanReader;
+use reader::ProtocolText;
+use warnings::{fit_connections, unwritable};
 
 /// A listener, ready to be used.
 pub(crate) struct Plan {
@@ -78,6 +76,11 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// How many things are wrong.
+    pub(crate) fn count(&self) -> usize {
+        self.problems.len() + self.protocols.len()
+    }
+
     /// In one line, for logs.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -99,37 +102,30 @@ impl Plans {
     ) -> Result<Self, Refusal> {
         let mut config = Config::read(text, environment)
             .map_err(|problems| Refusal { problems, protocols: Vec::new() })?;
-        let mut refusal = Refusal::default();
+        fit_connections(&mut config, text);
+        let mut reader = PlanReader::new(folder);
         let mut plans: Vec<Arc<Plan>> = Vec::new();
-        let mut files = Vec::new();
         for (index, listener) in config.listeners.iter().enumerate() {
-            let mut maker = Maker {
-                text,
-                folder,
-                index,
-                listener: listener.get_ref(),
-                files: &mut files,
-                refusal: &mut refusal,
-            };
+            let mut maker = Maker { text, index, listener: listener.get_ref(), reader: &mut reader };
             let Some(plan) = maker.plan() else { continue };
             if plans.iter().any(|other| other.name == plan.name) {
                 let span = listener.get_ref().name.as_ref().map_or(listener.span(), toml::Spanned::span);
                 let message = format!("two listeners are called `{}`", plan.name);
-                refusal.problems.push(Problem::new(message, span).with_help("give each a `name` of its own"));
+                let problem = Problem::new(message, span).with_help("give each a `name` of its own");
+                reader.refusal.problems.push(problem);
             }
             plans.push(Arc::new(plan));
         }
         let (mut multiparty, mut digest) = (None, 0);
         if let Some(table) = &config.multiparty {
-            let mut findings = Findings::default();
-            multiparty = MultipartyPlan::make(table.get_ref(), folder, &mut findings).map(Arc::new);
-            refusal.problems.append(&mut findings.problems);
-            refusal.problems.append(&mut table.get_ref().limits.problems(text));
-            refusal.protocols.append(&mut findings.protocols);
-            digest = digest_of(text, &findings.files);
-            files.append(&mut findings.files);
-            files.append(&mut findings.certificates);
+            let mut network = PlanReader::new(folder);
+            multiparty = MultipartyPlan::make(table.get_ref(), &mut network).map(Arc::new);
+            network.refusal.problems.append(&mut table.get_ref().limits.problems(text));
+            digest = digest_of(text, &network.files);
+            reader.append(network);
         }
+        let PlanReader { mut files, mut certificates, mut refusal, .. } = reader;
+        files.append(&mut certificates);
         if let Some(admin) = &config.admin
             && !admin.listen.get_ref().is_local()
             && admin.token.as_deref().is_none_or(str::is_empty)
@@ -152,11 +148,10 @@ impl Plans {
         {
             refusal.problems.push(Problem::new("from 1 to 1024 threads", threads.span()));
         }
-        if let Some(otlp) = &config.otlp
-            && !otlp.endpoint.get_ref().starts_with("http://")
-        {
-            let problem = Problem::new("only `http://HOST:PORT` can be exported to", otlp.endpoint.span());
-            refusal.problems.push(problem.with_help("run a collector beside the guard"));
+        if let Some(otlp) = &mut config.otlp {
+            otlp.tls = otlp.tls.as_ref().map(|tls| tls.resolved(|path| folder.join(path)));
+            let problem = crate::otlp::problem(otlp);
+            refusal.problems.extend(problem.map(|message| Problem::new(message, otlp.endpoint.span())));
         }
         if refusal.problems.is_empty() && refusal.protocols.is_empty() {
             Ok(Self { config, plans, multiparty, digest, files })
@@ -190,16 +185,14 @@ fn digest_of(text: &str, files: &[PathBuf]) -> u64 {
     hasher.finish()
 }
 
-struct Maker<'a> {
+struct Maker<'a, 'f> {
     text: &'a str,
-    folder: &'a Path,
     index: usize,
     listener: &'a Listener,
-    files: &'a mut Vec<PathBuf>,
-    refusal: &'a mut Refusal,
+    reader: &'a mut PlanReader<'f>,
 }
 
-impl Maker<'_> {
+impl Maker<'_, '_> {
     /// The place of the value at `path` in this listener's table.
     fn place(&self, path: &[&str]) -> std::ops::Range<usize> {
         let index = self.index.to_string();
@@ -209,55 +202,36 @@ impl Maker<'_> {
 
     fn complain(&mut self, key: &str, message: impl Into<String>) {
         let place = self.place(&[key]);
-        self.refusal.problems.push(Problem::new(message, place));
-    }
-
-    /// The file that the user calls `path`.
-    fn file(&mut self, path: &Path) -> PathBuf {
-        let path = self.folder.join(path);
-        self.files.push(path.clone());
-        path
+        self.reader.problem(place, message);
     }
 
     fn protocol(&mut self) -> Option<(Protocol, Option<referee_wire::Table>)> {
-        let named = self.listener.protocol.get_ref().clone();
-        let (text, table, file) = match named.strip_prefix("preset:") {
-            Some(name) => match crate::preset::find(name) {
-                Ok((text, table)) => (text, Some(table), format!("{name}.scr")),
-                Err(message) => {
-                    self.complain("protocol", message);
-                    return None;
-                }
-            },
-            None if is_inline(&named) => (named.clone(), None, "protocol.scr".to_owned()),
-            None => {
-                let path = self.file(Path::new(&named));
-                match read_text(&path) {
-                    Ok(text) => (text, None, named.clone()),
-                    Err(error) => {
-                        self.complain("protocol", format!("cannot read `{}`: {error}", path.display()));
-                        return None;
-                    }
-                }
+        let listener = self.listener;
+        let preset = listener.protocol.get_ref().strip_prefix("preset:");
+        let (text, table) = match preset.map(|name| (name, crate::preset::find(name))) {
+            None => (self.reader.protocol_text(&listener.protocol)?, None),
+            Some((name, Ok((text, table)))) => {
+                (ProtocolText { text, file: format!("{name}.scr") }, Some(table))
+            }
+            Some((_, Err(message))) => {
+                self.complain("protocol", message);
+                return None;
             }
         };
-        let modules = self.modules()?;
+        let limits = FunctionLimits { fuel: listener.functions_fuel, memory: listener.functions_memory.0 };
+        let modules = self.reader.modules(listener.functions.as_ref(), limits)?;
         let wanted = Wanted {
             modules: &modules,
-            name: self.listener.protocol_name.as_ref().map(|name| name.get_ref().as_str()),
-            client: self.listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
-            scrutiny: self.listener.scrutiny,
-            table: self.listener.codec.as_ref().map(|table| table.get_ref()).or(table.as_ref()),
+            name: listener.protocol_name.as_ref().map(|name| name.get_ref().as_str()),
+            client: listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
+            scrutiny: listener.scrutiny,
+            table: listener.codec.as_ref().map(|table| table.get_ref()).or(table.as_ref()),
         };
-        let folders = self.listener.import_path.iter().map(|folder| self.folder.join(folder));
-        let folders: Vec<PathBuf> = folders.collect();
-        let files = &mut *self.files;
-        let mut read = |path: &Path| read_and_note(path, files);
-        let mut packages = Packages::new(&self.folder.join(&file), &text, &folders, &mut read);
-        match Protocol::read(&file, &text, &mut packages, &wanted) {
+        let parsed = self.reader.parse(&text, &listener.import_path, listener.protocol.span())?;
+        match Protocol::read(parsed, &wanted) {
             Ok(protocol) => Some((protocol, table)),
             Err(Unusable::Errors(source, diagnostics)) => {
-                self.refusal.protocols.push((source, diagnostics));
+                self.reader.refusal.protocols.push((source, diagnostics));
                 None
             }
             Err(Unusable::Other(key, message)) => {
@@ -267,46 +241,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The modules of functions, or `None` if one cannot be used.
-    fn modules(&mut self) -> Option<Vec<Functions>> {
-        let listener = self.listener;
-        let memory = listener.functions_memory.0;
-        let limits = FunctionLimits { fuel: listener.functions_fuel, memory };
-        let names = listener.functions.as_ref().map_or(&[][..], |files| &files.get_ref().0);
-        let modules = load_modules(names, limits, |path| self.file(path));
-        modules
-            .map_err(|wrong| wrong.into_iter().for_each(|message| self.complain("functions", message)))
-            .ok()
-    }
-
     /// The listener's properties, if it has any.
     fn properties(&mut self, spans: bool) -> Option<Properties> {
-        let files = self.listener.properties.as_ref()?.get_ref().0.clone();
+        let files = self.listener.properties.as_ref()?;
         if spans {
             let message = "properties are observed on a connection, but sessions of this codec span several";
             self.complain("properties", message);
         }
-        let mut properties = Vec::new();
-        for name in files {
-            let path = self.file(&name);
-            let text = match read_text(&path) {
-                Ok(text) => text,
-                Err(error) => {
-                    self.complain("properties", format!("cannot read `{}`: {error}", path.display()));
-                    continue;
-                }
-            };
-            match Parsed::new(&text, Language::Hml).well_formed() {
-                Ok(file) => properties.extend(file.properties().unwrap_or_default().iter().cloned()),
-                Err(errors) => {
-                    let diagnostics = errors.analysed().diagnostics().to_vec();
-                    let source = Source::new(&name.display().to_string(), &text);
-                    self.refusal.protocols.push((source, diagnostics));
-                }
-            }
-        }
-        let made = Properties::new(&properties, self.listener.limits.instances);
-        made.map_err(|message| self.complain("properties", message)).ok()
+        self.reader.properties(files, self.listener.limits.instances)
     }
 
     fn rules(&mut self, protocol: &Protocol, preset: Option<referee_wire::Table>) -> Option<TwoPartyRules> {
@@ -314,7 +256,10 @@ impl Maker<'_> {
         let Some(table) = written.or(preset) else {
             let message = "there is no codec: nobody knows which bytes are which message";
             let problem = Problem::new(message, self.listener.protocol.span());
-            self.refusal.problems.push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
+            self.reader
+                .refusal
+                .problems
+                .push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
             return None;
         };
         match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
@@ -326,7 +271,7 @@ impl Maker<'_> {
                     let message = format!("`{}`: {}", path.join("."), error.message());
                     let mut problem = Problem::new(message, self.place(&path));
                     problem.help = error.advice().map(str::to_owned);
-                    self.refusal.problems.push(problem);
+                    self.reader.refusal.problems.push(problem);
                 }
                 None
             }
@@ -342,15 +287,11 @@ impl Maker<'_> {
             let place = self.place(&["redact", &index.to_string()]);
             let problem = Problem::new(format!("`{rule}` hides nothing: no message has such a field"), place);
             let help = "a field, `pwd`; a field of one message, `Auth.pwd`; all of one, `Auth.*`; or `*`";
-            self.refusal.problems.push(problem.with_help(help));
+            self.reader.refusal.problems.push(problem.with_help(help));
         }
         let close_message = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
         Options {
-            policy: match listener.policy {
-                PolicyName::Halt => Policy::Halt,
-                PolicyName::Drop => Policy::Drop,
-                PolicyName::Observe => Policy::Observe,
-            },
+            policy: listener.policy.into(),
             pipelining: match listener.pipelining {
                 Pipelining::None => [false, false],
                 Pipelining::Client => [true, false],
@@ -389,17 +330,17 @@ impl Maker<'_> {
 
     fn plan(&mut self) -> Option<Plan> {
         let listener = self.listener;
-        let problems = self.refusal.problems.len();
+        let problems = self.reader.refusal.count();
         let upstream = self.upstream();
         if let Err(message) = crate::listen::Place::parse(listener.listen.get_ref()) {
             self.complain("listen", message);
         }
         let tls = listener.tls.as_ref().map(|tls| {
-            let config = tls.get_ref().resolved(|path| self.file(path));
+            let config = tls.get_ref().resolved(|path| self.reader.certificate(path));
             tls::server(&config).map_err(|message| self.complain("tls", message))
         });
         let upstream_tls = listener.upstream_tls.as_ref().map(|tls| {
-            let config = tls.get_ref().resolved(|path| self.file(path));
+            let config = tls.get_ref().resolved(|path| self.reader.certificate(path));
             let address = listener.upstream.as_ref().map(toml::Spanned::get_ref);
             tls::client(&config, address).map_err(|message| self.complain("upstream-tls", message))
         });
@@ -409,7 +350,7 @@ impl Maker<'_> {
         let (protocol, preset) = self.protocol()?;
         let rules = self.rules(&protocol, preset)?;
         let options = self.options(&rules);
-        if self.refusal.problems.len() > problems {
+        if self.reader.refusal.count() > problems {
             return None;
         }
         Some(Plan {
@@ -431,59 +372,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether `protocol` is no file but a small protocol that stands in the configuration itself, in one line or several.
-pub(crate) fn is_inline(protocol: &str) -> bool {
-    protocol.contains(['\n', '{'])
-}
-
-/// What the module at `path` holds; then `files` has it, too.
-pub(crate) fn read_and_note(path: &Path, files: &mut Vec<PathBuf>) -> FileText {
-    let text = read_module(path)?;
-    if text.is_some() {
-        files.push(path.to_owned());
-    }
-    Ok(text)
-}
-
-/// The modules of functions called `names`; `file` says where they are.
-///
-/// # Errors
-/// What is wrong with each that cannot be used.
-pub(crate) fn load_modules(
-    names: &[PathBuf],
-    limits: FunctionLimits,
-    mut file: impl FnMut(&Path) -> PathBuf,
-) -> Result<Vec<Functions>, Vec<String>> {
-    let (mut modules, mut wrong) = (Vec::new(), Vec::new());
-    for name in names {
-        let path = file(name);
-        let shown = name.display().to_string();
-        let loaded = fs::read(&path)
-            .map_err(|error| format!("cannot read `{}`: {error}", path.display()))
-            .and_then(|wasm| Functions::load(&shown, &wasm, limits).map_err(|error| error.to_string()));
-        match loaded {
-            Ok(module) => modules.push(module),
-            Err(message) => wrong.push(message),
-        }
-    }
-    if wrong.is_empty() { Ok(modules) } else { Err(wrong) }
-}
-
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MAX_PROTOCOL).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 impl Plan {
-    pub(crate) fn policy_name(&self) -> &'static str {
-        match self.rules.options().policy {
-            Policy::Halt => "halt",
-            Policy::Drop => "drop",
-            Policy::Observe => "observe",
-        }
-    }
-
     /// What the driver of its sessions is told.
     pub(crate) fn driver_options(&self) -> DriverOptions {
         DriverOptions {

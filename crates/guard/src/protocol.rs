@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use referee_functions::{Functions, NoMonitor, synthesise};
 use referee_monitor::{Monitor, SynthesisError};
-use referee_pipeline::{Loader, NoProtocol, Parsed, Projected, Source, SubjectKind};
+use referee_pipeline::{NoProtocol, Parsed, Projected, Source, SubjectKind};
 use referee_syntax::Diagnostic;
 use referee_theory::{Origin, Role};
 
@@ -44,18 +44,9 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Protocol {
-    /// The protocol in `text`, which is called `file`; `loader` finds what it imports.
-    pub(crate) fn read(
-        file: &str,
-        text: &str,
-        loader: &mut dyn Loader,
-        wanted: &Wanted<'_>,
-    ) -> Result<Self, Unusable> {
+    /// The protocol in `parsed`.
+    pub(crate) fn read(parsed: Parsed, wanted: &Wanted<'_>) -> Result<Self, Unusable> {
         let other = |key, message: String| Err(Unusable::Other(key, message));
-        let parsed = match Parsed::load(Source::new(file, text), None, loader) {
-            Ok(parsed) => parsed,
-            Err(error) => return other("protocol", error.to_string()),
-        };
         let well_formed = parsed.well_formed().map_err(|errors| {
             let analysed = errors.analysed();
             Unusable::Errors(analysed.source().clone(), analysed.diagnostics().to_vec())
@@ -64,6 +55,7 @@ impl Protocol {
             Ok(subject) => subject,
             Err(no @ NoProtocol::Unknown { .. }) => return other("protocol-name", no.to_string()),
             Err(NoProtocol::Properties) => {
+                let file = well_formed.analysed().source().name();
                 return other("protocol", format!("`{file}` holds properties, not a protocol"));
             }
         };
@@ -156,7 +148,8 @@ mod tests {
 
     fn read_as(file: &str, text: &str, wanted: &Wanted<'_>) -> Result<Protocol, Unusable> {
         let mut nothing = |_: &Path| Ok(None);
-        Protocol::read(file, text, &mut Packages::new(Path::new(file), text, &[], &mut nothing), wanted)
+        let mut packages = Packages::new(Path::new(file), text, &[], &mut nothing);
+        Protocol::read(Parsed::load(Source::new(file, text), None, &mut packages).unwrap(), wanted)
     }
 
     fn read(text: &str, wanted: &Wanted<'_>) -> Result<Protocol, Unusable> {

@@ -1,7 +1,8 @@
 //! The PROXY protocol, versions 1 and 2: who is really connecting, said by a proxy in front, and said on to
 //! the server behind. (<https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>)
 //!
-//! A header is read to its last byte and no further, so TLS may follow.
+//! A header is read to its last byte and no further, so TLS may follow. Not `ppp`: it reads slices, of which somebody has to find the
+//! end first, and that is half of what is done here.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

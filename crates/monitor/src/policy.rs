@@ -101,6 +101,16 @@ fn settled(session: &Session) -> Option<Ruling> {
 }
 
 impl Policy {
+    /// The word for it in configurations and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Halt => "halt",
+            Self::Drop => "drop",
+            Self::Observe => "observe",
+        }
+    }
+
     /// What to do about `verdict`, which a step has just given for `session`.
     #[inline]
     pub fn rule(self, session: &mut Session, verdict: Verdict) -> Ruling {

@@ -22,7 +22,7 @@ pub mod two_party;
 
 pub use direction::DirectionState;
 pub use engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
-pub use property::Properties;
+pub use property::{Observation, Observed, Properties, PropertyFinding};
 pub use redact::Redaction;
 pub use role::{Offer, RoleEngine, RoleHost, RoleRules, ServiceClose};
 pub use rules::{Options, TwoPartyRules};

@@ -1,7 +1,8 @@
-//! Properties that are attached to an engine: observed on the messages of a connection, beside the session's monitor.
+//! Properties that are attached to an engine: observed on the messages of a connection, or of a role's component in a session,
+//! beside the session's monitor.
 //!
 //! A message is observed once the monitor lets it pass. What a violation leads to is the policy, which the engine
-//! applies. Instances are per connection, and per value of a key where the property says `for each`.
+//! applies. Instances are per connection or session, and per value of a key where the property says `for each`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use referee_monitor::property::{
 };
 use referee_theory::Field;
 use referee_theory::property::{EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
+use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
 
 /// The properties of a listener, those with the same keys together.
 #[derive(Debug)]
@@ -29,9 +31,9 @@ struct Family {
     properties: PropertyFamily,
 }
 
-/// What one connection has of the properties.
+/// What one connection, or session of a role, has of the properties.
 #[derive(Debug, Default)]
-pub(crate) struct Observed {
+pub struct Observed {
     families: Vec<Instances>,
     held: usize,
     bump: Bump,
@@ -56,25 +58,32 @@ struct Entry {
 
 /// What a property says about a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) property: Arc<str>,
-    pub(crate) verdict: PropertyVerdict,
+pub struct PropertyFinding {
+    /// Its name.
+    pub property: Arc<str>,
+    /// What it says.
+    pub verdict: PropertyVerdict,
     /// The key of the instance, if it has one, and is not too long for that.
-    pub(crate) key: Option<String>,
+    key: Option<String>,
     /// There is no instance, because its key would be longer than [`MAX_KEY`].
-    pub(crate) has_long_key: bool,
+    has_long_key: bool,
     /// Which message of the instance, from 0.
-    pub(crate) event: u64,
+    event: u64,
 }
 
 /// A message, as properties see it.
-#[derive(Clone, Copy)]
-pub(crate) struct Observation<'a> {
-    pub(crate) from: &'a str,
-    pub(crate) to: &'a str,
-    pub(crate) label: &'a str,
-    pub(crate) declared: &'a [Field],
-    pub(crate) fields: &'a [FieldValue<'a>],
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// The role that sends it.
+    pub from: &'a str,
+    /// The role that receives it.
+    pub to: &'a str,
+    /// Its label.
+    pub label: &'a str,
+    /// Its fields, as the protocol declares them.
+    pub declared: &'a [Field],
+    /// Their values.
+    pub fields: &'a [FieldValue<'a>],
 }
 
 /// Monitors of properties with the same keys.
@@ -119,7 +128,7 @@ impl Properties {
     }
 
     /// What the properties say about a message that goes on.
-    pub(crate) fn observe(&self, observed: &mut Observed, message: &Observation<'_>) -> Vec<Finding> {
+    pub fn observe(&self, observed: &mut Observed, message: &Observation<'_>) -> Vec<PropertyFinding> {
         let Observed { families, held, bump } = observed;
         if families.is_empty() {
             let instances = |family: &Family| Instances {
@@ -147,7 +156,7 @@ impl Family {
         held: &mut usize,
         most: usize,
         event: &EventView<'_>,
-        findings: &mut Vec<Finding>,
+        findings: &mut Vec<PropertyFinding>,
     ) {
         let terms: Option<Vec<Term<'_>>> = self.keys.iter().map(|key| event.key(key)).collect();
         // A message without the key concerns no instance.
@@ -163,7 +172,7 @@ impl Family {
         let shown = (!self.keys.is_empty() && !has_long_key).then(|| key.clone());
         let finding = |member: usize, verdict, event| {
             let property = Arc::clone(self.properties.monitors().get(member)?.property().name());
-            Some(Finding { property, verdict, key: shown.clone(), has_long_key, event })
+            Some(PropertyFinding { property, verdict, key: shown.clone(), has_long_key, event })
         };
         let key = key.as_str();
         let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
@@ -198,6 +207,58 @@ impl Family {
             // The key itself is still kept.
             *held += 1;
             entry.bundle = None;
+        }
+    }
+}
+
+impl PropertyFinding {
+    /// Whether the property does not hold.
+    #[must_use]
+    pub fn is_violation(&self) -> bool {
+        self.verdict == PropertyVerdict::Violation
+    }
+
+    /// What is reported of it. The message is called `name`, which is its label if `is_known`; `violated` is what was done with it if
+    /// this is a violation. A key is part of a payload, and shown only if `shows_key`.
+    #[must_use]
+    pub fn record(
+        self,
+        name: &str,
+        is_known: bool,
+        violated: Option<VerdictAction>,
+        shows_key: bool,
+    ) -> VerdictRecord {
+        VerdictRecord {
+            verdict: match self.verdict {
+                PropertyVerdict::Violation => VerdictClass::Violation,
+                PropertyVerdict::Satisfaction => VerdictClass::Satisfaction,
+                PropertyVerdict::ResourceLimit => VerdictClass::ResourceLimit,
+            },
+            kind: "property".to_owned(),
+            property: Some(self.property.to_string()),
+            event: i64::try_from(self.event).unwrap_or(i64::MAX),
+            label: is_known.then(|| name.to_owned()),
+            got: Some(name.to_owned()),
+            action: if self.is_violation() { violated } else { Some(VerdictAction::Forwarded) },
+            message: self.sentence(name),
+            key: self.key.filter(|_| shows_key),
+            ..VerdictRecord::default()
+        }
+    }
+
+    /// What it says about the message called `name`.
+    #[must_use]
+    pub fn sentence(&self, name: &str) -> String {
+        let property = &self.property;
+        match self.verdict {
+            PropertyVerdict::Violation => format!("`{name}` violates property `{property}`"),
+            PropertyVerdict::Satisfaction => format!("`{name}` satisfies property `{property}`"),
+            PropertyVerdict::ResourceLimit if self.has_long_key => {
+                format!("property `{property}` does not see `{name}`: its key is longer than {MAX_KEY} bytes")
+            }
+            PropertyVerdict::ResourceLimit => {
+                format!("no room for property `{property}` (limits.instances): no more is said of it")
+            }
         }
     }
 }

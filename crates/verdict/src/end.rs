@@ -122,6 +122,12 @@ pub struct EndRecord {
     pub session: Option<String>,
     /// What all monitors of a network call the session.
     pub network_session: Option<String>,
+    /// Of a network: the W3C trace context of the role's span, `00-TRACE-SPAN-FLAGS`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// The id of the span in which that one was begun: the initiator's monitor's, or the one that its component named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_span: Option<String>,
     /// The client's address; of a network, the role.
     pub source: String,
     /// Why it ended.

@@ -9,6 +9,21 @@ const LONG: usize = 400;
 /// Production lines above which it must.
 const TOO_LONG: usize = 600;
 
+/// Modules of crates with I/O that have none themselves: events and the time in, actions out. The crates that are pure as a whole
+/// have a `clippy.toml`.
+const PURE_MODULES: &[&str] = &[
+    "crates/guard/src/multiparty/peer_message",
+    "crates/guard/src/multiparty/relamon/role_adapter",
+    "crates/guard/src/multiparty/retransmit",
+    "crates/guard/src/multiparty/role_session",
+    "crates/guard/src/multiparty/session_table",
+    "crates/guard/src/multiparty/trace_context",
+    "crates/guard/src/multiparty/violation",
+];
+/// What such a module does not use.
+const IMPURE: &[&str] =
+    &["Instant", "SystemTime", "tokio", "Mutex", "tracing", "fs", "io", "net", "env", "thread"];
+
 // Both in pieces, here and in the tests, so that a plain text search finds only real uses.
 const STUBS: &[&str] = &["todo", "unimplemented"];
 const IGNORED: &str = concat!("#[", "ignore");
@@ -32,7 +47,30 @@ fn check_file(path: &str, text: &str) -> Vec<Finding> {
     }
     findings.extend(check_length(path, &code));
     findings.extend(check_finished(path, &code));
+    findings.extend(check_pure(path, &code));
     findings
+}
+
+fn check_pure(path: &str, code: &str) -> Vec<Finding> {
+    let module = path.trim_end_matches(".rs");
+    let is_within =
+        |pure: &str| module.strip_prefix(pure).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_for_tests = is_test_file(path) || path.ends_with("/schedules.rs");
+    if is_for_tests || !PURE_MODULES.iter().any(|pure| is_within(pure)) {
+        return Vec::new();
+    }
+    let tests = source::test_modules(code);
+    let lines = code.lines().enumerate().filter(|(at, _)| !tests.iter().any(|test| test.contains(at)));
+    let impure = |(at, line): (usize, &str)| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let word = words.find(|word| IMPURE.contains(word))?;
+        Some(Finding::error(
+            path,
+            at + 1,
+            format!("`{word}` in a module without I/O and clock: its caller has them"),
+        ))
+    };
+    lines.filter_map(impure).collect()
 }
 
 fn check_length(path: &str, code: &str) -> Option<Finding> {
@@ -98,6 +136,16 @@ mod tests {
     #[test]
     fn a_file_without_header_fails() {
         assert_one("crates/a/build.rs", "fn main() {}\n//! late\n", "build.rs:1: does not open");
+    }
+
+    #[test]
+    fn modules_without_a_clock_stay_so() {
+        let text = "//! A file.\nuse std::time::Instant;\n#[cfg(test)]\nmod tests {\n    use std::io;\n}\n";
+        let table = "crates/guard/src/multiparty/session_table";
+        assert_one(&format!("{table}/timeouts.rs"), text, "timeouts.rs:2: `Instant`");
+        assert_one(&format!("{table}.rs"), text, "session_table.rs:2: `Instant`");
+        assert_eq!(messages(&format!("{table}s.rs"), text), Vec::<String>::new());
+        assert_eq!(messages(&format!("{table}/tests.rs"), text), Vec::<String>::new());
     }
 
     #[test]

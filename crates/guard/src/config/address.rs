@@ -1,4 +1,6 @@
 //! Addresses: `127.0.0.1:25`, `[::1]:25`, `mail.example:25`, `unix:/run/x.sock`; and networks: `10.0.0.0/8`.
+//!
+//! Not `ipnet`: it would replace twelve lines, and does not know that `::ffff:10.0.0.1` is in `10.0.0.0/8`.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use referee_monitor::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -124,6 +125,16 @@ pub enum PolicyName {
     Drop,
     /// Everything is forwarded; violations are reported.
     Observe,
+}
+
+impl From<PolicyName> for Policy {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::Halt => Self::Halt,
+            PolicyName::Drop => Self::Drop,
+            PolicyName::Observe => Self::Observe,
+        }
+    }
 }
 
 /// Who may send before its turn.

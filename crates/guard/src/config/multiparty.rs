@@ -94,6 +94,11 @@ pub struct RoleTable {
     /// What is asked for where the component is a WebSocket server: `/socket`. Without it: `/`.
     #[schemars(with = "Option<String>")]
     pub path: Option<Spanned<String>>,
+    /// Further endpoints of the component, each for the messages with some of the other roles: a service that is called by some and calls
+    /// others. All of them, and that of the role itself, speak HTTP.
+    #[serde(default, rename = "endpoint")]
+    #[schemars(with = "Vec<EndpointTable>")]
+    pub endpoints: Vec<Spanned<EndpointTable>>,
     /// How bytes become messages: a table of the `wire` crate.
     #[schemars(with = "referee_wire::Table")]
     pub codec: Spanned<referee_wire::Table>,
@@ -116,6 +121,13 @@ pub struct RoleTable {
     /// role's monitor name the label and the rule only, in the log, the journal, traces and notices.
     #[serde(default)]
     pub redact: Vec<String>,
+    /// With `upstream` and an `http` codec: whether each request to the component has a `traceparent` header (W3C trace context) that
+    /// names the session's trace and the span of this role's monitor. One that is there is replaced; all other bytes stay as they are.
+    #[serde(default)]
+    pub trace_context: bool,
+    /// Files with properties (`.hml`) of the messages that the component sends and is given in a session: a file, or a list.
+    #[schemars(with = "Option<Files>")]
+    pub properties: Option<Spanned<Files>>,
     /// With `state`: whether the component goes on after this process was killed and started again. One that connects
     /// says a line of JSON first, and which message it expects; one that is connected to is given again what it has not
     /// answered.
@@ -125,6 +137,36 @@ pub struct RoleTable {
     /// `{message}` and `{json}`, which is all of it, are put in. Without it: nothing.
     #[schemars(with = "Option<String>")]
     pub close_message: Option<Spanned<String>>,
+}
+
+/// A further endpoint of a role's component.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EndpointTable {
+    /// The roles whose messages go over it.
+    #[schemars(with = "Vec<String>")]
+    pub with: Spanned<Vec<String>>,
+    /// Where the component connects, with one request on each connection. Its `traceparent` header says which session it is of; without it
+    /// there may be only one.
+    #[schemars(with = "Option<Address>")]
+    pub listen: Option<Spanned<Address>>,
+    /// Instead of `listen`: where the component is called.
+    #[schemars(with = "Option<Address>")]
+    pub upstream: Option<Spanned<Address>>,
+    /// TLS with a component that connects.
+    #[schemars(with = "Option<TlsIn>")]
+    pub tls: Option<Spanned<TlsIn>>,
+    /// TLS with a component that is connected to.
+    #[schemars(with = "Option<TlsOut>")]
+    pub upstream_tls: Option<Spanned<TlsOut>>,
+    /// How bytes become messages: those of this endpoint.
+    #[schemars(with = "referee_wire::Table")]
+    pub codec: Spanned<referee_wire::Table>,
+    /// With `listen`: networks from which the component may connect. Without it: all.
+    pub allow: Option<Vec<Network>>,
+    /// With `listen`: whether connections begin with a PROXY protocol header.
+    #[serde(default)]
+    pub proxy_in: ProxyIn,
 }
 
 /// What carries letters between monitors of different processes.
@@ -182,6 +224,8 @@ pub struct MultipartyLimits {
     pub sessions: usize,
     /// Open connections of one role's components from one address.
     pub connections_per_source: usize,
+    /// Submonitors and keys of properties in one session of a role.
+    pub instances: usize,
     /// Bytes of one message.
     pub message: Size,
     /// Messages of a session that may be under way to one other monitor, or wait there.
@@ -202,6 +246,7 @@ impl Default for MultipartyLimits {
         Self {
             sessions: 100_000,
             connections_per_source: usize::MAX,
+            instances: 10_000,
             message: Size(1 << 20),
             window: 64,
             buffer: Size(256 << 10),
@@ -226,6 +271,7 @@ impl MultipartyLimits {
         let allowed = [
             ("sessions", self.sessions > 0),
             ("connections-per-source", self.connections_per_source > 0),
+            ("instances", self.instances > 0),
             ("message", self.message.0 > 0),
             ("window", self.window > 0),
             ("buffer", self.buffer.0 > 0),

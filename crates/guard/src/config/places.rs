@@ -38,6 +38,10 @@ pub(crate) fn clashes(config: &Config) -> Vec<Problem> {
                 let who = format!("role `{}`", role.name.get_ref());
                 add(who, listen.get_ref().to_string(), listen.span());
             }
+            for listen in role.endpoints.iter().filter_map(|endpoint| endpoint.get_ref().listen.as_ref()) {
+                let who = format!("an endpoint of role `{}`", role.name.get_ref());
+                add(who, listen.get_ref().to_string(), listen.span());
+            }
         }
     }
     problems

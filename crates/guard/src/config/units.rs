@@ -1,4 +1,6 @@
 //! Times and sizes as people write them: `"30s"`, `"64KiB"`. Plain numbers are seconds and bytes.
+//!
+//! Not `humantime` and `bytesize`: they have no plain numbers, no `none` and no fractions, and `k` would be 1,000.
 
 use std::borrow::Cow;
 use std::fmt;

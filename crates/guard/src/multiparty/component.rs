@@ -4,7 +4,7 @@ mod network_stream;
 mod queue;
 
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ use referee_session::role::payload::Payload;
 use referee_session::{Offer, RoleEngine, RoleHost, ServiceClose};
 use referee_verdict::EndReason;
 use referee_wire::Sender;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 use super::peer_message::SessionId;
-use super::plan::{Endpoint, RolePlan};
+use super::plan::{Endpoint, EndpointPlan, RolePlan};
 use super::runtime::Runtime;
+use super::trace_context::TraceContext;
 use crate::driver::{Driver, DriverOptions};
 use crate::metrics::lock;
 use crate::stream::Stream;
@@ -40,9 +41,21 @@ pub(super) struct IncomingComponent {
 pub(super) struct ComponentLink {
     runtime: Arc<Runtime>,
     slot: usize,
+    /// The number of the component's endpoint.
+    endpoint: usize,
     id: SessionId,
     plan: Arc<RolePlan>,
     queue: Arc<ComponentQueue>,
+    call: Call,
+}
+
+/// The one exchange of a connection at a further endpoint where the component connects.
+#[derive(Default)]
+struct Call {
+    is_asked: AtomicBool,
+    is_answered: AtomicBool,
+    /// Something else is said on the connection, which is to be cut.
+    cut: Notify,
 }
 
 /// Serves the component of session `id` of the role at `slot` until its connection ends.
@@ -53,25 +66,98 @@ pub(super) async fn serve_component(
     incoming: IncomingComponent,
     queue: Arc<ComponentQueue>,
 ) {
-    let plan = runtime.plan(slot);
-    let link = Arc::new(ComponentLink { runtime, slot, id, plan, queue });
-    let span = tracing::debug_span!("session", role = link.plan.name, network_session = %id);
-    link.runtime.connected_components.fetch_add(1, Ordering::Relaxed);
-    link.serve(incoming).instrument(span).await;
-    link.runtime.connected_components.fetch_sub(1, Ordering::Relaxed);
+    let link = ComponentLink::new(runtime, slot, 0, id, queue);
+    link.counted(link.serve(incoming)).await;
     link.runtime.component_gone(slot, id);
+    link.runtime.forget_component(slot, id);
 }
 
-/// Reads until the other side closes: closing with unread bytes would reset the connection and discard the close message.
-pub(super) async fn drain(reader: &mut (impl AsyncRead + Unpin)) {
-    let mut rest = [0; 4096];
-    while reader.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+/// Calls the component of session `id` at a further endpoint, once there is something to say there.
+pub(super) async fn serve_service(
+    runtime: Arc<Runtime>,
+    slot: usize,
+    endpoint: usize,
+    id: SessionId,
+    queue: Arc<ComponentQueue>,
+) {
+    if !queue.has_output().await {
+        return;
+    }
+    let link = ComponentLink::new(runtime, slot, endpoint, id, queue);
+    match link.connect().await {
+        Ok(incoming) => link.counted(link.serve(incoming)).await,
+        Err(error) => {
+            link.fault(format!("the component of `{}` cannot be reached: {error}", link.endpoint().name));
+        }
+    }
+    if !link.queue.is_closed() {
+        link.runtime.component_gone(slot, id);
+    }
+}
+
+/// Serves one request of the component of session `id` at a further endpoint.
+pub(super) async fn serve_call(
+    runtime: Arc<Runtime>,
+    slot: usize,
+    endpoint: usize,
+    id: SessionId,
+    incoming: IncomingComponent,
+    queue: Arc<ComponentQueue>,
+) {
+    queue.attach();
+    let link = ComponentLink::new(runtime, slot, endpoint, id, queue);
+    let host: Arc<dyn RoleHost> = Arc::clone(&link) as _;
+    let engine = Arc::new(Mutex::new(RoleEngine::new(&link.endpoint().rules, host)));
+    let served = async {
+        tokio::select! {
+            () = link.drive(&engine, incoming) => {}
+            () = link.queue.close_timed_out() => {}
+            () = link.call.cut.notified() => tracing::debug!("something else was asked on the same connection"),
+        }
+    };
+    link.counted(served).await;
+    link.queue.pause();
+    link.delivered(link.queue.take_handed());
+    let is_open =
+        |call: &Call| call.is_asked.load(Ordering::Relaxed) && !call.is_answered.load(Ordering::Relaxed);
+    if is_open(&link.call) && !link.queue.is_closed() {
+        let name = &link.endpoint().name;
+        link.fault(format!("the component of `{name}` closed its connection before the answer"));
+    }
 }
 
 impl ComponentLink {
+    fn new(
+        runtime: Arc<Runtime>,
+        slot: usize,
+        endpoint: usize,
+        id: SessionId,
+        queue: Arc<ComponentQueue>,
+    ) -> Arc<Self> {
+        let plan = runtime.plan(slot);
+        Arc::new(Self { runtime, slot, endpoint, id, plan, queue, call: Call::default() })
+    }
+
+    fn endpoint(&self) -> &EndpointPlan {
+        self.plan.endpoint(self.endpoint)
+    }
+
+    /// Whether each connection is one exchange, which the component begins.
+    fn is_call(&self) -> bool {
+        self.endpoint > 0 && matches!(self.endpoint().endpoint, Endpoint::Listen(_))
+    }
+
+    /// Serves a connection, which counts as open meanwhile.
+    async fn counted(&self, served: impl Future<Output = ()>) {
+        let span = tracing::debug_span!("session", role = self.endpoint().name, network_session = %self.id);
+        self.runtime.connected_components.fetch_add(1, Ordering::Relaxed);
+        served.instrument(span).await;
+        self.runtime.connected_components.fetch_sub(1, Ordering::Relaxed);
+    }
+
     async fn serve(self: &Arc<Self>, incoming: IncomingComponent) {
         let host: Arc<dyn RoleHost> = Arc::clone(self) as _;
-        let engine = Arc::new(Mutex::new(RoleEngine::new(&self.plan.rules, host)));
+        let engine = Arc::new(Mutex::new(RoleEngine::new(&self.endpoint().rules, host)));
         let mut next = Some(incoming);
         while let Some(incoming) = next {
             let driver = self.drive(&engine, incoming);
@@ -83,11 +169,19 @@ impl ComponentLink {
         }
     }
 
+    /// Connects to the component.
+    async fn connect(&self) -> io::Result<IncomingComponent> {
+        let EndpointPlan { endpoint, setup, .. } = self.endpoint();
+        let Endpoint::Connect(address) = endpoint else { return Err(io::ErrorKind::NotFound.into()) };
+        let stream = tokio::time::timeout(self.plan.handshake, setup.connect(address)).await??;
+        Ok(IncomingComponent { stream, unread: Vec::new() })
+    }
+
     /// Carries one connection to its end.
     async fn drive(self: &Arc<Self>, engine: &Arc<Mutex<RoleEngine>>, incoming: IncomingComponent) {
         let IncomingComponent { stream, unread } = incoming;
         let network = Stream::Network(NetworkStream::new(Arc::clone(self)));
-        let side = self.plan.rules.side;
+        let side = self.endpoint().rules.side;
         let streams = match side {
             Sender::Client => [stream, network],
             Sender::Server => [network, stream],
@@ -96,11 +190,11 @@ impl ComponentLink {
             observe: false,
             salvage: true,
             max_buffer: usize::MAX,
-            max_message: self.plan.rules.max_message,
+            max_message: self.endpoint().rules.max_message,
             idle: None,
             total: None,
         };
-        let meter = self.runtime.meter(self.slot);
+        let meter = self.runtime.meter(self.slot, self.endpoint);
         let mut driver = Driver::new(Arc::clone(engine), streams, (meter, Arc::default()), options);
         driver.preload(side, unread);
         let outcome = driver.run(self.runtime.stopping(), |_| self.runtime.has_room_for_reports()).await;
@@ -109,8 +203,7 @@ impl ComponentLink {
 
     /// Connects again to a service that closed its connection between exchanges; `None` if it is gone.
     async fn reconnect(&self, engine: &Mutex<RoleEngine>) -> Option<IncomingComponent> {
-        let Endpoint::Connect(address) = &self.plan.endpoint else { return None };
-        if self.queue.is_closed() {
+        if matches!(self.endpoint().endpoint, Endpoint::Listen(_)) || self.queue.is_closed() {
             return None;
         }
         let closed = lock(engine).service_close()?;
@@ -123,30 +216,43 @@ impl ComponentLink {
                 }
             }
             ServiceClose::Unknown => {
-                let name = &self.plan.name;
+                let name = &self.endpoint().name;
                 self.fault(format!("`{name}` closed its connection while a request was on its way"));
                 return None;
             }
             ServiceClose::Gone => return None,
         }
-        let connected = tokio::time::timeout(self.plan.handshake, self.plan.setup.connect(address)).await;
-        let stream = connected.ok()?.ok()?;
+        let incoming = self.connect().await.ok()?;
         let written = self.queue.repeat(lock(engine).reconnect());
         self.delivered(written);
-        Some(IncomingComponent { stream, unread: Vec::new() })
+        Some(incoming)
     }
 
     /// So many messages and bytes were written to the component.
     fn delivered(&self, written: (u32, usize)) {
         if written.0 > 0 {
             self.runtime.delivered(self.slot, self.id, written);
+            if self.is_call() {
+                self.call.is_answered.store(true, Ordering::Relaxed);
+                self.queue.half_close();
+            }
         }
     }
 }
 
 impl RoleHost for ComponentLink {
     fn offer(&self, payload: Payload) -> Offer {
-        self.runtime.offer(self.slot, self.id, payload)
+        if self.is_call() {
+            // A client that keeps connections may ask in another session what was answered in this one.
+            let named = TraceContext::of_request(&payload.bytes).map(|context| context.trace());
+            let is_other = named.is_some() && named != self.runtime.trace(self.slot, self.id);
+            if is_other || self.call.is_answered.load(Ordering::Relaxed) {
+                self.call.cut.notify_one();
+                return Offer::Over;
+            }
+            self.call.is_asked.store(true, Ordering::Relaxed);
+        }
+        self.runtime.offer(self.slot, self.id, self.endpoint, payload)
     }
 
     fn take_wake(&self) -> bool {
@@ -158,11 +264,14 @@ impl RoleHost for ComponentLink {
     }
 
     fn half_close(&self) -> bool {
-        self.runtime.half_close(self.slot, self.id)
+        // One call is over, and not what the component has to say.
+        self.is_call() || self.runtime.half_close(self.slot, self.id)
     }
 
     fn half_close_after(&self, last: &Payload) {
-        self.runtime.half_close_after(self.slot, self.id, last);
+        if !self.is_call() {
+            self.runtime.half_close_after(self.slot, self.id, last);
+        }
     }
 
     fn fault(&self, sentence: String) {

@@ -11,8 +11,8 @@ use referee_wire::{Framing, Kind, LineEnd, Table};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tokio_tungstenite::tungstenite::http::Uri;
 
-use super::plan::Endpoint;
-use crate::config::{Address, RoleTable};
+use super::plan::{Endpoint, EndpointKeys};
+use crate::config::Address;
 use crate::stream::{Socket, Stream};
 use crate::tls;
 use crate::websocket::{WebSocket, text_frame};
@@ -85,12 +85,12 @@ impl ConnectionSetup {
     /// # Errors
     /// The problem and its place in the configuration.
     pub(super) fn make(
-        table: &RoleTable,
+        table: &EndpointKeys<'_>,
         endpoint: &Endpoint,
         limit: usize,
         mut file: impl FnMut(&Path) -> PathBuf,
     ) -> Result<Self, (Range<usize>, String)> {
-        let accepts = match (&table.tls, endpoint) {
+        let accepts = match (table.tls, endpoint) {
             (None, _) => None,
             (Some(tls), Endpoint::Connect(_)) => {
                 let message = "`tls` is for a component that connects: write `upstream-tls`";
@@ -101,7 +101,7 @@ impl ConnectionSetup {
                 Some(tls::server(&config).map_err(|message| (tls.span(), message))?.into())
             }
         };
-        let connects = match (&table.upstream_tls, endpoint) {
+        let connects = match (table.upstream_tls, endpoint) {
             (None, _) => None,
             (Some(tls), Endpoint::Listen(_)) => {
                 let message = "`upstream-tls` is for a component that is connected to: write `tls`";
@@ -114,13 +114,13 @@ impl ConnectionSetup {
             }
         };
         let is_websocket = table.codec.get_ref().kind == Kind::WebSocket;
-        if let (true, Some(resume), Endpoint::Listen(_)) = (is_websocket, &table.resume, endpoint)
+        if let (true, Some(resume), Endpoint::Listen(_)) = (is_websocket, table.resume, endpoint)
             && *resume.get_ref()
         {
             let message = "a component that connects over WebSocket has no line before its messages in which to say that it is back";
             return Err((resume.span(), message.to_owned()));
         }
-        let path = match &table.path {
+        let path = match table.path {
             Some(path) if !is_websocket || matches!(endpoint, Endpoint::Listen(_)) => {
                 let message = "`path` is what a WebSocket is asked for that the monitor connects to";
                 return Err((path.span(), message.to_owned()));
@@ -128,7 +128,7 @@ impl ConnectionSetup {
             Some(path) if !path.get_ref().starts_with('/') => {
                 return Err((path.span(), format!("`{}` is no path: it begins with `/`", path.get_ref())));
             }
-            path => path.as_ref(),
+            path => path,
         };
         let websocket = if is_websocket {
             let host = match endpoint {

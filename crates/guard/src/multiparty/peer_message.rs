@@ -5,6 +5,8 @@ use hyper::body::Bytes;
 
 use referee_session::role::payload::{Payload, put_block, take, take_block};
 
+use super::trace_context::TraceContext;
+
 /// The id of a session, the same at all its monitors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct SessionId(pub(super) u128);
@@ -35,8 +37,8 @@ pub(super) struct PeerMessage {
 /// The kinds of peer messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    /// The initiator invites to a session.
-    Join,
+    /// The initiator invites to a session; the trace context that its component gave.
+    Join(Option<TraceContext>),
     /// The component is connected.
     Joined,
     /// This role cannot take part, and why.
@@ -65,7 +67,7 @@ impl PeerMessage {
     pub(super) fn write(&self) -> Bytes {
         let mut out = Vec::with_capacity(64);
         let tag = match &self.kind {
-            MessageKind::Join => 0,
+            MessageKind::Join(_) => 0,
             MessageKind::Joined => 1,
             MessageKind::Refused(_) => 2,
             MessageKind::Start => 3,
@@ -83,11 +85,12 @@ impl PeerMessage {
         out.extend(self.number.to_le_bytes());
         out.extend(self.state.to_le_bytes());
         match &self.kind {
-            MessageKind::Join
-            | MessageKind::Joined
-            | MessageKind::Start
-            | MessageKind::Ended
-            | MessageKind::Active => {}
+            MessageKind::Join(context) => {
+                if let Some(context) = context {
+                    context.write(&mut out);
+                }
+            }
+            MessageKind::Joined | MessageKind::Start | MessageKind::Ended | MessageKind::Active => {}
             MessageKind::Refused(text) | MessageKind::Dependency(text) => out.extend(text.as_bytes()),
             MessageKind::Violation(json) => out.extend(json),
             MessageKind::Credit(messages, bytes) => {
@@ -110,7 +113,11 @@ impl PeerMessage {
         let state = u32::from_le_bytes(take(&mut rest)?);
         let text = |rest: &[u8]| Some(std::str::from_utf8(rest).ok()?.into());
         let kind = match tag {
-            0 if rest.is_empty() => MessageKind::Join,
+            0 if rest.is_empty() => MessageKind::Join(None),
+            0 => {
+                let context = TraceContext::read(&mut rest)?;
+                rest.is_empty().then_some(MessageKind::Join(Some(context)))?
+            }
             1 if rest.is_empty() => MessageKind::Joined,
             2 => MessageKind::Refused(text(rest)?),
             3 if rest.is_empty() => MessageKind::Start,
@@ -168,7 +175,10 @@ mod tests {
             bytes: "x\n".into(),
         };
         [
-            MessageKind::Join,
+            MessageKind::Join(None),
+            MessageKind::Join(TraceContext::of_request(
+                b"GET / HTTP/1.1\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n",
+            )),
             MessageKind::Joined,
             MessageKind::Refused("no component".into()),
             MessageKind::Start,

@@ -1,34 +1,33 @@
 //! `[multiparty]`, compiled: the protocol's monitors, checked together, and one plan for each local role.
 
 mod codecs;
+mod endpoints;
 mod network;
 mod template;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use referee_functions::{Functions, Limits, NoMonitor, with_functions};
+use referee_functions::{Limits, NoMonitor, with_functions};
+use referee_monitor::Registry;
 use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
-use referee_monitor::{Policy, Registry};
-use referee_pipeline::{Packages, Parsed, Projected, Source};
-use referee_session::RoleRules;
+use referee_pipeline::Projected;
+use referee_session::Properties;
 use referee_session::role::payload::Payload;
-use referee_syntax::Diagnostic;
-use referee_theory::{Label, Role, State};
-use referee_wire::Sender;
+use referee_theory::{Label, Role};
+use referee_wire::Codec;
 
-use super::connection_setup::ConnectionSetup;
+use super::peer_message::SessionId;
 use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
-use crate::config::ProxyIn;
-use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
-use crate::metrics::{MessageCounters, Meter};
-use crate::plan::{is_inline, load_modules, read_and_note};
+use crate::config::{Address, DependenciesName, Multiparty, RoleTable, TransportName};
+use crate::plan::PlanReader;
 use crate::protocol::unmonitorable;
-use crate::source_limits::SourceLimits;
+
+pub(super) use endpoints::{EndpointKeys, EndpointPlan};
 
 const NO_TIMEOUT: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -68,14 +67,15 @@ pub(super) struct RolePlan {
     pub(super) initiator: Role,
     /// The other roles that take part.
     pub(super) others: Vec<Role>,
-    pub(super) endpoint: Endpoint,
-    pub(super) setup: ConnectionSetup,
-    pub(super) sources: Arc<SourceLimits>,
-    pub(super) proxy_in: ProxyIn,
-    /// How a component's connection is read.
-    pub(super) rules: Arc<RoleRules>,
+    /// Where its component is, and further places where it is.
+    pub(super) main: EndpointPlan,
+    further: Vec<EndpointPlan>,
     /// Whether fields are redacted: then nobody is shown what was sent.
     pub(super) redacts: bool,
+    /// Whether requests to the component say which span they are made in.
+    pub(super) gives_trace_context: bool,
+    /// Properties of the messages that the component sends and is given.
+    pub(super) properties: Option<Properties>,
     dependency: Option<String>,
     violation: Option<String>,
     /// Messages and bytes of a session that may be in flight to one peer.
@@ -89,23 +89,14 @@ pub(super) struct RolePlan {
     pub(super) peer_timeout: Duration,
 }
 
-/// Problems of `[multiparty]`, and the files it was read from.
-#[derive(Default)]
-pub(crate) struct Findings {
-    pub(crate) problems: Vec<Problem>,
-    pub(crate) protocols: Vec<(Source, Vec<Diagnostic>)>,
-    pub(crate) files: Vec<PathBuf>,
-    /// Those that may change while it runs.
-    pub(crate) certificates: Vec<PathBuf>,
-}
-
 impl MultipartyPlan {
-    /// Compiles `config`; files are relative to `folder`.
-    pub(crate) fn make(config: &Multiparty, folder: &Path, findings: &mut Findings) -> Option<Self> {
-        let mut maker = PlanBuilder { config, folder, findings };
+    /// Compiles `config`.
+    pub(crate) fn make(config: &Multiparty, reader: &mut PlanReader<'_>) -> Option<Self> {
+        let mut maker = PlanBuilder { config, reader };
         let mut checked = maker.protocol()?;
-        checked.modules = maker.modules()?;
-        let before = maker.findings.problems.len();
+        let limits = Limits { fuel: config.functions_fuel, memory: config.functions_memory.0 };
+        checked.modules = maker.reader.modules(config.functions.as_ref(), limits)?;
+        let before = maker.reader.refusal.count();
         let initiator = maker.initiator(&checked)?;
         maker.secrets();
         let own = maker.own(&checked);
@@ -122,7 +113,7 @@ impl MultipartyPlan {
             topology => maker.tcp(&checked, topology).map(|plan| TransportPlan::Tcp(Arc::new(plan))),
         };
         let state = maker.state();
-        (maker.findings.problems.len() == before).then(|| Self {
+        (maker.reader.refusal.count() == before).then(|| Self {
             name: checked.name.clone(),
             roles: roles.into_iter().map(Arc::new).collect(),
             transport,
@@ -134,10 +125,12 @@ impl MultipartyPlan {
     pub(crate) fn in_words(&self) -> Vec<String> {
         let describe = |plan: &Arc<RolePlan>| {
             let vocabulary = plan.engine.vocabulary();
-            let endpoint = match &plan.endpoint {
-                Endpoint::Listen(address) => format!("whose component connects to {address}"),
-                Endpoint::Connect(address) => format!("whose component is at {address}"),
+            let place = |endpoint: &EndpointPlan| match &endpoint.endpoint {
+                Endpoint::Listen(address) => format!("connects to {address}"),
+                Endpoint::Connect(address) => format!("is at {address}"),
             };
+            let further = plan.further.iter().map(|it| format!(" and, {}, {}", it.name, place(it)));
+            let endpoint = format!("whose component {}{}", place(&plan.main), further.collect::<String>());
             let others: Vec<String> = plan
                 .others
                 .iter()
@@ -155,11 +148,16 @@ impl MultipartyPlan {
                     }
                 })
                 .collect();
+            let properties = match plan.properties.as_ref().map_or(0, Properties::count) {
+                0 => String::new(),
+                1 => "; 1 property is observed".to_owned(),
+                count => format!("; {count} properties are observed"),
+            };
             format!(
-                "{}: the monitor of {}, {endpoint}{}; {} begins sessions; the other monitors: {}{}",
+                "{}: the monitor of {}, {endpoint}{}{properties}; {} begins sessions; the other monitors: {}{}",
                 self.name,
                 plan.name,
-                plan.setup.in_words(),
+                plan.main.setup.in_words(),
                 vocabulary.role_name(plan.initiator),
                 others.join(", "),
                 match &self.transport {
@@ -174,13 +172,6 @@ impl MultipartyPlan {
 }
 
 impl RolePlan {
-    /// New counters for the connections of its components.
-    pub(super) fn meter(&self) -> Meter {
-        let known = self.rules.codec.messages().iter();
-        let labels = known.map(|known| (known.sender.index(), Arc::clone(&known.name))).collect();
-        Meter::new(&Arc::default(), &Arc::new(MessageCounters::new(labels, 1)), 0)
-    }
-
     pub(super) fn hides(&self) -> bool {
         self.engine.settings().dependencies == Dependencies::Hide
     }
@@ -190,23 +181,12 @@ impl RolePlan {
         matches!(self.engine.turn(&self.engine.run::<Payload>(0)), Turn::Component)
     }
 
-    /// The receiver of `label` if the component sends it in `state`; out of turn, its only receiver in any state.
-    pub(super) fn receiver(&self, state: State, label: &str) -> Option<Role> {
-        let is_it = |sent: &&(Box<str>, Role)| *sent.0 == *label;
-        let here = self.sends.get(state.index()).and_then(|sends| sends.iter().find(is_it));
-        here.map(|(_, to)| *to).or_else(|| {
-            let mut elsewhere = self.sends.iter().flatten().filter(is_it).map(|(_, to)| *to);
-            let first = elsewhere.next()?;
-            elsewhere.all(|to| to == first).then_some(first)
-        })
-    }
-
     /// The text that tells the component that `label` was chosen.
     pub(super) fn dependency(&self, from: Role, label: Label) -> Bytes {
         let vocabulary = self.engine.vocabulary();
         let template = self.dependency.as_deref().unwrap_or_default();
         let words = [("from", vocabulary.role_name(from)), ("label", vocabulary.label_name(label))];
-        let text = self.setup.frame(&template::fill(template, &words));
+        let text = self.main.setup.frame(&template::fill(template, &words));
         debug_assert!(text.is_some(), "every dependency was tried when the plan was made");
         text.unwrap_or_default()
     }
@@ -218,87 +198,48 @@ impl RolePlan {
             self.others.iter().map(|role| vocabulary.role_name(*role)).max_by_key(|name| name.len());
         let is_unwritable = |label: &&str| {
             let words = [("from", longest.unwrap_or_default()), ("label", *label)];
-            self.setup.frame(&template::fill(template, &words)).is_none()
+            self.main.setup.frame(&template::fill(template, &words)).is_none()
         };
         vocabulary.messages().map(|message| vocabulary.label_of(message)).find(is_unwritable)
     }
 
-    /// The close message after a violation.
-    pub(super) fn close_message(&self, notice: &Notice) -> Option<Bytes> {
+    /// The close message after a violation in `session`.
+    pub(super) fn close_message(&self, notice: &Notice, session: Option<SessionId>) -> Option<Bytes> {
         let vocabulary = self.engine.vocabulary();
         let notice = &violation::for_reader(notice, self.engine.role(), vocabulary);
         let blame: Vec<&str> = notice.blamed.iter().map(|role| vocabulary.role_name(*role)).collect();
         // One line, whatever was sent.
         let link = |text: &str| text.replace(|c: char| c.is_control(), " ");
         let (blame, message) = (blame.join(", "), link(&notice.sentence));
-        let json = violation::to_json(notice, vocabulary).to_string();
+        let json = violation::to_json(notice, vocabulary, session).to_string();
         let kind = notice.breach.name();
         let words = [("blame", &*blame), ("kind", kind), ("message", &message), ("json", &json)];
-        self.setup.frame(&template::fill(self.violation.as_ref()?, &words))
+        self.main.setup.frame(&template::fill(self.violation.as_ref()?, &words))
     }
 }
 
-struct PlanBuilder<'a> {
+struct PlanBuilder<'a, 'f> {
     config: &'a Multiparty,
-    folder: &'a Path,
-    findings: &'a mut Findings,
+    reader: &'a mut PlanReader<'f>,
 }
 
-impl<'a> PlanBuilder<'a> {
+impl<'a> PlanBuilder<'a, '_> {
     fn problem(&mut self, span: std::ops::Range<usize>, message: impl Into<String>) {
-        self.findings.problems.push(Problem::new(message, span));
-    }
-
-    fn file(&mut self, path: &Path) -> PathBuf {
-        let path = self.folder.join(path);
-        self.findings.files.push(path.clone());
-        path
-    }
-
-    /// A file with a certificate or a key.
-    fn certificate(&mut self, path: &Path) -> PathBuf {
-        let path = self.folder.join(path);
-        self.findings.certificates.push(path.clone());
-        path
+        self.reader.problem(span, message);
     }
 
     fn protocol(&mut self) -> Option<CheckedProtocol> {
-        let (named, span) = (self.config.protocol.get_ref(), self.config.protocol.span());
-        let (text, file) = if is_inline(named) {
-            (named.clone(), "protocol.scr".to_owned())
-        } else {
-            let path = self.file(Path::new(named));
-            match std::fs::read_to_string(&path) {
-                Ok(text) => (text, named.clone()),
-                Err(error) => {
-                    self.problem(span, format!("cannot read `{}`: {error}", path.display()));
-                    return None;
-                }
-            }
-        };
-        let folders = self.config.import_path.iter().map(|folder| self.folder.join(folder));
-        let folders: Vec<PathBuf> = folders.collect();
-        let files = &mut self.findings.files;
-        let mut read = |path: &Path| read_and_note(path, files);
-        let mut packages = Packages::new(&self.folder.join(&file), &text, &folders, &mut read);
-        let parsed = match Parsed::load(Source::new(&file, &text), None, &mut packages) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                self.problem(span, error.to_string());
-                return None;
-            }
-        };
+        let protocol = &self.config.protocol;
+        let text = self.reader.protocol_text(protocol)?;
+        let parsed = self.reader.parse(&text, &self.config.import_path, protocol.span())?;
         match protocol::read(parsed, self.config.protocol_name.as_deref()) {
-            Ok(checked) => Some(checked),
+            Ok(checked) => return Some(checked),
             Err(ProtocolError::Errors(source, diagnostics)) => {
-                self.findings.protocols.push((source, diagnostics));
-                None
+                self.reader.refusal.protocols.push((source, diagnostics));
             }
-            Err(ProtocolError::Other(message)) => {
-                self.problem(span, message);
-                None
-            }
+            Err(ProtocolError::Other(message)) => self.problem(protocol.span(), message),
         }
+        None
     }
 
     fn initiator(&mut self, checked: &CheckedProtocol) -> Option<Role> {
@@ -379,7 +320,11 @@ impl<'a> PlanBuilder<'a> {
     ) -> Option<RolePlan> {
         let limits = &self.config.limits;
         let name = table.name.get_ref().clone();
-        let endpoint = self.endpoint(role == initiator, table)?;
+        let (main, further) = self.endpoints(checked, role, table)?;
+        if role == initiator && matches!(main.endpoint, Endpoint::Connect(_)) {
+            let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
+            self.problem(table.name.span(), message);
+        }
         let dependencies = match table.dependencies {
             DependenciesName::Hide => Dependencies::Hide,
             DependenciesName::Deliver => Dependencies::Deliver,
@@ -391,34 +336,24 @@ impl<'a> PlanBuilder<'a> {
         }
         self.check_templates(table);
         let settings = Settings {
-            policy: match table.policy {
-                PolicyName::Halt => Policy::Halt,
-                PolicyName::Drop => Policy::Drop,
-                PolicyName::Observe => Policy::Observe,
-            },
+            policy: table.policy.into(),
             dependencies,
             // Dependencies do not wait for credit, so there may be more than the window.
             capacity: limits.window as usize * 2,
         };
+        let is_asked = |endpoint: &EndpointPlan| endpoint.rules.is_service();
+        if table.trace_context && !std::iter::once(&main).chain(&further).any(is_asked) {
+            let message = "`trace-context` is given in requests: with `upstream` and an `http` codec";
+            self.problem(table.name.span(), message);
+        }
         let engine = self.engine(checked, role, settings)?;
         let sends = self.sends(checked, role, table);
-        let codec = self.codec(checked, role, table, &endpoint)?;
-        let setup = ConnectionSetup::make(table, &endpoint, limits.message.0, |path| self.certificate(path));
-        let setup = setup.map_err(|(span, message)| self.problem(span, message)).ok()?;
         let vocabulary = checked.network.vocabulary();
         let others =
             vocabulary.roles().filter(|other| *other != role && checked.takes_part(*other)).collect();
-        let redacts = self.redacts(table, &codec);
-        let rules = Arc::new(RoleRules {
-            name: name.clone(),
-            codec,
-            side: match endpoint {
-                Endpoint::Listen(_) => Sender::Client,
-                Endpoint::Connect(_) => Sender::Server,
-            },
-            max_message: limits.message.0,
-            has_pings: setup.has_pings(),
-        });
+        let codecs: Vec<&Codec> = std::iter::once(&main).chain(&further).map(|it| &it.rules.codec).collect();
+        let redacts = self.redacts(table, &codecs);
+        let properties = self.properties(table);
         let plan = RolePlan {
             name,
             engine,
@@ -426,12 +361,11 @@ impl<'a> PlanBuilder<'a> {
             sends,
             initiator,
             others,
-            endpoint,
-            setup,
-            sources: Arc::new(SourceLimits::new(table.allow.clone(), limits.connections_per_source)),
-            proxy_in: table.proxy_in,
+            main,
+            further,
             redacts,
-            rules,
+            properties,
+            gives_trace_context: table.trace_context,
             dependency: table.dependency.as_ref().map(|text| text.get_ref().clone()),
             violation: table.close_message.as_ref().map(|text| text.get_ref().clone()),
             window: (limits.window, limits.buffer.0),
@@ -448,34 +382,15 @@ impl<'a> PlanBuilder<'a> {
         Some(plan)
     }
 
-    /// Where the component of `table` connects or is; one that `begins` sessions must connect.
-    fn endpoint(&mut self, begins: bool, table: &RoleTable) -> Option<Endpoint> {
-        let name = table.name.get_ref();
-        let endpoint = match (&table.listen, &table.upstream) {
-            (Some(address), None) => Endpoint::Listen(address.get_ref().clone()),
-            (None, Some(address)) => Endpoint::Connect(address.get_ref().clone()),
-            (Some(_), Some(connect)) => {
-                self.problem(connect.span(), "either `listen` or `upstream`, not both");
-                return None;
-            }
-            (None, None) => {
-                self.problem(
-                    table.name.span(),
-                    format!("where is the component of `{name}`? Say `listen` or `upstream`"),
-                );
-                return None;
-            }
-        };
-        if begins && matches!(endpoint, Endpoint::Connect(_)) {
-            let message = format!("`{name}` begins sessions, so its component must connect: use `listen`");
-            self.problem(table.name.span(), message);
+    /// The properties of `table`.
+    fn properties(&mut self, table: &RoleTable) -> Option<Properties> {
+        let files = table.properties.as_ref()?;
+        if let Some(state) = &self.config.state {
+            let message =
+                "properties are not remembered: where sessions survive this process there can be none";
+            self.problem(state.span(), message);
         }
-        let for_listeners = table.allow.is_some() || table.proxy_in == ProxyIn::Required;
-        if for_listeners && matches!(endpoint, Endpoint::Connect(_)) {
-            let message = "`allow` and `proxy-in` are for components that connect: use `listen`";
-            self.problem(table.name.span(), message);
-        }
-        Some(endpoint)
+        self.reader.properties(files, self.config.limits.instances)
     }
 
     /// Texts to the component have no placeholders that nothing is put in for.
@@ -506,15 +421,5 @@ impl<'a> PlanBuilder<'a> {
         let span = functions.map_or_else(|| self.config.protocol.span(), toml::Spanned::span);
         self.problem(span, message);
         None
-    }
-
-    /// The modules of functions, or `None` if one cannot be used.
-    fn modules(&mut self) -> Option<Vec<Functions>> {
-        let Some(files) = &self.config.functions else { return Some(Vec::new()) };
-        let limits = Limits { fuel: self.config.functions_fuel, memory: self.config.functions_memory.0 };
-        let modules = load_modules(&files.get_ref().0, limits, |path| self.file(path));
-        modules
-            .map_err(|wrong| wrong.into_iter().for_each(|message| self.problem(files.span(), message)))
-            .ok()
     }
 }

@@ -4,14 +4,17 @@ mod encoding;
 mod recent;
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::body::Bytes;
-use referee_monitor::multiparty::{Run, Status, Turn};
+use referee_monitor::multiparty::{Notice, Run, Status, Turn};
+use referee_session::Observed;
 use referee_theory::{Role, Vocabulary};
 use serde_json::{Value, json};
 
+use super::peer_message::SessionId;
 use super::plan::{Endpoint, RolePlan};
+use super::trace_context::{RoleSpan, TraceContext};
 use recent::Recent;
 use referee_session::role::payload::Payload;
 
@@ -56,12 +59,12 @@ pub(super) struct RoleSession {
     pub(super) phase: Phase,
     /// Its number in reports.
     pub(super) number: u64,
-    pub(super) begun: Instant,
+    pub(super) begun: Duration,
     /// When something last happened here.
-    pub(super) last_activity: Instant,
+    pub(super) last_activity: Duration,
     /// When another monitor last said that something happened there (`Active`), and when this one did.
-    pub(super) others_active: Instant,
-    pub(super) announced: Instant,
+    pub(super) others_active: Duration,
+    pub(super) announced: Duration,
     /// Indexed by role.
     pub(super) peers: Box<[Peer]>,
     /// Messages queued for the component and not written yet, and their bytes.
@@ -79,7 +82,7 @@ pub(super) struct RoleSession {
     /// The key of a component that can resume.
     pub(super) key: Option<Box<str>>,
     /// Since when a component is expected to resume.
-    pub(super) away: Option<Instant>,
+    pub(super) away: Option<Duration>,
     /// Messages accepted from the component.
     pub(super) taken: u64,
     /// Messages sent to the component, and the last of them if it can resume.
@@ -89,12 +92,18 @@ pub(super) struct RoleSession {
     pub(super) repeated: u32,
     /// Whether the component was connected to again after a crash. It cannot say what it remembers, so it is not blamed any more.
     pub(super) is_resumed_blindly: bool,
+    /// What the properties have seen; how many violations they found, and the one that ends the session.
+    pub(super) observed: Observed,
+    pub(super) property_violations: u16,
+    pub(super) broken_property: Option<Box<Notice>>,
+    /// The trace context that the initiator's component gave.
+    pub(super) context: Option<TraceContext>,
     /// The last messages that the component sent and was given. Lost with the process.
     pub(super) recent: Recent,
 }
 
 impl RoleSession {
-    pub(super) fn new(plan: &RolePlan, phase: Phase, number: u64, now: Instant) -> Self {
+    pub(super) fn new(plan: &RolePlan, phase: Phase, number: u64, now: Duration) -> Self {
         let roles = plan.engine.vocabulary().roles().len();
         Self {
             run: plan.engine.run(0),
@@ -119,8 +128,22 @@ impl RoleSession {
             kept: VecDeque::new(),
             repeated: 0,
             is_resumed_blindly: false,
+            observed: Observed::default(),
+            property_violations: 0,
+            broken_property: None,
+            context: None,
             recent: Recent::default(),
         }
+    }
+
+    /// The span of this role's monitor in the session, which is called `id`.
+    pub(super) fn span(&self, id: SessionId, plan: &RolePlan) -> RoleSpan {
+        RoleSpan::new(id, plan.engine.role(), plan.initiator, self.context)
+    }
+
+    /// How many violations were found here.
+    pub(super) fn violations(&self) -> u16 {
+        self.run.violations().saturating_add(self.property_violations)
     }
 
     /// Records that `bytes` are sent to the component.
@@ -144,7 +167,7 @@ impl RoleSession {
     pub(super) fn took(&mut self, plan: &RolePlan) {
         self.taken += 1;
         // A service that is connected to cannot say what it has received: what it has not answered is repeated.
-        if matches!(plan.endpoint, Endpoint::Connect(_)) {
+        if matches!(plan.main.endpoint, Endpoint::Connect(_)) {
             while self.forget_oldest().is_some() {}
         }
     }
@@ -164,7 +187,11 @@ impl RoleSession {
     ///
     /// # Errors
     /// Why it cannot resume.
-    pub(super) fn resume(&mut self, received: Option<u64>, now: Instant) -> Result<Vec<Bytes>, &'static str> {
+    pub(super) fn resume(
+        &mut self,
+        received: Option<u64>,
+        now: Duration,
+    ) -> Result<Vec<Bytes>, &'static str> {
         if self.away.is_none() {
             return Err("the component is here already");
         }
@@ -202,6 +229,7 @@ impl RoleSession {
     /// a component that does not read exceed `limits.buffer` by at most one message.
     pub(super) fn has_room(&self, plan: &RolePlan) -> bool {
         self.phase == Phase::Running
+            && self.broken_property.is_none()
             && self.owed > 0
             && self.run.room() == 0
             && self.unwritten < plan.window.1
@@ -229,7 +257,7 @@ impl RoleSession {
     }
 
     /// The state of the session, for `/sessions`.
-    pub(super) fn describe(&self, plan: &RolePlan, now: Instant) -> Value {
+    pub(super) fn describe(&self, id: SessionId, plan: &RolePlan, now: Duration) -> Value {
         let vocabulary: &Vocabulary = plan.engine.vocabulary();
         let name = |role: Role| vocabulary.role_name(role);
         let others: serde_json::Map<String, Value> = plan
@@ -258,6 +286,7 @@ impl RoleSession {
         json!({
             "role": name(plan.engine.role()),
             "number": self.number,
+            "traceparent": self.span(id, plan).traceparent(),
             "phase": match self.phase {
                 Phase::Inviting => "inviting",
                 Phase::Invited => "invited",
@@ -272,11 +301,11 @@ impl RoleSession {
             "expected": plan.engine.expected(&self.run).into_iter().map(|expected| expected.signature).collect::<Vec<_>>(),
             "recent": self.recent.list(vocabulary),
             "messages": self.messages,
-            "violations": self.run.violations(),
+            "violations": self.violations(),
             "undelivered": self.undelivered,
             "away": self.away.is_some(),
-            "seconds": now.saturating_duration_since(self.begun).as_secs(),
-            "idle_milliseconds": u64::try_from(now.saturating_duration_since(self.last_activity).as_millis()).unwrap_or(u64::MAX),
+            "seconds": now.saturating_sub(self.begun).as_secs(),
+            "idle_milliseconds": u64::try_from(now.saturating_sub(self.last_activity).as_millis()).unwrap_or(u64::MAX),
             "others": others,
         })
     }

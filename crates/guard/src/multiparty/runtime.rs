@@ -3,6 +3,7 @@
 
 mod admission;
 mod report_queue;
+mod role_state;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -11,50 +12,33 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use ahash::AHashMap;
 use hyper::body::Bytes;
 use referee_monitor::Policy;
 use referee_session::Offer;
 use referee_session::role::payload::Payload;
 use referee_theory::Role;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, watch};
 
 use super::component::ComponentQueue;
 use super::peer_message::{PeerMessage, SessionId};
 use super::plan::{Endpoint, MultipartyPlan, RolePlan, TransportPlan};
-use super::rate_limit::RateLimitedWarning;
-use super::session_table::{End, Finding, SessionAction, SessionTable, policy_name};
+use super::session_table::{End, Finding, SessionAction, SessionTable};
 use super::state_log::{Change, StateLog};
 use super::transport::{Nats, Receiver, Tcp, Transport};
 use super::violation;
 use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::{Meter, lock};
-use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictReport, timestamp};
+use crate::report::{EndReason, EndRecord, Report, VerdictAction, VerdictClass, VerdictReport, timestamp};
 use crate::report_sink::ReportSink;
 use report_queue::ReportQueue;
+use role_state::RoleState;
 
 /// How long a process that stops takes to notify its peers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it checks whether they are notified.
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(5);
-
-/// One role of this process.
-struct RoleState {
-    plan: Arc<RolePlan>,
-    table: SessionTable,
-    queues: AHashMap<SessionId, Arc<ComponentQueue>>,
-    /// Connected components that wait for a session.
-    waiting: VecDeque<oneshot::Sender<SessionId>>,
-    /// Sessions that wait for a component.
-    invited: VecDeque<SessionId>,
-    counters: RoleCounters,
-    /// What its components' connections count.
-    meter: Meter,
-    /// Warnings about refused components.
-    turned_away: RateLimitedWarning,
-}
 
 /// The counters of one role.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +82,8 @@ pub(crate) struct Runtime {
     /// Whether the timer is stopped because there is no session, and what starts it again.
     idle: AtomicBool,
     wake: Notify,
+    /// Session tables count time from here.
+    started: Instant,
     own: Weak<Self>,
 }
 
@@ -121,8 +107,11 @@ impl Runtime {
         };
         let mut listeners = Vec::new();
         for (index, role) in plan.roles.iter().enumerate() {
-            if let Endpoint::Listen(address) = &role.endpoint {
-                listeners.push((index, bind(&format!("{}/{}", plan.name, role.name), address)?));
+            for (number, endpoint) in role.endpoints().enumerate() {
+                if let Endpoint::Listen(address) = &endpoint.endpoint {
+                    let listener = bind(&format!("{}/{}", plan.name, endpoint.name), address)?;
+                    listeners.push(((index, number), listener));
+                }
             }
         }
         let monitors = match &plan.transport {
@@ -139,20 +128,10 @@ impl Runtime {
             }
             _ => None,
         };
-        let slot = |plan: &Arc<RolePlan>| RoleState {
-            plan: Arc::clone(plan),
-            table: SessionTable::new(Arc::clone(plan)),
-            queues: AHashMap::new(),
-            waiting: VecDeque::new(),
-            invited: VecDeque::new(),
-            counters: RoleCounters::default(),
-            meter: plan.meter(),
-            turned_away: RateLimitedWarning::default(),
-        };
         let runtime = Arc::new_cyclic(|own: &Weak<Self>| Self {
             name: plan.name.clone(),
             addresses,
-            slots: Mutex::new(plan.roles.iter().map(slot).collect()),
+            slots: Mutex::new(plan.roles.iter().map(RoleState::new).collect()),
             transport: OnceLock::new(),
             transport_plan: plan.transport.clone(),
             state_log,
@@ -162,6 +141,7 @@ impl Runtime {
             stop: watch::Sender::new(false),
             idle: AtomicBool::new(false),
             wake: Notify::new(),
+            started: Instant::now(),
             own: own.clone(),
         });
         let thread = {
@@ -176,7 +156,7 @@ impl Runtime {
 
     async fn work(
         self: Arc<Self>,
-        listeners: Vec<(usize, Listener)>,
+        listeners: Vec<((usize, usize), Listener)>,
         transport: Option<TransportPlan>,
         monitors: Option<Listener>,
     ) -> io::Result<()> {
@@ -194,15 +174,15 @@ impl Runtime {
         let reports = Arc::clone(&self.reports);
         tokio::spawn(async move { reports.work().await });
         self.restore();
-        for (slot, listener) in listeners {
-            tokio::spawn(Arc::clone(&self).listen(slot, Acceptor::new(listener)?));
+        for ((slot, endpoint), listener) in listeners {
+            tokio::spawn(Arc::clone(&self).listen(slot, endpoint, Acceptor::new(listener)?));
         }
         let mut stopped = self.stop.subscribe();
         loop {
             let next = self.tick();
             let due = async {
                 match next {
-                    Some(next) => tokio::time::sleep_until(next.into()).await,
+                    Some(next) => tokio::time::sleep_until((self.started + next).into()).await,
                     None => self.wake.notified().await,
                 }
             };
@@ -231,8 +211,8 @@ impl Runtime {
     }
 
     /// Ends sessions that timed out. Returns when to look again; `None` without sessions.
-    fn tick(&self) -> Option<Instant> {
-        let mut next: Option<Instant> = None;
+    fn tick(&self) -> Option<Duration> {
+        let mut next: Option<Duration> = None;
         for slot in self.all() {
             self.with(slot, |table, now, out| {
                 let due = table.tick(now, out);
@@ -258,7 +238,9 @@ impl Runtime {
             let at = lock(&self.slots).iter().position(|slot| slot.plan.engine.role().0 == role);
             match at {
                 Some(slot) => self.with(slot, |table, now, out| {
-                    table.restore(id, &kept.session, kept.given, now, out);
+                    if !table.restore(id, &kept.session, kept.given, now, out) {
+                        tracing::error!(network_session = %id, "what is remembered of a session makes no sense");
+                    }
                 }),
                 None => state_log.append(Change::Ended((role, id))),
             }
@@ -271,9 +253,9 @@ impl Runtime {
         0..lock(&self.slots).len()
     }
 
-    /// The counters of the role at `slot`.
-    pub(super) fn meter(&self, slot: usize) -> Meter {
-        lock(&self.slots)[slot].meter.clone()
+    /// The counters of an endpoint of the role at `slot`.
+    pub(super) fn meter(&self, slot: usize, endpoint: usize) -> Meter {
+        lock(&self.slots)[slot].meters[endpoint].clone()
     }
 
     /// Holds once the process stops.
@@ -294,9 +276,9 @@ impl Runtime {
         Arc::clone(&lock(&self.slots)[slot].plan)
     }
 
-    pub(super) fn offer(&self, slot: usize, id: SessionId, payload: Payload) -> Offer {
+    pub(super) fn offer(&self, slot: usize, id: SessionId, endpoint: usize, payload: Payload) -> Offer {
         let mut offered = Offer::Over;
-        self.with(slot, |table, now, out| offered = table.offer(id, payload, now, out));
+        self.with(slot, |table, now, out| offered = table.offer(id, endpoint, payload, now, out));
         if matches!(offered, Offer::Taken) {
             lock(&self.slots)[slot].counters.messages += 1;
         }
@@ -321,8 +303,18 @@ impl Runtime {
     }
 
     pub(super) fn component_gone(&self, slot: usize, id: SessionId) {
-        lock(&self.slots)[slot].queues.remove(&id);
         self.with(slot, |table, now, out| table.component_gone(id, now, out));
+    }
+
+    /// The first connection of the component of session `id` is over: nothing more is to be written to it, nor at further endpoints.
+    pub(super) fn forget_component(&self, slot: usize, id: SessionId) {
+        let removed = lock(&self.slots)[slot].remove_queues(id);
+        removed.iter().for_each(|(_, queue)| queue.close(EndReason::Closed, None));
+    }
+
+    /// The trace of session `id`.
+    pub(super) fn trace(&self, slot: usize, id: SessionId) -> Option<u128> {
+        lock(&self.slots)[slot].table.trace(id)
     }
 
     pub(super) fn fault(&self, slot: usize, id: SessionId, sentence: String) {
@@ -330,8 +322,8 @@ impl Runtime {
     }
 
     /// Lets an event happen at a role and carries out the actions that follow, at this and other local roles.
-    fn with(&self, slot: usize, act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>)) {
-        let now = Instant::now();
+    fn with(&self, slot: usize, act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>)) {
+        let now = self.started.elapsed();
         let mut wanted = Vec::new();
         {
             let mut slots = lock(&self.slots);
@@ -398,23 +390,24 @@ impl Runtime {
 
     fn apply(&self, slot: &mut RoleState, action: SessionAction) {
         match action {
-            SessionAction::Deliver(id, bytes) => {
+            SessionAction::Deliver(id, endpoint, bytes) => {
                 if let Some(state_log) = self.state_log.as_ref().filter(|_| slot.plan.resumes) {
                     state_log.append(Change::Delivered {
                         at: (slot.plan.engine.role().0, id),
                         bytes: bytes.clone(),
                     });
                 }
-                slot.to(id, |queue| queue.deliver(bytes));
+                slot.to(id, endpoint, |queue| queue.deliver(bytes));
             }
-            SessionAction::Redeliver(id, bytes) => slot.to(id, |queue| queue.deliver(bytes)),
-            SessionAction::Wake(id) => slot.to(id, ComponentQueue::wake),
-            SessionAction::HalfClose(id) => slot.to(id, ComponentQueue::half_close),
+            SessionAction::Redeliver(id, bytes) => slot.to(id, 0, |queue| queue.deliver(bytes)),
+            SessionAction::Wake(id) => slot.to_all(id, ComponentQueue::wake),
+            SessionAction::HalfClose(id) => slot.to_all(id, ComponentQueue::half_close),
             SessionAction::Report(id, found) => self.report_verdict(slot, id, *found),
             SessionAction::Ended(id, end) => {
-                let words = end.close_message.as_ref().and_then(|notice| slot.plan.close_message(notice));
-                if let Some(queue) = slot.queues.remove(&id) {
-                    queue.close(end.why, words);
+                let words =
+                    end.close_message.as_ref().and_then(|notice| slot.plan.close_message(notice, Some(id)));
+                for (endpoint, queue) in slot.remove_queues(id) {
+                    queue.close(end.why, words.clone().filter(|_| endpoint == 0));
                 }
                 slot.invited.retain(|invited| *invited != id);
                 *slot.counters.ended.entry(end.why).or_default() += 1;
@@ -427,17 +420,24 @@ impl Runtime {
     }
 
     fn report_verdict(&self, slot: &mut RoleState, id: SessionId, found: Finding) {
-        let Finding { number, notice, is_own, recent } = found;
+        let Finding { number, notice, is_own, record, recent } = found;
         let plan = &slot.plan;
-        let mut record = violation::record(&notice, plan.engine.vocabulary());
+        let is_whole = record.is_some();
+        let mut record =
+            record.map_or_else(|| violation::record(&notice, plan.engine.vocabulary()), |record| *record);
         let blamed = record.blamed().collect::<Vec<_>>().join(", ");
-        *slot.counters.verdicts.entry((blamed, record.kind.clone())).or_default() += 1;
+        let kind = match record.verdict {
+            VerdictClass::Violation | VerdictClass::Fault => record.kind.clone(),
+            class => class.name().to_owned(),
+        };
+        *slot.counters.verdicts.entry((blamed, kind)).or_default() += 1;
         let policy = plan.engine.settings().policy;
         record.time = Some(timestamp(SystemTime::now()));
         record.session = Some(number.to_string());
         record.network_session = Some(id.to_string());
         record.rule = plan.projected.location(notice.origin);
         record.action = match (notice.halted, policy) {
+            _ if is_whole => record.action,
             _ if !is_own => None,
             (true, _) | (false, Policy::Halt) => Some(VerdictAction::Closed),
             (false, Policy::Drop) => Some(VerdictAction::Discarded),
@@ -449,7 +449,7 @@ impl Runtime {
             format!("the monitor of {}", plan.engine.vocabulary().role_name(notice.reporter))
         });
         let listener = format!("{}/{}", self.name, plan.name);
-        let report = VerdictReport { listener, record, policy: policy_name(policy).to_owned(), recent };
+        let report = VerdictReport { listener, record, policy: policy.name().to_owned(), recent };
         self.reports.push(Report::Verdict(Box::new(report)));
     }
 
@@ -459,6 +459,8 @@ impl Runtime {
             listener: format!("{}/{}", self.name, slot.plan.name),
             session: Some(end.number.to_string()),
             network_session: Some(id.to_string()),
+            traceparent: Some(end.span.traceparent()),
+            parent_span: end.span.parent(),
             source: slot.plan.name.clone(),
             why: end.why,
             detail: None,
@@ -475,7 +477,9 @@ impl Runtime {
     /// New connections, of components and of monitors, are made with the certificates of `plan`, which is otherwise the same.
     pub(crate) fn renew_certificates(&self, plan: &MultipartyPlan) {
         for (slot, new) in lock(&self.slots).iter().zip(&plan.roles) {
-            slot.plan.setup.renew(&new.setup);
+            for (endpoint, new) in slot.plan.endpoints().zip(new.endpoints()) {
+                endpoint.setup.renew(&new.setup);
+            }
         }
         if let (Some(TransportPlan::Tcp(tcp)), Some(TransportPlan::Tcp(new))) =
             (&self.transport_plan, &plan.transport)
@@ -504,7 +508,7 @@ impl Runtime {
 
     /// The state of at most `most` sessions, for `/sessions`.
     pub(crate) fn describe(&self, most: usize) -> Vec<Value> {
-        let now = Instant::now();
+        let now = self.started.elapsed();
         let links = self.transport.get().map_or(Value::Null, |transport| transport.describe());
         let mut all: BTreeMap<SessionId, serde_json::Map<String, Value>> = BTreeMap::new();
         for slot in lock(&self.slots).iter() {
@@ -536,14 +540,6 @@ impl Runtime {
             counters: slot.counters.clone(),
         };
         lock(&self.slots).iter().map(tally).collect()
-    }
-}
-
-impl RoleState {
-    fn to(&self, id: SessionId, act: impl FnOnce(&ComponentQueue)) {
-        if let Some(queue) = self.queues.get(&id) {
-            act(queue);
-        }
     }
 }
 

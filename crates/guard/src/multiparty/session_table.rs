@@ -7,16 +7,18 @@
 mod action;
 mod effects;
 mod half_close;
+mod properties;
 mod recovery;
 mod timeouts;
+mod traces;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ahash::AHashMap;
+use referee_monitor::Party;
 use referee_monitor::multiparty::{Arrival, Breach, Notice, Status, Turn};
-use referee_monitor::{Party, Policy};
 use referee_theory::Role;
 use referee_verdict::EndReason;
 use serde_json::Value;
@@ -24,6 +26,7 @@ use serde_json::Value;
 use super::peer_message::{MessageKind, PeerMessage, SessionId};
 use super::plan::{Endpoint, RolePlan};
 use super::role_session::{Phase, RoleSession};
+use super::trace_context::TraceContext;
 use super::violation;
 pub(super) use action::{End, Finding, SessionAction};
 use effects::{notify_others, send, step};
@@ -50,6 +53,8 @@ pub(super) struct SessionTable {
     abandoned: VecDeque<SessionId>,
     /// The session of each resume key.
     keys: AHashMap<Box<str>, SessionId>,
+    /// The sessions of each trace.
+    traces: AHashMap<u128, Vec<SessionId>>,
     /// Whether new sessions are refused.
     pub(super) draining: bool,
     /// The sessions that changed since the state log was written.
@@ -68,6 +73,7 @@ impl SessionTable {
             unmatched: 0,
             abandoned: VecDeque::new(),
             keys,
+            traces: AHashMap::new(),
             draining: false,
             changed: Vec::new(),
         }
@@ -87,12 +93,12 @@ impl SessionTable {
         self.begun
     }
 
-    fn new_session(&mut self, phase: Phase, now: Instant) -> RoleSession {
+    fn new_session(&mut self, phase: Phase, now: Duration) -> RoleSession {
         self.begun += 1;
         RoleSession::new(&self.plan, phase, self.begun, now)
     }
 
-    /// The initiator's component is connected: invites the others to session `id`.
+    /// The initiator's component is connected, and has said `context`: invites the others to session `id`.
     ///
     /// # Errors
     /// Why no session can begin.
@@ -100,7 +106,8 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         key: Option<Box<str>>,
-        now: Instant,
+        context: Option<TraceContext>,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) -> Result<(), String> {
         if self.sessions.len() >= self.plan.sessions {
@@ -111,10 +118,11 @@ impl SessionTable {
             return Err(format!("the monitor of {} cannot be reached: {why}", self.name(role)));
         }
         let mut session = self.new_session(Phase::Inviting, now);
+        session.context = context;
         for role in &self.plan.others {
-            send(&mut session, id, *role, MessageKind::Join, out);
+            send(&mut session, id, *role, MessageKind::Join(context), out);
         }
-        self.sessions.insert(id, session);
+        self.insert(id, session);
         self.set_resume_key(id, key);
         Ok(())
     }
@@ -133,7 +141,7 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         key: Option<Box<str>>,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         if self.awaits(id).is_some() {
@@ -158,7 +166,7 @@ impl SessionTable {
     }
 
     /// No component was found for session `id`.
-    pub(super) fn vacant(&mut self, id: SessionId, why: &str, now: Instant, out: &mut Vec<SessionAction>) {
+    pub(super) fn vacant(&mut self, id: SessionId, why: &str, now: Duration, out: &mut Vec<SessionAction>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if session.phase == Phase::Running {
             return self.fault(id, why.to_owned(), now, out);
@@ -172,11 +180,11 @@ impl SessionTable {
         &mut self,
         from: Role,
         message: PeerMessage,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         let id = message.session;
-        if message.kind == MessageKind::Join
+        if matches!(message.kind, MessageKind::Join(_))
             && from == self.plan.initiator
             && !self.sessions.contains_key(&id)
         {
@@ -208,7 +216,7 @@ impl SessionTable {
             _ => session.last_activity = now,
         }
         match message.kind {
-            MessageKind::Join | MessageKind::Active => {}
+            MessageKind::Join(_) | MessageKind::Active => {}
             MessageKind::Joined => {
                 peer.joined = true;
                 self.start_if_all_joined(id, out);
@@ -261,9 +269,12 @@ impl SessionTable {
         }
     }
 
-    fn join(&mut self, from: Role, message: &PeerMessage, now: Instant, out: &mut Vec<SessionAction>) {
+    fn join(&mut self, from: Role, message: &PeerMessage, now: Duration, out: &mut Vec<SessionAction>) {
         let id = message.session;
         let mut session = self.new_session(Phase::Invited, now);
+        if let MessageKind::Join(context) = message.kind {
+            session.context = context;
+        }
         if let Some(peer) = session.peers.get_mut(from.index()) {
             peer.expected = message.number + 1;
             peer.state = Some(message.state);
@@ -278,7 +289,7 @@ impl SessionTable {
         if let Some(why) = refusal {
             return send(&mut session, id, from, MessageKind::Refused(why.into()), out);
         }
-        self.sessions.insert(id, session);
+        self.insert(id, session);
         self.changed.push(id);
         out.push(SessionAction::FindComponent(id));
     }
@@ -314,7 +325,7 @@ impl SessionTable {
         from: Role,
         weight: usize,
         arrival: Arrival<'_, Payload>,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -332,12 +343,13 @@ impl SessionTable {
         }
     }
 
-    /// The component of session `id` sends `payload`.
+    /// The component of session `id` sends `payload` over its endpoint `endpoint`.
     pub(super) fn offer(
         &mut self,
         id: SessionId,
+        endpoint: usize,
         payload: Payload,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) -> Offer {
         let Some(session) = self.sessions.get_mut(&id) else { return Offer::Over };
@@ -351,7 +363,8 @@ impl SessionTable {
         session.took(&self.plan);
         step(&self.plan, id, session, out, |engine, run, effects| match &payload.label {
             Ok(label) => {
-                let to = self.plan.receiver(run.state(), label).map_or(Party::Stranger, Party::Role);
+                let to = self.plan.receiver(endpoint, run.state(), label);
+                let to = to.map_or(Party::Stranger, Party::Role);
                 // Messages that have to wait are not offered.
                 let _ = engine.component_sends(run, to, payload, &lend, effects);
             }
@@ -366,7 +379,7 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         (count, bytes): (u32, usize),
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -381,7 +394,7 @@ impl SessionTable {
     }
 
     /// The component of session `id` closed its connection.
-    pub(super) fn component_gone(&mut self, id: SessionId, now: Instant, out: &mut Vec<SessionAction>) {
+    pub(super) fn component_gone(&mut self, id: SessionId, now: Duration, out: &mut Vec<SessionAction>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         self.changed.push(id);
         session.component_connected = false;
@@ -390,7 +403,7 @@ impl SessionTable {
                 return self.vacant(id, "its component is gone", now, out);
             }
             // It left before the session began, which breaks nothing; another may connect.
-            Phase::Ready if matches!(self.plan.endpoint, Endpoint::Listen(_)) => {
+            Phase::Ready if matches!(self.plan.main.endpoint, Endpoint::Listen(_)) => {
                 session.phase = Phase::Invited;
                 if let Some(key) = session.key.take() {
                     self.keys.remove(&key);
@@ -408,7 +421,7 @@ impl SessionTable {
     }
 
     /// `peer` is lost: ends the sessions that still need it.
-    pub(super) fn peer_lost(&mut self, peer: Role, why: &str, now: Instant, out: &mut Vec<SessionAction>) {
+    pub(super) fn peer_lost(&mut self, peer: Role, why: &str, now: Duration, out: &mut Vec<SessionAction>) {
         self.down[peer.index()] = Some(why.into());
         let needs = |session: &RoleSession| session.peers.get(peer.index()).is_some_and(|peer| !peer.ended);
         let stuck: Vec<SessionId> =
@@ -419,7 +432,7 @@ impl SessionTable {
     }
 
     /// This process stops: ends all sessions.
-    pub(super) fn leave(&mut self, now: Instant, out: &mut Vec<SessionAction>) {
+    pub(super) fn leave(&mut self, now: Duration, out: &mut Vec<SessionAction>) {
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in all {
             self.fault(
@@ -441,7 +454,7 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         sentence: String,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -452,13 +465,17 @@ impl SessionTable {
     }
 
     /// Hands room to the engine, sends credit, and ends what is over.
-    fn settle(&mut self, id: SessionId, now: Instant, out: &mut Vec<SessionAction>) {
+    fn settle(&mut self, id: SessionId, now: Duration, out: &mut Vec<SessionAction>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         while session.has_room(&self.plan) {
             session.owed -= 1;
             step(&self.plan, id, session, out, |engine, run, effects| {
                 engine.component_takes(run, 1, &lend, effects);
             });
+        }
+        if let Some(notice) = session.broken_property.take() {
+            notify_others(&self.plan, id, session, &notice, out);
+            return self.remove(id, EndReason::Violation, now, Some(notice), out);
         }
         for role in &self.plan.others {
             if let Some((messages, bytes)) = session.credit(*role, &self.plan) {
@@ -500,11 +517,12 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         why: EndReason,
-        now: Instant,
+        now: Duration,
         close_message: Option<Box<Notice>>,
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.remove(&id) else { return };
+        self.forget_trace(id, &session);
         self.changed.push(id);
         if let Some(key) = &session.key {
             self.keys.remove(key);
@@ -515,20 +533,21 @@ impl SessionTable {
                 number: session.number,
                 why,
                 messages: session.messages,
-                violations: session.run.violations(),
+                violations: session.violations(),
                 bytes: session.bytes,
-                lasted: now.saturating_duration_since(session.begun),
+                lasted: now.saturating_sub(session.begun),
                 close_message,
+                span: session.span(id, &self.plan),
             }),
         ));
     }
 
     /// The state of at most `most` sessions.
-    pub(super) fn describe(&self, most: usize, now: Instant) -> Vec<(SessionId, Value)> {
+    pub(super) fn describe(&self, most: usize, now: Duration) -> Vec<(SessionId, Value)> {
         self.sessions
             .iter()
             .take(most)
-            .map(|(id, session)| (*id, session.describe(&self.plan, now)))
+            .map(|(id, session)| (*id, session.describe(*id, &self.plan, now)))
             .collect()
     }
 
@@ -538,15 +557,6 @@ impl SessionTable {
 
     fn name(&self, role: Role) -> String {
         format!("`{}`", self.role_name(role))
-    }
-}
-
-/// The policy's name in reports.
-pub(super) fn policy_name(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Halt => "halt",
-        Policy::Drop => "drop",
-        Policy::Observe => "observe",
     }
 }
 

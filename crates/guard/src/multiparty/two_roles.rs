@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_monitor::Policy;
-use referee_pipeline::Packages;
+use referee_pipeline::{Packages, Parsed, Source};
 use referee_session::role::payload::Payload;
 use referee_session::{
     Action, Engine, HoldUntil, Offer, Options, RoleEngine, RoleHost, TwoParty, TwoPartyRules,
@@ -19,10 +19,11 @@ use referee_verdict::{EndReason, VerdictRecord};
 use referee_wire::{Scratch, Sender, Table};
 
 use super::peer_message::SessionId;
-use super::plan::{Findings, MultipartyPlan, RolePlan};
+use super::plan::{MultipartyPlan, RolePlan};
 use super::session_table::{SessionAction, SessionTable};
 use super::violation;
 use crate::config::{Config, Scrutiny};
+use crate::plan::PlanReader;
 use crate::protocol::{Protocol, Wanted};
 
 const ROLES: [&str; 2] = ["a", "b"];
@@ -141,11 +142,11 @@ struct Network {
     woken: [bool; 2],
     over: [bool; 2],
     verdicts: Vec<VerdictRecord>,
-    now: Instant,
+    now: Duration,
 }
 
 impl Network {
-    fn act(&mut self, at: usize, act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>)) {
+    fn act(&mut self, at: usize, act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>)) {
         let (now, mut actions) = (self.now, Vec::new());
         act(&mut self.tables[at], now, &mut actions);
         let mut open: VecDeque<_> = actions.drain(..).map(|action| (at, action)).collect();
@@ -160,7 +161,7 @@ impl Network {
                 SessionAction::FindComponent(id) => {
                     self.tables[at].component_found(id, None, now, &mut actions);
                 }
-                SessionAction::Deliver(id, bytes) => {
+                SessionAction::Deliver(id, _, bytes) => {
                     self.given[at].extend_from_slice(&bytes);
                     self.tables[at].delivered(id, (1, bytes.len()), now, &mut actions);
                 }
@@ -184,7 +185,7 @@ struct Component {
 impl Component {
     fn act<T: Default>(
         &self,
-        act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>) -> T,
+        act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>) -> T,
     ) -> T {
         let mut answer = T::default();
         self.network.lock().unwrap().act(self.at, |table, now, out| answer = act(table, now, out));
@@ -194,7 +195,7 @@ impl Component {
 
 impl RoleHost for Component {
     fn offer(&self, payload: Payload) -> Offer {
-        self.act(|table, now, out| Some(table.offer(ID, payload, now, out))).unwrap()
+        self.act(|table, now, out| Some(table.offer(ID, 0, payload, now, out))).unwrap()
     }
 
     fn take_wake(&self) -> bool {
@@ -237,14 +238,14 @@ fn network(plans: &[Arc<RolePlan>], stream: &[(usize, Does)]) -> Observed {
         woken: [false; 2],
         over: [false; 2],
         verdicts: Vec::new(),
-        now: Instant::now(),
+        now: Duration::ZERO,
     }));
     let engine = |(at, plan): (usize, &Arc<RolePlan>)| {
-        RoleEngine::new(&plan.rules, Arc::new(Component { network: Arc::clone(&network), at }))
+        RoleEngine::new(&plan.main.rules, Arc::new(Component { network: Arc::clone(&network), at }))
     };
     let mut sides = Sides::new(plans.iter().enumerate().map(engine).collect());
     let initiator = plans.iter().position(|plan| plan.engine.role() == plan.initiator).unwrap();
-    network.lock().unwrap().act(initiator, |table, now, out| table.begin(ID, None, now, out).unwrap());
+    network.lock().unwrap().act(initiator, |table, now, out| table.begin(ID, None, None, now, out).unwrap());
     for (who, does) in stream {
         if network.lock().unwrap().over[*who] {
             continue;
@@ -320,7 +321,8 @@ fn rules(protocol: &str, client: &str, policy: Policy) -> Arc<TwoPartyRules> {
     let table = Table::parse(&codec(protocol)).unwrap();
     let mut nothing = |_: &Path| Ok(None);
     let mut packages = Packages::new(Path::new("p.scr"), protocol, &[], &mut nothing);
-    let protocol = Protocol::read("p.scr", protocol, &mut packages, &wanted).unwrap();
+    let parsed = Parsed::load(Source::new("p.scr", protocol), None, &mut packages).unwrap();
+    let protocol = Protocol::read(parsed, &wanted).unwrap();
     let rules = TwoPartyRules::compile(protocol.monitor, protocol.client, &table).unwrap();
     Arc::new(rules.with_options(Options { pipelining: [false; 2], policy, ..Options::default() }))
 }
@@ -335,9 +337,9 @@ fn plans(protocol: &str, policy: &str) -> Vec<Arc<RolePlan>> {
         );
     }
     let config = Config::read(&text, &|_| None).unwrap();
-    let mut findings = Findings::default();
-    let plan = MultipartyPlan::make(config.multiparty.unwrap().get_ref(), Path::new("."), &mut findings);
-    plan.unwrap_or_else(|| panic!("{protocol}: {:?}", findings.problems)).roles
+    let mut reader = PlanReader::new(Path::new("."));
+    let plan = MultipartyPlan::make(config.multiparty.unwrap().get_ref(), &mut reader);
+    plan.unwrap_or_else(|| panic!("{protocol}: {:?}", reader.refusal.problems)).roles
 }
 
 /// Where the two differ: who leaves before the first message, or may yet say something but need not, is blamed in a network alone. A

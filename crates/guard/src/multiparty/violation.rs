@@ -7,6 +7,8 @@ use referee_theory::{Origin, Role, Vocabulary};
 use referee_verdict::{VerdictClass, VerdictRecord, json_value};
 use serde_json::Value;
 
+use super::peer_message::SessionId;
+
 const KINDS: [Kind; 7] = [
     Kind::Label,
     Kind::Type,
@@ -30,6 +32,7 @@ pub(super) fn record(notice: &Notice, vocabulary: &Vocabulary) -> VerdictRecord 
         expected: notice.expected.clone(),
         values: notice.values.iter().map(|(name, value)| (name.to_string(), json_value(value))).collect(),
         assertion: notice.assertion.clone(),
+        property: notice.property.clone(),
         paper_rule: notice.rule.map(|rule| rule.name().to_owned()),
         consequence: notice.consequence,
         message: notice.sentence.clone(),
@@ -37,7 +40,7 @@ pub(super) fn record(notice: &Notice, vocabulary: &Vocabulary) -> VerdictRecord 
     };
     match notice.breach {
         Breach::Kind(kind) => record.set_label(kind, notice.got.as_deref()),
-        Breach::Dependency | Breach::Fault => {
+        Breach::Dependency | Breach::Property | Breach::Fault => {
             (record.label, record.got) = (notice.got.clone(), notice.got.clone());
         }
     }
@@ -55,9 +58,11 @@ pub(super) fn for_reader(notice: &Notice, reader: Role, vocabulary: &Vocabulary)
     notice
 }
 
-/// `notice`, which is [for](for_reader) the one who is told of it: the record without values, with `reporter` and `halted`.
-pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary) -> Value {
+/// `notice`, which is [for](for_reader) the one who is told of it: the record without values, with `reporter` and `halted`;
+/// of a session of a network, which one it is.
+pub(super) fn to_json(notice: &Notice, vocabulary: &Vocabulary, session: Option<SessionId>) -> Value {
     let mut record = record(notice, vocabulary);
+    record.network_session = session.map(|session| session.to_string());
     record.values.clear();
     let mut json = serde_json::to_value(record).unwrap_or_default();
     json["reporter"] = vocabulary.role_name(notice.reporter).into();
@@ -81,6 +86,7 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
     let breach = match (kind, text("kind")) {
         (Some(kind), _) => Breach::Kind(kind),
         (None, Some("dependency")) => Breach::Dependency,
+        (None, Some("property")) => Breach::Property,
         _ => Breach::Fault,
     };
     let blamed = texts("blame").into_iter().chain(texts("blame_also"));
@@ -96,6 +102,7 @@ pub(super) fn from_json(body: &[u8], role: Role, vocabulary: &Vocabulary) -> Not
         expected: texts("expected").into_iter().map(str::to_owned).collect(),
         got: text("got").map(str::to_owned),
         assertion: text("assertion").map(str::to_owned),
+        property: text("property").map(str::to_owned),
         values: Vec::new(),
         // Its reporter has withheld what this role must not learn.
         outline: sentence.clone(),

@@ -1,42 +1,88 @@
 //! Spans for an OpenTelemetry collector: one for each session, with an event for each violation.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::mpsc::{Receiver, channel};
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
+use referee_guard::Guard;
 use serde_json::Value;
 
 use super::support::*;
 
-/// A collector: what it was sent, as the line of the request and the body.
-fn collector() -> (String, Receiver<(String, Value)>) {
+/// A collector: what it was sent, as the line of the request and the body. With `tls` it speaks that.
+fn collector(tls: Option<Arc<rustls::ServerConfig>>) -> (String, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (send, receive) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let mut reader = BufReader::new(stream);
-            let mut head = Vec::new();
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if line.trim().is_empty() {
-                    break;
+            match tls.clone() {
+                None => collect(stream, &send),
+                Some(tls) => {
+                    let connection = rustls::ServerConnection::new(tls).unwrap();
+                    collect(rustls::StreamOwned::new(connection, stream), &send);
                 }
-                head.push(line.trim().to_owned());
             }
-            let length = head.iter().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
-            assert!(head.iter().any(|line| line == "Content-Type: application/json"), "{head:?}");
-            let mut body = vec![0; length.parse().unwrap()];
-            reader.read_exact(&mut body).unwrap();
-            // Before it answers: whoever has its answer may look at once.
-            if send.send((head[0].clone(), serde_json::from_slice(&body).unwrap())).is_err() {
-                return;
-            }
-            reader.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
         }
     });
     (address, receive)
+}
+
+/// Reads a request and answers it.
+fn collect(stream: impl Read + Write, send: &Sender<(String, Value)>) {
+    let mut reader = BufReader::new(stream);
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        // A client that does not trust this server says nothing.
+        if reader.read_line(&mut line).is_err() {
+            return;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+        head.push(line.trim().to_owned());
+    }
+    let length = head.iter().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    assert!(head.iter().any(|line| line == "Content-Type: application/json"), "{head:?}");
+    let mut body = vec![0; length.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    // Before it answers: whoever has its answer may look at once.
+    let _ = send.send((head[0].clone(), serde_json::from_slice(&body).unwrap()));
+    let _ = reader.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    let _ = reader.get_mut().flush();
+}
+
+#[test]
+fn collectors_may_speak_tls_and_must_be_who_they_say() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = certificate.self_signed(&key).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let private = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = config.unwrap().with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate.der().clone()], private).unwrap();
+    let config = Arc::new(config);
+    for (name, is_trusted) in [("localhost", true), ("127.0.0.1", false)] {
+        let (address, received) = collector(Some(Arc::clone(&config)));
+        let folder = Folder::new();
+        std::fs::write(folder.0.join("ca.pem"), certificate.pem()).unwrap();
+        let endpoint = address.replace("127.0.0.1", name);
+        let top = format!("[otlp]\nendpoint = \"https://{endpoint}\"\ntls = {{ ca = \"ca.pem\" }}\n");
+        let guard =
+            Guard::start(&plans(&folder, &super::support::config(&polite_server(), "", &top)), Vec::new());
+        let guard = guard.unwrap();
+        let mut client = Peer::new(TcpStream::connect(&guard.addresses()[0].1).unwrap());
+        client.hear("HELLO you\r\n");
+        client.say("QUIT\r\n");
+        client.hear("BYE\r\n");
+        drop(client);
+        assert!(guard.wait_idle(std::time::Instant::now() + PATIENCE));
+        guard.halt();
+        assert_eq!(received.try_iter().count(), usize::from(is_trusted), "{name}");
+    }
 }
 
 fn attribute<'a>(of: &'a Value, key: &str) -> &'a Value {
@@ -48,7 +94,7 @@ fn attribute<'a>(of: &'a Value, key: &str) -> &'a Value {
 
 #[test]
 fn a_span_for_each_session_and_an_event_for_each_violation() {
-    let (address, received) = collector();
+    let (address, received) = collector(None);
     let top = format!("[otlp]\nendpoint = \"http://{address}\"\nservice = \"mail-guard\"\n");
     let setup = guard_with(&polite_server(), "policy = \"drop\"", &top);
     for wrong in [0, 2] {

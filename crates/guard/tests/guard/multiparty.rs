@@ -1,11 +1,13 @@
 //! Monitors of three roles, each in a guard of its own, over the framed transport.
 
 mod components;
+mod endpoints;
 mod like_listeners;
 mod links;
 mod network;
 mod notices;
 mod sockets;
+mod tracing;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,5 +1,7 @@
 //! The shipped protocols where they are most often attacked, and how their servers may leave.
 
+use std::net::TcpListener;
+
 use referee_guard::Guard;
 
 use super::support::*;
@@ -238,6 +240,22 @@ fn a_server_that_closes_instead_of_answering() {
         assert_eq!(preset.verdicts(), []);
         assert_eq!(preset.closed("unanswered"), Some(1.0), "{}", preset.guard.metrics());
     }
+
+    // Where there is no server at all, an HTTP client is told so by a status it knows.
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let web = preset("http", &nobody, "");
+    let mut client = web.connect();
+    client.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    let answer = client.rest();
+    assert!(
+        answer.starts_with("HTTP/1.1 502 Bad Gateway\r\n")
+            && answer.ends_with("\r\n\r\nthe server cannot be reached\n"),
+        "{answer}"
+    );
+    drop(client);
+    assert_eq!((web.verdicts(), web.closed("upstream")), (Vec::new(), Some(1.0)));
+    let redis = preset("redis", &nobody, "");
+    assert_eq!(redis.connect().rest(), "");
 
     // A response that breaks off is wrong.
     let (upstream, server_thread) = server(|mut peer| {

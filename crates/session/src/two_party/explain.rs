@@ -1,16 +1,15 @@
 //! What is reported of a session: verdicts with their explanation.
 
-use referee_monitor::property::{MAX_KEY, PropertyVerdict};
 use referee_monitor::{Event, Explanation, FieldValue, Handling, Kind, Report};
 use referee_theory::Origin;
-use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
+use referee_verdict::{VerdictAction, VerdictRecord};
 use referee_wire::{Label, Message, MessageId, Sender};
 
 use super::SessionState;
 use super::judge::{property_handling, shown};
 use crate::direction::DirectionState;
 use crate::engine::SessionVerdict;
-use crate::property::{Finding, Observation, Properties};
+use crate::property::{Observation, Properties, PropertyFinding};
 use crate::rules::TwoPartyRules;
 
 impl SessionState {
@@ -112,27 +111,12 @@ impl SessionState {
         };
         let findings = properties.observe(&mut self.observed, &observation);
         let name = &*shown(rules, message);
-        let is_violated = findings.iter().any(|finding| finding.verdict == PropertyVerdict::Violation);
+        let is_violated = findings.iter().any(PropertyFinding::is_violation);
         for finding in findings {
-            let is_violation = finding.verdict == PropertyVerdict::Violation;
-            self.violations += u64::from(is_violation);
-            let record = VerdictRecord {
-                verdict: class(finding.verdict),
-                kind: "property".to_owned(),
-                property: Some(finding.property.to_string()),
-                event: i64::try_from(finding.event).unwrap_or(i64::MAX),
-                label: known.map(|_| name.to_owned()),
-                got: Some(name.to_owned()),
-                action: if is_violation {
-                    action(property_handling(rules.options.policy))
-                } else {
-                    Some(VerdictAction::Forwarded)
-                },
-                message: sentence(name, &finding),
-                // A key is part of a payload.
-                key: finding.key.filter(|_| rules.options.redaction.is_empty()),
-                ..VerdictRecord::default()
-            };
+            self.violations += u64::from(finding.is_violation());
+            let violated = action(property_handling(rules.options.policy));
+            let shows_key = rules.options.redaction.is_empty();
+            let record = finding.record(name, known.is_some(), violated, shows_key);
             self.report(rules, record, Origin::NONE);
         }
         is_violated
@@ -148,30 +132,6 @@ impl SessionState {
         record.role = Some(monitor.vocabulary().role_name(monitor.machine().role()).to_owned());
         let recent = self.recent.list(&rules.codec, &rules.roles);
         self.reports.push(SessionVerdict { record, origin, recent });
-    }
-}
-
-/// What a property says about the message called `name`.
-fn sentence(name: &str, finding: &Finding) -> String {
-    let property = &finding.property;
-    match finding.verdict {
-        PropertyVerdict::Violation => format!("`{name}` violates property `{property}`"),
-        PropertyVerdict::Satisfaction => format!("`{name}` satisfies property `{property}`"),
-        PropertyVerdict::ResourceLimit if finding.has_long_key => {
-            format!("property `{property}` does not see `{name}`: its key is longer than {MAX_KEY} bytes")
-        }
-        PropertyVerdict::ResourceLimit => {
-            format!("no room for property `{property}` (limits.instances): no more is said of it")
-        }
-    }
-}
-
-/// What records call a verdict of a property.
-fn class(verdict: PropertyVerdict) -> VerdictClass {
-    match verdict {
-        PropertyVerdict::Violation => VerdictClass::Violation,
-        PropertyVerdict::Satisfaction => VerdictClass::Satisfaction,
-        PropertyVerdict::ResourceLimit => VerdictClass::ResourceLimit,
     }
 }
 

@@ -145,6 +145,16 @@ impl ComponentQueue {
         std::mem::take(&mut inner.handed)
     }
 
+    /// Another connection reads from it: what was left of the one before, a message in part or its half-close, is not for this one.
+    pub(super) fn attach(&self) {
+        self.repeat(Vec::new());
+        let mut inner = lock(&self.inner);
+        inner.is_half_closed = false;
+        while let Some(QueueItem::HalfClose) = inner.items.front() {
+            inner.items.pop_front();
+        }
+    }
+
     /// Fills `buffer` with whole messages and parts of long ones.
     pub(super) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut inner = lock(&self.inner);

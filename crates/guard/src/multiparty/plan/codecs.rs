@@ -3,16 +3,20 @@
 use referee_session::Redaction;
 use referee_theory::{Action, MachineBuilder, Role};
 use referee_wire::{Carries, Codec, Framing, Kind, LineEnd, Table};
+use toml::Spanned;
 
 use super::{Endpoint, PlanBuilder};
 use crate::config::{Problem, RoleTable};
 use crate::multiparty::protocol::CheckedProtocol;
 
-impl PlanBuilder<'_> {
+impl PlanBuilder<'_, '_> {
     /// Whether `table` redacts anything. Rules that hide nothing are mistakes, for which secrets would pay.
-    pub(super) fn redacts(&mut self, table: &RoleTable, codec: &Codec) -> bool {
-        for index in Redaction::idle(&table.redact, codec.messages()) {
-            let rule = table.redact.get(index).map_or("", String::as_str);
+    pub(super) fn redacts(&mut self, table: &RoleTable, codecs: &[&Codec]) -> bool {
+        let is_idle = |rule: &String| {
+            let rule = std::slice::from_ref(rule);
+            codecs.iter().all(|codec| !Redaction::idle(rule, codec.messages()).is_empty())
+        };
+        for rule in table.redact.iter().filter(|rule| is_idle(rule)) {
             let message = format!("`redact`: `{rule}` is no field of any message of this role");
             self.problem(table.name.span(), message);
         }
@@ -27,6 +31,10 @@ impl PlanBuilder<'_> {
         table: &RoleTable,
     ) -> Vec<Vec<(Box<str>, Role)>> {
         let (machine, vocabulary) = (checked.network.system().machine(role), checked.network.vocabulary());
+        let endpoint_with = |peer: Role| {
+            let name = vocabulary.role_name(peer);
+            table.endpoints.iter().position(|it| it.get_ref().with.get_ref().iter().any(|with| with == name))
+        };
         let mut all = Vec::new();
         for state in machine.states() {
             let mut sends: Vec<(Box<str>, Role)> = Vec::new();
@@ -35,8 +43,9 @@ impl PlanBuilder<'_> {
                     continue;
                 }
                 let label = vocabulary.label_of(t.message);
-                if let Some((_, other)) = sends.iter().find(|(known, to)| **known == *label && *to != t.peer)
-                {
+                if let Some((_, other)) = sends.iter().find(|(known, to)| {
+                    **known == *label && *to != t.peer && endpoint_with(*to) == endpoint_with(t.peer)
+                }) {
                     let message = format!(
                         "`{label}` may go to {} and to {} at the same time: over one connection nobody can tell",
                         vocabulary.role_name(*other),
@@ -55,22 +64,23 @@ impl PlanBuilder<'_> {
         &mut self,
         checked: &CheckedProtocol,
         role: Role,
-        table: &RoleTable,
+        table: &Spanned<Table>,
         endpoint: &Endpoint,
+        peers: &[Role],
     ) -> Option<Codec> {
-        let (written, span) = (table.codec.get_ref(), table.codec.span());
+        let (written, span) = (table.get_ref(), table.span());
         if written.session.is_some() {
             self.problem(
                 span.clone(),
                 "sessions of several parties are told apart by connections, not by `session`",
             );
         }
-        // All messages of the component in one state: a codec only needs the set.
+        // All messages of the endpoint in one state: a codec only needs the set.
         let network = &checked.network;
         let mut builder = MachineBuilder::new(role);
         let state = builder.add_state();
         for t in network.system().machine(role).all_transitions() {
-            if !network.is_dependency(t.message) {
+            if !network.is_dependency(t.message) && peers.contains(&t.peer) {
                 builder.add_transition(state, referee_theory::Transition { target: state, ..*t });
             }
         }
@@ -91,7 +101,7 @@ impl PlanBuilder<'_> {
                     let message = format!("`{}`: {}", error.path().join("."), error.message());
                     let mut problem = Problem::new(message, span.clone());
                     problem.help = error.advice().map(str::to_owned);
-                    self.findings.problems.push(problem);
+                    self.reader.refusal.problems.push(problem);
                 }
                 None
             }

@@ -13,21 +13,24 @@ use crate::tls;
 /// Shorter keys can be guessed.
 const MIN_KEY_CHARS: usize = 16;
 
-impl PlanBuilder<'_> {
+impl PlanBuilder<'_, '_> {
     /// The folder of the state log.
     pub(super) fn state(&mut self) -> Option<(PathBuf, bool)> {
         let resume = self.config.roles.iter().find_map(|role| role.get_ref().resume.as_ref());
         match (&self.config.state, resume) {
             (None, Some(resume)) if *resume.get_ref() => {
                 let problem = Problem::new("nothing is remembered to go on from", resume.span());
-                self.findings.problems.push(problem.with_help("say in which folder with `multiparty.state`"));
+                self.reader
+                    .refusal
+                    .problems
+                    .push(problem.with_help("say in which folder with `multiparty.state`"));
                 None
             }
             (Some(folder), _) if self.config.transport != TransportName::Nats => {
                 self.problem(folder.span(), "sessions survive this process only with `transport = \"nats\"`");
                 None
             }
-            (folder, _) => Some((self.folder.join(folder.as_ref()?.get_ref()), self.config.state_sync)),
+            (folder, _) => Some((self.reader.resolve(folder.as_ref()?.get_ref()), self.config.state_sync)),
         }
     }
 
@@ -104,7 +107,7 @@ impl PlanBuilder<'_> {
         };
         if topology.key.is_none() && !broker.iter().all(here) {
             let problem = Problem::new("whoever reaches the broker could speak for any role", written.span());
-            self.findings.problems.push(problem.with_help("set a `key` that all monitors share"));
+            self.reader.refusal.problems.push(problem.with_help("set a `key` that all monitors share"));
         }
         let token = NatsPlan::token(&checked.name, topology.fingerprint);
         Some(NatsPlan { broker, token, topology })
@@ -141,12 +144,12 @@ impl PlanBuilder<'_> {
             let problem = Problem::new("others than this machine could speak for any role", listen.span());
             let help =
                 "set `tls`, or a `key` that all monitors share, or let all monitors listen on 127.0.0.1";
-            self.findings.problems.push(problem.with_help(help));
+            self.reader.refusal.problems.push(problem.with_help(help));
         }
         let tls = self.config.tls.as_ref().and_then(|tls| {
             let (span, tls) = (tls.span(), tls.get_ref());
             let [certificate, key, ca] =
-                [&tls.certificate, &tls.key, &tls.ca].map(|path| self.certificate(path));
+                [&tls.certificate, &tls.key, &tls.ca].map(|path| self.reader.certificate(path));
             // Peers trust the same authorities.
             let accepted = tls::is_accepted(&certificate, &ca);
             let made = TcpPlan::tls(

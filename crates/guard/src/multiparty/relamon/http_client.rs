@@ -157,3 +157,24 @@ pub(super) async fn connect(address: &str) -> Result<TcpStream, PostError> {
         Err(_) => Err(PostError::Unreachable(io::ErrorKind::TimedOut.into())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A stall is no verdict: it is told to operators, once for each request.
+    #[tokio::test]
+    async fn who_does_not_answer_is_told_of_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = HttpClient::new(&listener.local_addr().unwrap().to_string());
+        let told = AtomicUsize::new(0);
+        let slow = || {
+            told.fetch_add(1, Ordering::Relaxed);
+        };
+        let call = client.call(Method::POST, "/", Bytes::from_static(b"{}"), slow);
+        let stalled = tokio::time::timeout(SLOW_RESPONSE_AFTER * 2, call).await;
+        assert!(stalled.is_err() && told.load(Ordering::Relaxed) == 1);
+    }
+}

@@ -436,7 +436,8 @@ impl Shared {
         let mut notifying = lock(&self.notifying);
         // A monitor that is gone may be restarted, with a component that has not been notified.
         for (reader, outbound, lingering) in monitors.chain(component) {
-            let said = violation::to_json(&violation::for_reader(notice, reader, vocabulary), vocabulary);
+            let said =
+                violation::to_json(&violation::for_reader(notice, reader, vocabulary), vocabulary, None);
             let body = Bytes::from(said.to_string());
             let (mut client, address) = (HttpClient::new(&outbound.address), outbound.address.clone());
             notifying.spawn(async move {

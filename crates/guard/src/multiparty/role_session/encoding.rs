@@ -1,15 +1,19 @@
 //! The encoding of a session for the state log.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 
 use super::{Peer, Phase, RoleSession};
 use crate::multiparty::peer_message::{read_payload, write_payload};
 use crate::multiparty::plan::RolePlan;
+use crate::multiparty::trace_context::TraceContext;
 use referee_session::role::payload::{put_block, take, take_block};
 
+/// Flags of a session: its component was there; it has a trace context.
+const PRESENT: u8 = 1;
+const TRACED: u8 = 2;
 /// Encodes an unknown state.
 const NO_STATE: u32 = u32::MAX;
 
@@ -24,13 +28,17 @@ impl RoleSession {
             Phase::Running => 3,
             Phase::AwaitingComponent => 4,
         };
-        out.extend([phase, u8::from(self.component_connected || self.away.is_some())]);
+        let present = if self.component_connected || self.away.is_some() { PRESENT } else { 0 };
+        out.extend([phase, present | if self.context.is_some() { TRACED } else { 0 }]);
         for number in [self.number, self.messages, self.bytes[0], self.bytes[1], self.taken, self.given] {
             out.extend(number.to_le_bytes());
         }
         out.extend((self.undelivered - self.repeated).to_le_bytes());
         out.extend(self.owed.to_le_bytes());
         put_block(self.key.as_deref().unwrap_or_default().as_bytes(), &mut out);
+        if let Some(context) = &self.context {
+            context.write(&mut out);
+        }
         for peer in &self.peers {
             for number in [peer.sent, peer.expected, peer.in_flight.0, peer.taken.0, peer.taken.1] {
                 out.extend(number.to_le_bytes());
@@ -50,10 +58,10 @@ impl RoleSession {
         plan: &RolePlan,
         bytes: &Bytes,
         kept: VecDeque<Bytes>,
-        now: Instant,
+        now: Duration,
     ) -> Option<Self> {
         let mut rest: &[u8] = bytes;
-        let [phase, present] = take(&mut rest)?;
+        let [phase, flags] = take(&mut rest)?;
         let phase = match phase {
             0 => Phase::Inviting,
             1 => Phase::Invited,
@@ -71,12 +79,15 @@ impl RoleSession {
         session.owed = u32::from_le_bytes(take(&mut rest)?);
         let key = std::str::from_utf8(take_block(&mut rest)?).ok()?;
         session.key = (!key.is_empty()).then(|| key.into());
+        if flags & TRACED != 0 {
+            session.context = Some(TraceContext::read(&mut rest)?);
+        }
         for peer in &mut session.peers {
             *peer = read_peer(&mut rest)?;
         }
         let copy = |bytes: &[u8]| read_payload(Bytes::copy_from_slice(bytes));
         session.run = plan.engine.restore(rest, copy).ok()?;
-        (session.component_connected, session.away) = (false, (present == 1).then_some(now));
+        (session.component_connected, session.away) = (false, (flags & PRESENT != 0).then_some(now));
         session.kept = kept;
         session.unwritten =
             session.kept.iter().rev().take(session.undelivered as usize).map(Bytes::len).sum();

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use referee_monitor::multiparty::Notice;
+use referee_session::RoleRules;
 use referee_wire::{Fields, Limits, Reading, Scratch, Sender, Step};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
@@ -14,14 +15,16 @@ use super::Runtime;
 use referee_verdict::EndReason;
 
 use crate::config::ProxyIn;
+use crate::http_answer::{self, drain};
 use crate::listen::Acceptor;
 use crate::metrics::lock;
 use crate::multiparty::component::{
-    CLOSE_TIMEOUT, ComponentQueue, IncomingComponent, MAX_READ_AHEAD_BYTES, drain, serve_component,
+    CLOSE_TIMEOUT, IncomingComponent, MAX_READ_AHEAD_BYTES, serve_call, serve_component, serve_service,
 };
 use crate::multiparty::peer_message::SessionId;
-use crate::multiparty::plan::{Endpoint, RolePlan};
+use crate::multiparty::plan::Endpoint;
 use crate::multiparty::resume::{self, ResumeDecision};
+use crate::multiparty::trace_context::TraceContext;
 use crate::multiparty::transport::random;
 use crate::proxy_header;
 use crate::source_limits::SourcePermit;
@@ -36,7 +39,7 @@ const MAX_WAITING_COMPONENTS: usize = 4096;
 
 impl Runtime {
     /// Accepts the connections of a role's components.
-    pub(super) async fn listen(self: Arc<Self>, slot: usize, acceptor: Acceptor) {
+    pub(super) async fn listen(self: Arc<Self>, slot: usize, endpoint: usize, acceptor: Acceptor) {
         let plan = self.plan(slot);
         let begins = plan.engine.role() == plan.initiator;
         loop {
@@ -47,7 +50,8 @@ impl Runtime {
             };
             let Ok((socket, source)) = accepted.open() else { continue };
             let most = plan.sessions.saturating_add(MAX_WAITING_COMPONENTS);
-            let draining = lock(&self.slots)[slot].table.draining;
+            // Sessions under way go on, and so do calls in them.
+            let draining = endpoint == 0 && lock(&self.slots)[slot].table.draining;
             let full = self.connections.load(Ordering::Relaxed) >= most;
             if draining || full {
                 let many = format!("there are {most} connections already");
@@ -57,11 +61,13 @@ impl Runtime {
             let runtime = Arc::clone(&self);
             self.connections.fetch_add(1, Ordering::Relaxed);
             tokio::spawn(async move {
-                let Some((mut incoming, _permit)) = runtime.admit(slot, socket, source).await else {
+                let Some((mut incoming, _permit)) = runtime.admit(slot, endpoint, socket, source).await
+                else {
                     runtime.connections.fetch_sub(1, Ordering::Relaxed);
                     return;
                 };
                 match runtime.read_resume_request(slot, &mut incoming).await {
+                    Some(_) if endpoint > 0 => runtime.call(slot, endpoint, incoming).await,
                     Some(ResumeDecision::Resume(id, received)) => {
                         runtime.resume_component(slot, id, received, incoming).await
                     }
@@ -80,24 +86,30 @@ impl Runtime {
     async fn admit(
         &self,
         slot: usize,
+        endpoint: usize,
         mut socket: Socket,
         mut source: Source,
     ) -> Option<(IncomingComponent, SourcePermit)> {
         let plan = self.plan(slot);
+        let endpoint = plan.endpoint(endpoint);
         let setup = async {
-            if plan.proxy_in == ProxyIn::Required
+            if endpoint.proxy_in == ProxyIn::Required
                 && let Some(real) = proxy_header::read(&mut socket).await?
             {
                 source = real;
             }
-            let permit = plan.sources.admit(source.ip()).map_err(io::Error::other)?;
-            Ok((plan.setup.accept(socket).await?, permit))
+            let permit = endpoint.sources.admit(source.ip()).map_err(io::Error::other)?;
+            Ok((endpoint.setup.accept(socket).await?, permit))
         };
         let admitted = tokio::time::timeout(plan.handshake, setup).await;
         match admitted.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut))) {
             Ok((stream, permit)) => Some((IncomingComponent { stream, unread: Vec::new() }, permit)),
             Err(error) => {
-                tracing::info!(protocol = self.name, role = plan.name, "a component was not let in: {error}");
+                tracing::info!(
+                    protocol = self.name,
+                    role = endpoint.name,
+                    "a component was not let in: {error}"
+                );
                 *lock(&self.slots)[slot].counters.ended.entry(EndReason::Refused).or_default() += 1;
                 None
             }
@@ -142,15 +154,18 @@ impl Runtime {
         if resume::answer(&mut incoming, taken).await.is_err() {
             return;
         }
-        let queue = Arc::new(ComponentQueue::default());
         let mut resumed = Err("there is no such session");
-        if let Some(slot) = lock(&self.slots).get_mut(slot).filter(|slot| slot.table.awaits(id).is_some()) {
-            slot.queues.insert(id, Arc::clone(&queue));
-        }
+        let queue = match lock(&self.slots).get_mut(slot).filter(|slot| slot.table.awaits(id).is_some()) {
+            Some(slot) => slot.open_queues(id),
+            None => return,
+        };
         self.with(slot, |table, now, out| resumed = table.resume(id, Some(received), now, out));
         match resumed {
             Ok(()) => serve_component(Arc::clone(self), slot, id, incoming, queue).await,
-            Err(why) => tracing::warn!(session = %id, "a component cannot go on: {why}"),
+            Err(why) => {
+                let role = self.plan(slot).name.clone();
+                tracing::warn!(role, network_session = %id, "a component cannot go on: {why}")
+            }
         }
     }
 
@@ -158,7 +173,8 @@ impl Runtime {
     async fn begin(self: &Arc<Self>, slot: usize, key: Option<Box<str>>, mut incoming: IncomingComponent) {
         let plan = self.plan(slot);
         if key.is_none() && plan.speaks_first() {
-            match tokio::time::timeout(plan.handshake, has_first_message(&plan, &mut incoming)).await {
+            let first = has_first_message(&plan.main.rules, &mut incoming);
+            match tokio::time::timeout(plan.handshake, first).await {
                 Ok(true) => {}
                 // A connection without a message begins nothing.
                 Ok(false) => return,
@@ -174,16 +190,16 @@ impl Runtime {
         let comes_back = key.is_some();
         let Ok(number) = random() else { return };
         let id = SessionId(u128::from_le_bytes(number));
-        let queue = Arc::new(ComponentQueue::default());
-        if let Some(slot) = lock(&self.slots).get_mut(slot) {
-            slot.queues.insert(id, Arc::clone(&queue));
-        }
+        let queue = lock(&self.slots)[slot].open_queues(id);
         let mut begun = Ok(());
-        self.with(slot, |table, now, out| begun = table.begin(id, key, now, out));
+        let context =
+            TraceContext::of_request(&incoming.unread).filter(|_| plan.main.rules.codec.has_requests());
+        self.with(slot, |table, now, out| begun = table.begin(id, key, context, now, out));
         if let Err(why) = begun {
-            lock(&self.slots)[slot].queues.remove(&id);
+            lock(&self.slots)[slot].remove_queues(id);
             return self.refuse(slot, incoming, why).await;
         }
+        self.start_services(slot, id);
         if comes_back {
             // Only now, because the answer must be in the state log. A lost connection is noticed next.
             let _ = resume::answer(&mut incoming, 0).await;
@@ -258,11 +274,11 @@ impl Runtime {
         mut incoming: IncomingComponent,
     ) {
         let comes_back = key.is_some();
-        let queue = Arc::new(ComponentQueue::default());
-        match lock(&self.slots).get_mut(slot).filter(|slot| slot.table.has(id)) {
-            Some(slot) => slot.queues.insert(id, Arc::clone(&queue)),
+        let queue = match lock(&self.slots).get_mut(slot).filter(|slot| slot.table.has(id)) {
+            Some(slot) => slot.open_queues(id),
             None => return,
         };
+        self.start_services(slot, id);
         self.with(slot, |table, now, out| table.component_found(id, key, now, out));
         if comes_back {
             let _ = resume::answer(&mut incoming, 0).await;
@@ -270,11 +286,52 @@ impl Runtime {
         serve_component(Arc::clone(self), slot, id, incoming, queue).await;
     }
 
+    /// Calls the component of session `id` at its further endpoints, once there is something to say.
+    fn start_services(self: &Arc<Self>, slot: usize, id: SessionId) {
+        let plan = self.plan(slot);
+        for (number, endpoint) in plan.endpoints().enumerate().skip(1) {
+            let queue = lock(&self.slots)[slot].queues.get(&(id, number)).cloned();
+            if let (Endpoint::Connect(_), Some(queue)) = (&endpoint.endpoint, queue) {
+                tokio::spawn(serve_service(Arc::clone(self), slot, number, id, queue));
+            }
+        }
+    }
+
+    /// Serves a request of a component at a further endpoint, in the session that it is of.
+    async fn call(self: &Arc<Self>, slot: usize, endpoint: usize, mut incoming: IncomingComponent) {
+        let plan = self.plan(slot);
+        let rules = &plan.endpoint(endpoint).rules;
+        let first = tokio::time::timeout(plan.handshake, has_first_message(rules, &mut incoming));
+        if !matches!(first.await, Ok(true)) {
+            return;
+        }
+        let context = TraceContext::of_request(&incoming.unread);
+        let found = {
+            let slot = &mut lock(&self.slots)[slot];
+            slot.table.session_of(context).and_then(|id| {
+                let queue = slot.queues.get(&(id, endpoint)).cloned().ok_or("its session has not begun")?;
+                let is_first = slot.calls.insert((id, endpoint));
+                is_first.then_some((id, queue)).ok_or("another call of its session is under way")
+            })
+        };
+        match found {
+            Ok((id, queue)) => {
+                serve_call(Arc::clone(self), slot, endpoint, id, incoming, queue).await;
+                lock(&self.slots)[slot].calls.remove(&(id, endpoint));
+            }
+            Err(why) => {
+                self.count_refusal(slot, why);
+                let answer = http_answer::answer(&mut incoming.stream, "409 Conflict", why);
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, answer).await;
+            }
+        }
+    }
+
     /// Refuses a component, and tells it why.
     async fn refuse(&self, slot: usize, mut incoming: IncomingComponent, why: String) {
         self.count_refusal(slot, &why);
         let plan = self.plan(slot);
-        let Some(words) = plan.close_message(&Notice::fault(plan.engine.role(), why, 0, true)) else {
+        let Some(words) = plan.close_message(&Notice::fault(plan.engine.role(), why, 0, true), None) else {
             return;
         };
         let farewell = async {
@@ -299,7 +356,7 @@ impl Runtime {
     pub(super) fn find_component(&self, slot: usize, id: SessionId) {
         let Some(runtime) = self.own.upgrade() else { return };
         let plan = self.plan(slot);
-        match &plan.endpoint {
+        match &plan.main.endpoint {
             Endpoint::Listen(_) => {
                 let mut slots = lock(&self.slots);
                 let Some(slot) = slots.get_mut(slot) else { return };
@@ -314,7 +371,8 @@ impl Runtime {
                 let address = address.clone();
                 tokio::spawn(async move {
                     runtime.has_room_for_reports().await;
-                    let connected = tokio::time::timeout(plan.handshake, plan.setup.connect(&address)).await;
+                    let connected =
+                        tokio::time::timeout(plan.handshake, plan.main.setup.connect(&address)).await;
                     match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                         Ok(stream) => {
                             runtime
@@ -348,7 +406,7 @@ async fn is_probe(incoming: &mut IncomingComponent, came: tokio::time::Instant) 
 }
 
 /// Reads until there is a first message (of one with a body, its head), or what cannot be one; false if the component closes before.
-async fn has_first_message(plan: &RolePlan, incoming: &mut IncomingComponent) -> bool {
+async fn has_first_message(rules: &RoleRules, incoming: &mut IncomingComponent) -> bool {
     let mut wanted = 1;
     loop {
         while incoming.unread.len() < wanted {
@@ -357,13 +415,12 @@ async fn has_first_message(plan: &RolePlan, incoming: &mut IncomingComponent) ->
             }
         }
         // Decoded from the beginning each time, because whoever serves the component does so, too.
-        let mut state = plan.rules.codec.endpoint(Limits { message: plan.rules.max_message });
+        let mut state = rules.codec.endpoint(Limits { message: rules.max_message });
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
         let (sender, unread) = (Sender::Client, &incoming.unread);
-        match plan.rules.codec.decode(&mut state, sender, unread, Reading::anything(), &scratch, &mut fields)
-        {
-            Step::More { at_least } if unread.len() <= plan.rules.max_message => {
-                wanted = at_least.clamp(unread.len() + 1, plan.rules.max_message.saturating_add(1));
+        match rules.codec.decode(&mut state, sender, unread, Reading::anything(), &scratch, &mut fields) {
+            Step::More { at_least } if unread.len() <= rules.max_message => {
+                wanted = at_least.clamp(unread.len() + 1, rules.max_message.saturating_add(1));
             }
             _ => return true,
         }

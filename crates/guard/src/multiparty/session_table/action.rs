@@ -5,11 +5,12 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use referee_monitor::multiparty::Notice;
 use referee_theory::Role;
-use referee_verdict::EndReason;
+use referee_verdict::{EndReason, VerdictRecord};
 
 use crate::multiparty::peer_message::{PeerMessage, SessionId};
 use crate::multiparty::plan::RolePlan;
 use crate::multiparty::role_session::RoleSession;
+use crate::multiparty::trace_context::RoleSpan;
 
 /// What the runtime has to do, in this order.
 #[derive(Debug)]
@@ -18,8 +19,8 @@ pub(in crate::multiparty) enum SessionAction {
     Send(Role, PeerMessage),
     /// Find a component for this session.
     FindComponent(SessionId),
-    /// Send these bytes to the component.
-    Deliver(SessionId, Bytes),
+    /// Send these bytes to the component, over its endpoint of this number.
+    Deliver(SessionId, usize, Bytes),
     /// Send these bytes to the component again.
     Redeliver(SessionId, Bytes),
     /// A waiting message of the component may be offered again.
@@ -40,6 +41,8 @@ pub(in crate::multiparty) struct Finding {
     pub(in crate::multiparty) notice: Box<Notice>,
     /// Whether it was found here, not by a peer.
     pub(in crate::multiparty) is_own: bool,
+    /// What is reported, where the notice does not say all of it: the verdict of a property.
+    pub(in crate::multiparty) record: Option<Box<VerdictRecord>>,
     /// The last messages, oldest first.
     pub(in crate::multiparty) recent: Vec<String>,
 }
@@ -52,8 +55,20 @@ impl Finding {
         notice: Box<Notice>,
         is_own: bool,
     ) -> SessionAction {
+        Self::with_record(plan, id, session, notice, is_own, None)
+    }
+
+    /// The same, with what is reported of it.
+    pub(super) fn with_record(
+        plan: &RolePlan,
+        id: SessionId,
+        session: &RoleSession,
+        notice: Box<Notice>,
+        is_own: bool,
+        record: Option<Box<VerdictRecord>>,
+    ) -> SessionAction {
         let recent = session.recent.list(plan.engine.vocabulary());
-        SessionAction::Report(id, Box::new(Self { number: session.number, notice, is_own, recent }))
+        SessionAction::Report(id, Box::new(Self { number: session.number, notice, is_own, record, recent }))
     }
 }
 
@@ -66,6 +81,7 @@ pub(in crate::multiparty) struct End {
     pub(in crate::multiparty) violations: u16,
     pub(in crate::multiparty) bytes: [u64; 2],
     pub(in crate::multiparty) lasted: Duration,
+    pub(in crate::multiparty) span: RoleSpan,
     /// The notice that the component is sent before its connection is closed.
     pub(in crate::multiparty) close_message: Option<Box<Notice>>,
 }

@@ -3,6 +3,7 @@
 use referee_monitor::multiparty::{Effect, Engine, Finding as Judgement, Notice, Run};
 use referee_theory::Role;
 
+use super::properties::{Seen, observe, suppresses};
 use super::{Finding, SessionAction};
 use crate::multiparty::peer_message::{MessageKind, PeerMessage, SessionId};
 use crate::multiparty::plan::RolePlan;
@@ -34,7 +35,8 @@ pub(super) fn notify_others(
 ) {
     let vocabulary = plan.engine.vocabulary();
     for role in &plan.others {
-        let json = violation::to_json(&violation::for_reader(notice, *role, vocabulary), vocabulary);
+        let notice = violation::for_reader(notice, *role, vocabulary);
+        let json = violation::to_json(&notice, vocabulary, Some(id));
         send(session, id, *role, MessageKind::Violation(json.to_string().into()), out);
     }
 }
@@ -47,19 +49,33 @@ pub(super) fn step(
     out: &mut Vec<SessionAction>,
     act: impl FnOnce(&Engine, &mut Run<Payload>, &mut dyn FnMut(Effect<Payload>)),
 ) {
+    // A message that only a property suppresses has not happened.
+    let before = suppresses(plan).then(|| session.run.clone());
     let mut effects = Vec::new();
     act(&plan.engine, &mut session.run, &mut |effect| effects.push(effect));
     for effect in effects {
+        match (observe(plan, id, session, &effect, out), &before) {
+            (Seen::Passes, _) => {}
+            (Seen::Suppressed, Some(before)) => {
+                session.run = before.clone();
+                return;
+            }
+            _ => return,
+        }
         match effect {
             Effect::Deliver { from, message } => {
                 session.recent.push(from, &message, plan.redacts);
-                session.give(&message.bytes, plan);
-                out.push(SessionAction::Deliver(id, message.bytes));
+                let endpoint = plan.endpoint_with(from);
+                let gives_context = plan.gives_trace_context && plan.endpoint(endpoint).rules.is_service();
+                let bytes =
+                    if gives_context { session.span(id, plan).give(&message.bytes) } else { message.bytes };
+                session.give(&bytes, plan);
+                out.push(SessionAction::Deliver(id, endpoint, bytes));
             }
             Effect::DeliverDependency { from, label } => {
                 let bytes = plan.dependency(from, label);
                 session.give(&bytes, plan);
-                out.push(SessionAction::Deliver(id, bytes));
+                out.push(SessionAction::Deliver(id, 0, bytes));
             }
             Effect::Send { to, message, finding } => {
                 session.recent.push(plan.engine.role(), &message, plan.redacts);

@@ -1,6 +1,6 @@
 //! Half-close by components: over TCP, one that has shut down its own direction cannot be told from one that has left.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use referee_monitor::Party;
 use referee_monitor::multiparty::{Effect, Status, Turn};
@@ -16,7 +16,7 @@ impl SessionTable {
     pub(in crate::multiparty) fn half_close(
         &mut self,
         id: SessionId,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) -> bool {
         let Some(session) = self.sessions.get(&id) else { return false };
@@ -37,13 +37,13 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         last: &Payload,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) {
         let Some(session) = self.sessions.get(&id) else { return };
         let (engine, mut run) = (&self.plan.engine, session.run.clone());
         let Ok(label) = &last.label else { return };
-        let to = self.plan.receiver(run.state(), label).map_or(Party::Stranger, Party::Role);
+        let to = self.plan.receiver(0, run.state(), label).map_or(Party::Stranger, Party::Role);
         let mut wrong = false;
         let mut note = |effect: Effect<Payload>| wrong |= matches!(effect, Effect::Report(_));
         let sent = engine.component_sends(&mut run, to, last.clone(), &lend, &mut note);

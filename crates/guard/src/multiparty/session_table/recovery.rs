@@ -1,7 +1,7 @@
 //! Recovery after a crash: sessions restored from the state log, and components that resume.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 
@@ -21,33 +21,33 @@ impl SessionTable {
         self.sessions.get(&id).filter(|session| session.away.is_some()).map(|session| session.taken)
     }
 
-    /// Restores a session from what [`RoleSession::save`] wrote and the messages its component was sent last.
+    /// Restores a session from what [`RoleSession::save`] wrote and the messages its component was sent last. Whether that makes sense.
     pub(in crate::multiparty) fn restore(
         &mut self,
         id: SessionId,
         bytes: &Bytes,
         kept: VecDeque<Bytes>,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
-    ) {
+    ) -> bool {
         let Some(mut session) = RoleSession::restore(&self.plan, bytes, kept, now) else {
-            tracing::error!(session = %id, "what is remembered of a session makes no sense");
             self.changed.push(id);
-            return;
+            return false;
         };
         let spoke = session.given + session.taken > 0;
-        session.is_resumed_blindly = spoke && matches!(self.plan.endpoint, Endpoint::Connect(_));
+        session.is_resumed_blindly = spoke && matches!(self.plan.main.endpoint, Endpoint::Connect(_));
         self.begun = self.begun.max(session.number);
         let invited = matches!(session.phase, Phase::Invited | Phase::AwaitingComponent);
         let key = session.key.clone();
-        self.sessions.insert(id, session);
+        self.insert(id, session);
         self.set_resume_key(id, key);
         if !self.plan.resumes {
             let name = self.name(self.plan.engine.role());
             self.fault(id, format!("the monitor of {name} was started anew"), now, out);
-        } else if invited || matches!(self.plan.endpoint, Endpoint::Connect(_)) {
+        } else if invited || matches!(self.plan.main.endpoint, Endpoint::Connect(_)) {
             out.push(SessionAction::FindComponent(id));
         }
+        true
     }
 
     /// The component of session `id` resumes, and has `received` so many messages.
@@ -58,7 +58,7 @@ impl SessionTable {
         &mut self,
         id: SessionId,
         received: Option<u64>,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
     ) -> Result<(), &'static str> {
         let session = self.sessions.get_mut(&id).ok_or("there is no such session")?;

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_monitor::FieldValue;
@@ -16,9 +16,10 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::super::peer_message::{PeerMessage, SessionId};
-use super::super::plan::{Findings, MultipartyPlan, RolePlan};
+use super::super::plan::{MultipartyPlan, RolePlan};
 use super::{SessionAction, SessionTable};
 use crate::config::Config;
+use crate::plan::PlanReader;
 use referee_session::Offer;
 use referee_session::role::payload::{Payload, write_fields};
 
@@ -37,10 +38,10 @@ fn plans(protocol: &str, limits: &str) -> Vec<Arc<RolePlan>> {
         );
     }
     let config = Config::read(&text, &|_| None).unwrap();
-    let mut findings = Findings::default();
+    let mut reader = PlanReader::new(Path::new("."));
     let table = config.multiparty.unwrap();
-    let plan = MultipartyPlan::make(table.get_ref(), Path::new("."), &mut findings);
-    plan.unwrap_or_else(|| panic!("{:?}", findings.problems)).roles
+    let plan = MultipartyPlan::make(table.get_ref(), &mut reader);
+    plan.unwrap_or_else(|| panic!("{:?}", reader.refusal.problems)).roles
 }
 
 /// What waits for one component, as in an queue.
@@ -98,7 +99,7 @@ impl Network {
     fn with<T>(
         self: &Arc<Self>,
         at: usize,
-        act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>) -> T,
+        act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>) -> T,
     ) -> T {
         let (answer, sessions) = self.alone(at, act);
         for id in sessions {
@@ -111,19 +112,19 @@ impl Network {
     fn alone<T>(
         &self,
         at: usize,
-        act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>) -> T,
+        act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>) -> T,
     ) -> (T, Vec<SessionId>) {
         let mut actions = Vec::new();
         let mut sessions = Vec::new();
         let mut slot = self.slots[at].lock().unwrap();
-        let answer = act(&mut slot.table, Instant::now(), &mut actions);
+        let answer = act(&mut slot.table, Duration::ZERO, &mut actions);
         for action in actions {
             match action {
                 SessionAction::Send(to, message) => {
                     self.links[at][to.index()].send(Some(message.write())).unwrap();
                 }
                 SessionAction::FindComponent(id) => sessions.push(id),
-                SessionAction::Deliver(id, bytes) => {
+                SessionAction::Deliver(id, _, bytes) => {
                     slot.queues[&id].change(|waiting| waiting.items.push_back(bytes))
                 }
                 SessionAction::Wake(id) if !self.unreachable => {
@@ -151,7 +152,7 @@ impl Network {
         self: &Arc<Self>,
         at: usize,
         id: SessionId,
-        join: &dyn Fn(&mut SessionTable, Instant, &mut Vec<SessionAction>),
+        join: &dyn Fn(&mut SessionTable, Duration, &mut Vec<SessionAction>),
     ) {
         let queue = Arc::new(ComponentQueue::default());
         self.slots[at].lock().unwrap().queues.insert(id, Arc::clone(&queue));
@@ -230,7 +231,7 @@ impl Network {
         let mut payload =
             Payload { label: Ok(label.into()), fields: write_fields(&values), bytes: bytes.into() };
         loop {
-            match self.with(at, |table, now, out| table.offer(id, payload, now, out)) {
+            match self.with(at, |table, now, out| table.offer(id, 0, payload, now, out)) {
                 Offer::Taken => return,
                 Offer::Later(again) => payload = again,
                 Offer::Over => panic!("over before {label}"),
@@ -271,14 +272,14 @@ fn network(plans: &[Arc<RolePlan>], sessions: u128, loops: i64, unreachable: boo
         let network = Arc::clone(&network);
         thread::spawn(move || {
             for at in 0..ROLES.len() {
-                network.slots[at].lock().unwrap().table.describe(10, Instant::now());
+                network.slots[at].lock().unwrap().table.describe(10, Duration::ZERO);
                 network.with(at, |table, now, out| table.tick(now, out));
             }
         })
     };
     for number in 0..sessions {
         let id = SessionId(number);
-        network.session(0, id, &|table, now, out| table.begin(id, None, now, out).unwrap());
+        network.session(0, id, &|table, now, out| table.begin(id, None, None, now, out).unwrap());
     }
     // Those of the others are started by the peer messages.
     let all = usize::try_from(sessions).unwrap() * ROLES.len() * 2;

@@ -5,18 +5,19 @@ mod crashes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::body::Bytes;
 use referee_monitor::FieldValue;
 use referee_theory::Role;
 
 use super::super::peer_message::{MessageKind, PeerMessage, SessionId};
-use super::super::plan::{Findings, MultipartyPlan};
+use super::super::plan::MultipartyPlan;
 use super::super::role_session::Phase;
 use super::super::state_log::{Change, StateLog};
 use super::{SessionAction, SessionTable};
 use crate::config::Config;
+use crate::plan::PlanReader;
 use referee_session::Offer;
 use referee_session::role::payload::{Payload, write_fields};
 
@@ -34,7 +35,7 @@ struct Wired {
     notices: Vec<(usize, SessionId, String, Vec<Role>)>,
     ended: Vec<(usize, SessionId, &'static str)>,
     has_components: bool,
-    now: Instant,
+    now: Duration,
     random: u64,
 }
 
@@ -74,10 +75,10 @@ impl Wired {
                 &format!("[[multiparty.role]]\nname = \"{role}\"\n{listen}\ncodec.kind = \"json\"\n{each}\n");
         }
         let config = Config::read(&text, &|_| None).unwrap();
-        let mut findings = Findings::default();
+        let mut reader = PlanReader::new(Path::new("."));
         let table = config.multiparty.unwrap();
-        let plan = MultipartyPlan::make(table.get_ref(), Path::new("."), &mut findings);
-        let plan = plan.unwrap_or_else(|| panic!("{:?}", findings.problems));
+        let plan = MultipartyPlan::make(table.get_ref(), &mut reader);
+        let plan = plan.unwrap_or_else(|| panic!("{:?}", reader.refusal.problems));
         let tables = plan.roles.iter().map(|plan| SessionTable::new(Arc::clone(plan))).collect();
         Self {
             tables,
@@ -88,7 +89,7 @@ impl Wired {
             notices: Vec::new(),
             ended: Vec::new(),
             has_components: true,
-            now: Instant::now(),
+            now: Duration::ZERO,
             random: seed,
         }
     }
@@ -98,7 +99,7 @@ impl Wired {
         usize::try_from(self.random >> 33).unwrap() % below
     }
 
-    fn act(&mut self, at: usize, act: impl FnOnce(&mut SessionTable, Instant, &mut Vec<SessionAction>)) {
+    fn act(&mut self, at: usize, act: impl FnOnce(&mut SessionTable, Duration, &mut Vec<SessionAction>)) {
         let mut actions = Vec::new();
         act(&mut self.tables[at], self.now, &mut actions);
         self.perform(at, actions);
@@ -129,7 +130,7 @@ impl Wired {
                     self.under_way.entry((at, to.index())).or_default().push_back(message);
                 }
                 SessionAction::FindComponent(id) => component_found.push(id),
-                SessionAction::Deliver(id, bytes) => {
+                SessionAction::Deliver(id, _, bytes) => {
                     let role = self.tables[at].plan.engine.role().0;
                     if let Some(state_log) = self.state_logs.get(at) {
                         state_log.append(Change::Delivered { at: (role, id), bytes: bytes.clone() });
@@ -178,7 +179,7 @@ impl Wired {
 
     fn offer(&mut self, at: usize, id: SessionId, payload: Payload) -> bool {
         let mut taken = false;
-        self.act(at, |table, now, out| taken = matches!(table.offer(id, payload, now, out), Offer::Taken));
+        self.act(at, |table, now, out| taken = matches!(table.offer(id, 0, payload, now, out), Offer::Taken));
         taken
     }
 
@@ -191,7 +192,7 @@ impl Wired {
     }
 
     fn begin(&mut self, id: SessionId) {
-        self.act(0, |table, now, out| table.begin(id, None, now, out).unwrap());
+        self.act(0, |table, now, out| table.begin(id, None, None, now, out).unwrap());
     }
 }
 
@@ -275,7 +276,7 @@ fn a_service_that_is_connected_to_again_is_not_blamed() {
         let (_, saved) = wired.tables[1].save(id(1)).unwrap();
         let plan = Arc::clone(&wired.tables[1].plan);
         wired.tables[1] = SessionTable::new(plan);
-        wired.act(1, |table, now, out| table.restore(id(1), &saved, VecDeque::new(), now, out));
+        wired.act(1, |table, now, out| assert!(table.restore(id(1), &saved, VecDeque::new(), now, out)));
         if closes {
             wired.act(1, |table, now, out| table.component_gone(id(1), now, out));
         } else {
@@ -499,7 +500,7 @@ fn looking_when_told_to_is_enough() {
                 wired.act(0, |table, now, out| next = table.tick(now, out));
                 looks += 1;
                 let late = wired.tables[0].sessions.values().find(|session| {
-                    let since = |then| wired.now.saturating_duration_since(then).as_secs();
+                    let since = |then| wired.now.saturating_sub(then).as_secs();
                     (session.phase != Phase::Running && since(session.begun) > handshake)
                         || idle.is_some_and(|idle| since(session.last_activity) > idle)
                 });
@@ -522,7 +523,7 @@ fn nobody_joins_what_is_over() {
     let mut wired = Wired::new("", 1);
     wired.begin(id(1));
     let invitation = wired.under_way.get_mut(&(0, 2)).unwrap().pop_front().unwrap();
-    assert_eq!(invitation.kind, MessageKind::Join);
+    assert_eq!(invitation.kind, MessageKind::Join(None));
     wired.settle();
     wired.act(1, |table, now, out| table.fault(id(1), "given up".to_owned(), now, out));
     wired.settle();
@@ -549,9 +550,9 @@ fn a_monitor_that_is_gone_matters_to_those_who_need_it() {
         wired.act(0, |table, now, out| table.peer_lost(a, "gone", now, out));
         assert_eq!(wired.notices.is_empty(), over);
         // Nobody begins a session with it, until it is back.
-        assert!(wired.tables[0].begin(id(2), None, wired.now, &mut Vec::new()).is_err());
+        assert!(wired.tables[0].begin(id(2), None, None, wired.now, &mut Vec::new()).is_err());
         wired.tables[0].peer_found(a);
-        assert!(wired.tables[0].begin(id(2), None, wired.now, &mut Vec::new()).is_ok());
+        assert!(wired.tables[0].begin(id(2), None, None, wired.now, &mut Vec::new()).is_ok());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Timeouts of sessions, and when to look for them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use referee_monitor::multiparty::Turn;
 use referee_theory::Role;
@@ -27,11 +27,11 @@ pub(super) fn announce(
     plan: &RolePlan,
     id: SessionId,
     session: &mut RoleSession,
-    now: Instant,
+    now: Duration,
     out: &mut Vec<SessionAction>,
 ) -> bool {
     let Some(idle) = plan.idle else { return false };
-    let is_due = now.saturating_duration_since(session.announced) >= announce_interval(idle);
+    let is_due = now.saturating_sub(session.announced) >= announce_interval(idle);
     // With one other role, whatever happens here is heard there.
     let unheard = session.phase == Phase::Running && plan.others.len() > 1;
     if !is_due || !unheard || session.last_activity <= session.announced {
@@ -45,13 +45,13 @@ pub(super) fn announce(
 }
 
 /// When `session` has been idle for too long. The monitor whose component is awaited knows more, and reports first.
-fn idle_deadline(plan: &RolePlan, session: &RoleSession, idle: Duration) -> Instant {
+fn idle_deadline(plan: &RolePlan, session: &RoleSession, idle: Duration) -> Duration {
     let since = session.last_activity.max(session.others_active);
     let waits_for_others = matches!(plan.engine.turn(&session.run), Turn::Message(_) | Turn::Dependency(_))
         && session.undelivered == 0
         && session.phase == Phase::Running;
     let grace = if waits_for_others { announce_interval(idle) + IDLE_REPORT_GRACE } else { Duration::ZERO };
-    since + idle + grace
+    since.saturating_add(idle).saturating_add(grace)
 }
 
 impl SessionTable {
@@ -59,9 +59,9 @@ impl SessionTable {
     /// sessions.
     pub(in crate::multiparty) fn tick(
         &mut self,
-        now: Instant,
+        now: Duration,
         out: &mut Vec<SessionAction>,
-    ) -> Option<Instant> {
+    ) -> Option<Duration> {
         let (mut late, mut left) = (Vec::new(), Vec::new());
         // For sessions that begin after this look.
         let announce_after = self.plan.idle.map_or(Duration::MAX, announce_interval);
@@ -82,11 +82,9 @@ impl SessionTable {
                 self.plan.idle.filter(|_| unannounced).map(|_| session.announced + announce_after),
                 session.away.map(|since| since + self.plan.peer_timeout),
             ];
-            next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Instant::min);
-            let away = session
-                .away
-                .is_some_and(|since| now.saturating_duration_since(since) >= self.plan.peer_timeout);
-            let begun = now.saturating_duration_since(session.begun);
+            next = due.into_iter().flatten().filter(|due| *due > now).fold(next, Duration::min);
+            let away = session.away.is_some_and(|since| now.saturating_sub(since) >= self.plan.peer_timeout);
+            let begun = now.saturating_sub(session.begun);
             if self.peer_timeout(session.phase).is_some_and(|peer_timeout| begun >= peer_timeout) {
                 let missing: Vec<&str> = match session.phase {
                     Phase::Ready | Phase::Running => {
@@ -113,7 +111,7 @@ impl SessionTable {
                 late.push((*id, format!("the component of {name} did not come back")));
             } else if idle_at.is_some_and(|due| now >= due) {
                 let since = session.last_activity.max(session.others_active);
-                let idle = now.saturating_duration_since(since).as_secs();
+                let idle = now.saturating_sub(since).as_secs();
                 let awaited = self.awaited(session);
                 late.push((*id, format!("nothing happened in the session for {idle} s: {awaited}")));
             }

@@ -45,6 +45,8 @@ pub enum Breach {
     Kind(Kind),
     /// A wrong dependency.
     Dependency,
+    /// A property that was attached to a role does not hold. It says nothing of who is to blame.
+    Property,
     /// Nobody is to blame: an external predicate gave no answer.
     Fault,
 }
@@ -56,6 +58,7 @@ impl Breach {
         match self {
             Self::Kind(kind) => kind.name(),
             Self::Dependency => "dependency",
+            Self::Property => "property",
             Self::Fault => "fault",
         }
     }
@@ -85,6 +88,8 @@ pub struct Notice {
     pub assertion: Option<String>,
     /// The variables of the part of it that fails, and their values.
     pub values: Vec<(Arc<str>, Value)>,
+    /// The property that does not hold.
+    pub property: Option<String>,
     /// The violation in one sentence.
     pub sentence: String,
     /// The same without anything that was sent: its label, if the protocol has it, and the rule that it breaks.
@@ -115,6 +120,7 @@ impl Notice {
             got: None,
             assertion: None,
             values: Vec::new(),
+            property: None,
             outline: sentence.clone(),
             sentence,
             parties: SmallVec::new(),

@@ -59,7 +59,9 @@ impl Killed {
             component.unread.extend(given.into_iter().take(incoming));
         }
         for ((_, id), kept) in sessions {
-            self.wired.act(at, |table, now, out| table.restore(id, &kept.session, kept.given, now, out));
+            self.wired.act(at, |table, now, out| {
+                assert!(table.restore(id, &kept.session, kept.given, now, out));
+            });
             if self.wired.tables[at].awaits(id).is_some() {
                 self.wired.away.insert((at, id));
             }
