@@ -68,7 +68,8 @@ impl Parsed {
         match language.or_else(|| Language::detect(source.name(), source.text())) {
             // Modules are looked for once the text itself can be read; until then its mistakes come with corrections.
             Some(Language::Scr) if imports_something(source.text()) => {
-                let (document, texts) = scr::load(source.text(), loader);
+                let (mut document, texts) = scr::load(source.text(), loader);
+                scr::correct_imported(&mut document, &texts);
                 Ok(Self { source: source.with_imports(texts), document })
             }
             language => Self::of(source, language),

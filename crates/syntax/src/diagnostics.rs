@@ -151,6 +151,15 @@ impl Diagnostic {
         }
     }
 
+    /// Moves it behind `bytes` of other texts.
+    pub(crate) fn shift(&mut self, bytes: u32) {
+        let spans = self.related.iter_mut().map(|(span, _)| span).chain([&mut self.span]);
+        let edits = self.fix.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
+        for span in spans.chain(edits) {
+            *span = Span { start: span.start + bytes, end: span.end + bytes };
+        }
+    }
+
     /// Whether the input cannot be used.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -195,6 +204,7 @@ codes! {
     Error RF0003 "unterminated string"
     Error RF0004 "unexpected token"
     Error RF0005 "nested too deep"
+    Error RF0006 "nothing declared"
     Error RF0101 "unknown protocol"
     Error RF0102 "duplicate protocol"
     Error RF0103 "unknown role"

@@ -46,7 +46,7 @@ const RIVAL: u32 = 8;
 const OPERAND: u32 = 6;
 
 /// Whether a text has to be corrected before anything else can be said about it.
-fn is_syntactic(diagnostic: &Diagnostic) -> bool {
+pub(crate) fn is_syntactic(diagnostic: &Diagnostic) -> bool {
     matches!(
         diagnostic.code.id,
         "RF0001" | "RF0002" | "RF0003" | "RF0004" | "RF0315" | "RF0603" | "RF0701" | "RF0710"

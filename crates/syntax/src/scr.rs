@@ -32,11 +32,13 @@ use modules::Linked;
 use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
+use crate::diagnostics::lexical::nothing_declared;
 use crate::diagnostics::names::unused_role;
 use crate::diagnostics::structure::import_ignored;
 use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
+use crate::repair;
 use crate::source::Origins;
 
 pub use format::format;
@@ -61,9 +63,37 @@ pub fn load(text: &str, loader: &mut dyn Loader) -> (Document, Texts) {
     (document(text, &linked, diagnostics), texts)
 }
 
+/// Says the syntax errors of the first imported text that has some as well as those of a text that is read alone: looking for
+/// corrections takes time, so one text gets them.
+pub fn correct_imported(document: &mut Document, texts: &Texts) {
+    let Some((first, _)) = texts.files.first() else { return };
+    let is_imported = |found: &&Diagnostic| found.span.start >= *first && repair::is_syntactic(found);
+    let Some(error) = document.diagnostics.iter().find(is_imported) else { return };
+    let index = texts.files.partition_point(|(start, _)| *start <= error.span.start);
+    let start = index.checked_sub(1).map_or(0, |index| texts.files[index].0);
+    // Texts are separated by one byte.
+    let end = texts.files.get(index).map_or(texts.text.len(), |(next, _)| *next as usize - 1);
+    let Some(text) = texts.text.get(start as usize..end) else { return };
+    let mut corrected = repair::syntax_errors(text, Language::Scr, Vec::new());
+    if corrected.is_empty() {
+        return;
+    }
+    corrected.iter_mut().for_each(|diagnostic| diagnostic.shift(start));
+    document.diagnostics.retain(|found| {
+        let is_here = (start as usize..=end).contains(&(found.span.start as usize));
+        !(is_here && repair::is_syntactic(found))
+    });
+    let at = document.diagnostics.partition_point(|found| found.span.start < start);
+    document.diagnostics.splice(at..at, corrected);
+}
+
 /// What the first of `modules`, whose text is `text`, says.
 fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) -> Document {
     let mut origins = Origins::default();
+    let empty = modules.first().is_some_and(|main| main.module.items.is_empty());
+    if empty && diagnostics.is_empty() {
+        diagnostics.push(nothing_declared());
+    }
     let mut names = Names::new(modules);
     // Names are resolved all the same when there are syntax errors, but the rest would only echo them.
     let complete = !diagnostics.iter().any(Diagnostic::is_error);

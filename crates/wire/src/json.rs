@@ -8,6 +8,8 @@ pub(crate) mod rpc;
 
 use std::collections::HashMap;
 
+use referee_theory::Type;
+
 use crate::connection::{Connection, Flow};
 use crate::error::TableError;
 use crate::reading::Reading;
@@ -32,8 +34,8 @@ pub(crate) struct Documents {
     rpc: Option<Rpc>,
     /// The messages of each side by what the label's place says.
     labels: [HashMap<Box<str>, Vec<MessageId>>; 2],
-    /// By [`MessageId::index`]: where the fields are.
-    fields: Vec<Pointers>,
+    /// By [`MessageId::index`]: where the fields are, and which are of type `unit`.
+    fields: Vec<(Pointers, Box<[bool]>)>,
     aside: Vec<bool>,
 }
 
@@ -246,7 +248,10 @@ impl Documents {
             let pointers = field_pointers(entry, known, rpc.is_some());
             unknown_fields(entry, known, errors);
             match Pointers::new(pointers.iter().map(String::as_str)) {
-                Ok(pointers) => fields.push(pointers),
+                Ok(pointers) => {
+                    let is_unit = known.fields.iter().map(|field| field.ty == Type::Unit);
+                    fields.push((pointers, is_unit.collect()));
+                }
                 Err(reason) => errors.push(TableError::new(["messages", &*known.name, "fields"], reason)),
             }
         }
@@ -280,9 +285,13 @@ impl Documents {
         };
         let (label, after) = match found {
             Ok((Label::Known(id), after)) => {
-                let pointers = self.fields.get(id.index());
-                if let Some(Ok((places, _))) = pointers.map(|pointers| pointers.locate(text, start)) {
-                    fields.extend(places.iter().map(|place| document::value(text, *place, &scratch.bump)));
+                if let Some((pointers, units)) = self.fields.get(id.index())
+                    && let Ok((places, _)) = pointers.locate(text, start)
+                {
+                    let value = |(place, is_unit): (&Place, &bool)| {
+                        document::value(text, *place, *is_unit, &scratch.bump)
+                    };
+                    fields.extend(places.iter().zip(units).map(value));
                 }
                 (Label::Known(id), after)
             }

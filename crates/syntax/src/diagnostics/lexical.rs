@@ -1,6 +1,6 @@
 //! What the lexers and grammars of all languages report: RF00xx.
 
-use super::{Diagnostic, RF0001, RF0002, RF0003, RF0004, RF0005};
+use super::{Diagnostic, RF0001, RF0002, RF0003, RF0004, RF0005, RF0006};
 use crate::source::Span;
 
 /// `found` stands where no token can begin.
@@ -50,4 +50,12 @@ pub fn nested_too_deep(span: Span, limit: usize) -> Diagnostic {
     RF0005
         .at(span, format!("nested deeper than {limit} levels"))
         .help("give the inner part a name of its own with `type`, or split it")
+}
+
+/// The text declares nothing.
+#[must_use]
+pub fn nothing_declared() -> Diagnostic {
+    RF0006
+        .at(Span::at(0), "this file is empty: it declares no protocol")
+        .help("declare one, for example `protocol Ping(role a, role b) { Ping() from a to b; }`")
 }

@@ -98,6 +98,39 @@ pub fn wrong_argument(span: Span, declared: Span, wanted: &str, wants_signature:
         .help(format!("give a {kind}, for example `{example}`"))
 }
 
+/// The argument `name` at `span` is declared nowhere; the parameter `wanted`, declared at `declared`, stands for a message.
+#[must_use]
+pub fn undeclared_message(span: Span, name: &str, declared: Span, wanted: &str) -> Diagnostic {
+    RF0119
+        .at(span, format!("`{wanted}` stands for a message, and no message `{name}` is declared"))
+        .related(declared, format!("`{wanted}` is declared here"))
+        .help(format!("write `{name}()` for a message without a payload, or declare `{name}` with `sig`"))
+}
+
+/// The parameter `name`, declared at `declared`, is a type and stands at `span` for a message, or the reverse.
+#[must_use]
+pub fn parameter_misused(span: Span, declared: Span, name: &str, as_message: bool) -> Diagnostic {
+    let (is, not) = if as_message { ("type", "message") } else { ("message", "type") };
+    let help = if as_message {
+        format!("send it in a message: `Msg({name})`, or declare it as `sig {name}`")
+    } else {
+        format!("send the message: `{name} from …`, or declare it as `type {name}`")
+    };
+    RF0119
+        .at(span, format!("`{name}` stands for a {is}, not for a {not}"))
+        .related(declared, format!("`{name}` is declared here"))
+        .help(help)
+}
+
+/// The parameter `name` at `span` is declared at `first` already.
+#[must_use]
+pub fn duplicate_parameter(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0109
+        .at(span, format!("the parameter `{name}` is declared twice"))
+        .related(first, "first declared here")
+        .help("rename one of them")
+}
+
 /// `name` is declared at `first` already.
 #[must_use]
 pub fn duplicate_protocol(span: Span, first: Span, name: &str) -> Diagnostic {

@@ -9,6 +9,7 @@ use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::source::Span;
 
+mod foreign;
 mod messages;
 mod names;
 mod protocols;
@@ -20,6 +21,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(brackets(scene));
     match scene.language {
         Language::Scr => {
+            found.extend(foreign::slips(scene));
             found.extend(messages::slips(scene));
             found.extend(protocols::slips(scene));
             found.extend(names::slips(scene));

@@ -208,6 +208,8 @@ pub struct Protocol {
     pub copied: Vec<Copied>,
     /// The roles that a call brings in: `; new role E`.
     pub new_roles: Vec<Name>,
+    /// nuScr's `@"…"` behind the roles, which means nothing.
+    pub annotation: Option<Name>,
     /// Protocols declared inside.
     pub nested: Vec<Protocol>,
     /// What happens.

@@ -6,15 +6,15 @@ use referee_theory::expr::Signature;
 use referee_theory::{Role, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ast::{Module, Name, Protocol, ProtocolKind, TypeSyntax};
+use super::ast::{Module, Name, Protocol, ProtocolKind, ProtocolParameter, TypeSyntax};
 use super::ending::ending;
 use super::modules::Linked;
 use super::validate::Asked;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
-    cyclic_type, duplicate_protocol, duplicate_role, duplicate_type, fixed_copies, same_copies,
-    unknown_pragma, unknown_protocol, unknown_type, unsupported_pragma, wrong_kind,
+    cyclic_type, duplicate_parameter, duplicate_protocol, duplicate_role, duplicate_type, fixed_copies,
+    same_copies, unknown_pragma, unknown_protocol, unknown_type, unsupported_pragma, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -148,7 +148,7 @@ impl<'a> Names<'a> {
     }
 
     /// Whether `name`, with a dot, may stand for something of a module that was not read.
-    fn may_be_elsewhere(&self, name: &str, module: usize) -> bool {
+    pub(super) fn may_be_elsewhere(&self, name: &str, module: usize) -> bool {
         let here = &self.modules[module];
         let missing = here.module.imports.iter().zip(&here.imports).filter(|(_, found)| found.is_none());
         missing.flat_map(|(import, _)| [Some(&import.name), import.alias.as_ref()]).flatten().any(|import| {
@@ -246,11 +246,21 @@ impl<'a> Names<'a> {
                     self.diagnostics.push(duplicate_role(role.span, first.span, &role.text));
                 }
             }
+            self.check_parameters(protocol);
             self.check_copies(protocol);
             let id = ProtocolId(self.protocols.len());
             self.protocols.push(Declared { protocol, parent, module });
             self.by_name.entry((module, &*protocol.name.text)).or_default().push(id);
             self.declare_protocols(&protocol.nested, Some(id), module);
+        }
+    }
+
+    fn check_parameters(&mut self, protocol: &Protocol) {
+        let mut first: FxHashMap<&str, Span> = FxHashMap::default();
+        for ProtocolParameter { name, .. } in &protocol.parameters {
+            if let Some(earlier) = first.insert(&name.text, name.span) {
+                self.diagnostics.push(duplicate_parameter(name.span, earlier, &name.text));
+            }
         }
     }
 
@@ -426,7 +436,7 @@ impl<'a> Names<'a> {
 }
 
 /// The names in a type, in the order of the text.
-fn named_types(ty: &TypeSyntax) -> Vec<&Name> {
+pub(super) fn named_types(ty: &TypeSyntax) -> Vec<&Name> {
     let mut names = Vec::new();
     let mut stack = vec![ty];
     while let Some(ty) = stack.pop() {

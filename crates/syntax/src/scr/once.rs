@@ -8,6 +8,7 @@ use super::token::Token;
 use crate::diagnostics::names::misspelt_in_header;
 use crate::diagnostics::{Diagnostic, suggest};
 use crate::document::once_each;
+use crate::source::Span;
 
 /// `diagnostics` of `text`, in order, without those that only repeat others.
 pub(super) fn once(text: &str, module: &Module, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -27,7 +28,28 @@ pub(super) fn once(text: &str, module: &Module, diagnostics: Vec<Diagnostic>) ->
         }
         all.extend(found);
     }
-    crate::document::in_order(all)
+    without_echoes(too_large_once(crate::document::in_order(all)))
+}
+
+/// That nothing behind a recursive `do` is reached follows from its not being the last step.
+fn without_echoes(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let not_last: FxHashSet<Span> =
+        diagnostics.iter().filter(|found| found.code.id == "RF0208").map(|found| found.span).collect();
+    let echoes = |found: &Diagnostic| {
+        found.code.id == "RF0205" && found.related.iter().any(|(span, _)| not_last.contains(span))
+    };
+    diagnostics.retain(|found| !echoes(found));
+    diagnostics
+}
+
+/// A protocol that is too large makes those too large that do it: the first is reported.
+fn too_large_once(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = false;
+    diagnostics.retain(|diagnostic| {
+        let too_large = diagnostic.code.id == "RF0209" && diagnostic.message.starts_with("written out");
+        !(too_large && std::mem::replace(&mut seen, true))
+    });
+    diagnostics
 }
 
 /// Where a role of the header is named nowhere, but a role that looks like it is: the header is wrong.

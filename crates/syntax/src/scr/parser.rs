@@ -147,7 +147,11 @@ impl Parser<'_> {
             return Ok(());
         }
         let word = if self.cursor.token() == Token::Word { self.cursor.text() } else { "" };
+        let is_pragma = self.cursor.token() == Token::PragmaStart;
         let reported = self.cursor.unexpected(&["a declaration (`protocol`, `type`, `external`, …)"]);
+        if let Some(last) = self.cursor.last_diagnostic().filter(|_| is_pragma) {
+            last.help = Some("pragmas stand before everything else in a file".to_owned());
+        }
         if let Some(close) = crate::diagnostics::suggest::closest(word, DECLARATIONS)
             && let Some(last) = self.cursor.last_diagnostic()
         {
@@ -280,6 +284,8 @@ impl Parser<'_> {
         }
         self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
         let header = start.to(self.here());
+        // nuScr reads an annotation here and does not look at it.
+        let annotation = if self.cursor.eat(Token::At) { Some(self.string()?) } else { None };
         let (nested, body) = self.protocol_body()?;
         let span = start.to(body.span);
         Ok(Protocol {
@@ -291,6 +297,7 @@ impl Parser<'_> {
             roles,
             copied,
             new_roles,
+            annotation,
             nested,
             body,
             header,
@@ -300,7 +307,8 @@ impl Parser<'_> {
 
     fn protocol_parameters(&mut self) -> Parsed<Vec<ProtocolParameter>> {
         let mut parameters = Vec::new();
-        if !self.cursor.eat(Token::Less) {
+        // Scribble's list may be empty.
+        if !self.cursor.eat(Token::Less) || self.cursor.eat(Token::Greater) {
             return Ok(parameters);
         }
         loop {

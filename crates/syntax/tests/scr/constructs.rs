@@ -4,11 +4,13 @@
 use referee_syntax::scr::{self, Loader, ModuleFile};
 use referee_syntax::{Content, Document, Language, parse};
 
-/// The machine of role `a` in the protocol `P`: `0 b!M 1, 1 b?K 0`.
+/// The machine of role `a` in the protocol `P`, `0 b!M 1, 1 b?K 0`; or what is wrong with it.
 fn machine(document: &Document) -> String {
-    let errors: Vec<&String> =
-        document.diagnostics.iter().filter(|d| d.is_error()).map(|d| &d.message).collect();
-    assert!(errors.is_empty(), "{errors:?}");
+    let errors: Vec<&str> =
+        document.diagnostics.iter().filter(|d| d.is_error()).map(|d| &*d.message).collect();
+    if !errors.is_empty() {
+        return errors.join("; ");
+    }
     let Content::Global(protocols) = &document.content else { panic!("not global") };
     let protocol = protocols.iter().find(|protocol| protocol.name.as_deref() == Some("P")).expect("P");
     let global = protocol.global.as_ref().expect("no errors");
@@ -28,7 +30,7 @@ fn machine(document: &Document) -> String {
 }
 
 /// A construct, a text with it, and the machine of `a`.
-const CONSTRUCTS: [(&str, &str, &str); 35] = [
+const CONSTRUCTS: [(&str, &str, &str); 61] = [
     ("message", "protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
     ("empty operator", "protocol P(role a, role b) { (int) from a to b; }", "0 b!(int) 1"),
     (
@@ -164,14 +166,112 @@ const CONSTRUCTS: [(&str, &str, &str); 35] = [
         "(*# RefinementTypes #*) protocol P(role a, role b) { rec X [n<a>: (m: int{m >= 0}) = 0] { M() from a to b; continue X [n + 1]; } }",
         "0 b!M 0",
     ),
+    ("empty message", "protocol P(role a, role b) { () from a to b; }", "0 b! 1"),
+    ("message without parentheses", "protocol P(role a, role b) { M from a to b; }", "0 b!M 1"),
+    (
+        "names that begin with digits",
+        "protocol P(role a, role 2b) { 200() from a to 2b; rec 1 { 7() from 2b to a; continue 1; } }",
+        "0 2b!200 1, 1 2b?7 1",
+    ),
+    ("primes in names", "protocol P(role a, role b') { M'(x': int) from a to b'; }", "0 b'!M'(int) 1"),
+    (
+        "comments",
+        "// one\n/* two */ protocol P(role a, role b) { (* three (* nested *) *) M() from a to b; (*) to the end of the line\n }",
+        "0 b!M 1",
+    ),
+    ("form feed", "protocol P(role a, role b) {\u{c} M() from a to b; }", "0 b!M 1"),
+    ("choice with one branch", "protocol P(role a, role b) { choice at a { M() from a to b; } }", "0 b!M 1"),
+    ("empty protocol", "protocol P(role a, role b) { }", ""),
+    (
+        "empty lists of parameters",
+        "aux protocol Q<>(role x, role y) { M() from x to y; } protocol P(role a, role b) { do Q<>(a, b); }",
+        "0 b!M 1",
+    ),
+    (
+        "several parameters",
+        "aux protocol Q<type T, sig S>(role x, role y) { M(T) from x to y; S from y to x; } protocol P(role a, role b) { do Q<int, K(string)>(a, b); }",
+        "0 b!M(int) 1, 1 b?K(string) 2",
+    ),
+    (
+        "parameters passed on",
+        "aux protocol R<sig S, type T>(role x, role y) { S from x to y; M(T) from x to y; } aux protocol Q<type U, sig V>(role x, role y) { do R<V, U>(x, y); } protocol P(role a, role b) { do Q<int, K()>(a, b); }",
+        "0 b!K 1, 1 b!M(int) 2",
+    ),
+    (
+        "parameters renamed",
+        "aux protocol Q<type T as U, sig S as R>(role x, role y) { M(U) from x to y; R from x to y; } protocol P(role a, role b) { do Q<int, K()>(a as x, b as y); }",
+        "0 b!M(int) 1, 1 b!K 2",
+    ),
+    (
+        "delegation",
+        "aux protocol Q(role x, role y) { M() from x to y; } protocol P(role a, role b) { M(Q@x) from a to b; }",
+        "0 b!M(Q@x) 1",
+    ),
+    (
+        "own module's type",
+        "module x.C; data <java> \"a.B\" from \"a/B.java\" as T; protocol P(role a, role b) { M(x.C.T) from a to b; }",
+        "0 b!M(T) 1",
+    ),
+    (
+        "aux explicit",
+        "aux explicit global protocol Q(role x, role y) { M() connect x to y; } explicit global protocol P(role a, role b) { do Q(a, b); }",
+        "0 b!M 1",
+    ),
+    (
+        "wrap",
+        "explicit global protocol P(role a, role b) { connect a to b; wrap a to b; M() from a to b; disconnect a and b; }",
+        "0 b!M 1",
+    ),
+    ("global alone", "global P(role a, role b) { M() from a to b; }", "0 b!M 1"),
+    ("annotated protocol", "protocol P(role a, role b) @\"a note\" { M() from a to b; }", "0 b!M 1"),
+    (
+        "annotated do",
+        "aux protocol Q(role x, role y) { M() from x to y; } protocol P(role a, role b) { do Q(a, b); @\"a note\" }",
+        "0 b!M 1",
+    ),
+    (
+        "pragma with a value",
+        "(*# RefinementTypes, Verbose: yes #*) protocol P(role a, role b) { M() from a to b; }",
+        "0 b!M 1",
+    ),
+    (
+        "no recursion data",
+        "protocol P(role a, role b) { rec X [] { M() from a to b; continue X []; } }",
+        "0 b!M 0",
+    ),
+    (
+        "several recursion data",
+        "protocol P(role a, role b) { rec X [n<a>: int = 0, m<a, b>: bool = true] { M(x: int{x = n && m}) from a to b; continue X [n + 1, not m]; } }",
+        "0 b!M(int) 0",
+    ),
+    (
+        "recursion data with a name",
+        "protocol P(role a, role b) { rec X [n<a>: m: int{m >= 0} = 0] { M() from a to b; continue X [n + 1]; } }",
+        "0 b!M 0",
+    ),
+    (
+        "operators of refinements",
+        "(*# RefinementTypes #*) protocol P(role a, role b) { M(x: int{not (x = 1) && x <> -2 || x + 1 <= 5 - x}, s: string{len(s) > 0 && s <> \"no\"}) from a to b; }",
+        "0 b!M(int,string) 1",
+    ),
+    (
+        "nested protocol in a protocol",
+        "(*# NestedProtocols #*) global protocol P(role a, role b) { nested protocol Q(role x; new role z) { M() from x to z; } a calls Q(a); b calls Q(b); K() from b to a; }",
+        "0 b?K 1",
+    ),
+    (
+        "new roles",
+        "(*# NestedProtocols #*) nested protocol Q(role x, role y; new role z) { M() from x to z; K() from z to y; } global protocol P(role a, role b) { a calls Q(a, b); }",
+        "0 b!invite_Q_y 1",
+    ),
 ];
 
 #[test]
 fn every_construct_gives_its_machine() {
-    for (construct, text, expected) in CONSTRUCTS {
-        let document = parse(text, Language::Scr);
-        assert_eq!(machine(&document), expected, "{construct}: {text}");
-    }
+    let found = |(construct, text, _): &(_, &str, _)| (*construct, machine(&parse(text, Language::Scr)));
+    let found: Vec<(&str, String)> = CONSTRUCTS.iter().map(found).collect();
+    let wrong = found.iter().zip(CONSTRUCTS).filter(|((_, found), (.., expected))| found != expected);
+    assert_eq!(wrong.collect::<Vec<_>>(), []);
 }
 
 /// The modules of a file system that is a list.
@@ -195,6 +295,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("mis.Named", "module other.Name;"),
     ("no.Name", "protocol P(role a, role b) { M() from a to b; }"),
     ("bad.Text", "module bad.Text; protocol {"),
+    ("bad.Slip", "module bad.Slip; aux protocol Q(role a, role b) { M() from a to b }"),
     (
         "loops.Endless",
         "module loops.Endless; aux protocol L(role a, role b) { rec X { M() from a to b; continue X; } }",
@@ -254,6 +355,25 @@ fn what_is_wrong_with_imports_is_said_where_it_is() {
     let endless =
         said("import loops.Endless; protocol P(role a, role b) { do Endless.L(a, b); K() from a to b; }");
     assert_eq!(endless, [("main".to_owned(), "RF0205")]);
+}
+
+/// A syntax error of an imported text comes with its correction, as if the text were read alone; places are those of all texts.
+#[test]
+fn imported_texts_are_corrected_as_others() {
+    for main in ["import bad.Slip;", "import pay.Card; import bad.Slip; import bad.Text;"] {
+        let text = format!("{main} protocol P(role a, role b) {{ do bad.Slip.Q(a, b); }}");
+        let (mut document, texts) = scr::load(&text, &mut Listed(LIBRARY));
+        scr::correct_imported(&mut document, &texts);
+        let slip = document.diagnostics.iter().find(|found| found.fix.is_some()).expect("a correction");
+        assert_eq!(slip.message, "`;` is missing behind `b`");
+        let corrected = slip.fix.as_ref().map(|fix| fix.apply(&texts.text)).unwrap_or_default();
+        assert!(
+            corrected.contains("module bad.Slip; aux protocol Q(role a, role b) { M() from a to b; }"),
+            "{corrected}"
+        );
+        let spans: Vec<_> = document.diagnostics.iter().map(|found| found.span.start).collect();
+        assert!(spans.is_sorted(), "{spans:?}");
+    }
 }
 
 /// Branches that begin alike are one, as long as only who has chosen has to know which it is.
@@ -331,5 +451,8 @@ fn every_row_of_the_table_has_a_test() {
         let is_test = sources.iter().any(|source| source.contains(&format!("fn {name}()")));
         assert!(is_construct || is_test, "`{name}` is neither a construct nor a test: {line}");
     }
-    assert!(rows >= 35, "{rows} rows");
+    assert!(rows >= 60, "{rows} rows");
+    let names = CONSTRUCTS.iter().map(|(construct, ..)| *construct);
+    let unnamed: Vec<&str> = names.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert_eq!(unnamed, [""; 0], "constructs that no row names");
 }

@@ -156,6 +156,10 @@ fn arguments_have_their_kind() {
         ("do S<Pay(int)>(a, b);", &[]),
         ("do S<Known>(a, b);", &[]),
         ("do S<int>(a, b);", &["RF0119"]),
+        // A type need not be declared; a message without parentheses is one that is.
+        ("do T<Unknown>(a, b);", &[]),
+        ("do S<Unknown>(a, b);", &["RF0119"]),
+        ("do S<Unknown()>(a, b);", &[]),
         ("do S<Pay(int), int>(a, b);", &["RF0107"]),
         ("do S<Pay(int)>(a);", &["RF0107"]),
         // Two mistakes, two errors; and a role given twice is one of them where there are too many.
@@ -166,6 +170,61 @@ fn arguments_have_their_kind() {
         let text = format!("{declared} protocol P(role a, role b) {{ {call} }}");
         assert_eq!(errors(&text), expected, "{call}");
     }
+}
+
+/// Parameters keep their kind where they are passed on and where they are used, in a protocol that nobody does as well.
+#[test]
+fn parameters_have_their_kind() {
+    let declared = "aux protocol T<type X>(role a, role b) { M(X) from a to b; }
+        aux protocol S<sig X>(role a, role b) { X from a to b; }";
+    for (parameters, body, expected) in [
+        ("type X", "do T<X>(a, b);", &[][..]),
+        ("sig X", "do S<X>(a, b);", &[]),
+        ("sig X", "do T<X>(a, b);", &["RF0119"]),
+        ("type X", "do S<X>(a, b);", &["RF0119"]),
+        ("type X", "X from a to b;", &["RF0119"]),
+        ("type X", "X() from a to b;", &[]),
+        ("type X", "M(list<X>) from a to b;", &[]),
+        ("sig X", "X from a to b;", &[]),
+        ("sig X", "M(X) from a to b;", &["RF0119"]),
+        ("sig X", "M(list<X>) from a to b;", &["RF0119"]),
+        // A parameter hides what is declared elsewhere.
+        ("sig int", "do S<int>(a, b);", &[]),
+    ] {
+        for auxiliary in ["", "aux "] {
+            let text = format!("{declared} {auxiliary}protocol P<{parameters}>(role a, role b) {{ {body} }}");
+            assert_eq!(errors(&text), expected, "{text}");
+        }
+    }
+}
+
+/// One mistake, one error.
+#[test]
+fn a_recursive_do_that_is_not_last_is_one_mistake() {
+    let text = "protocol P(role a, role b) { M() from a to b; do P(a, b); K() from a to b; }";
+    assert_eq!(errors(text), ["RF0208"]);
+    // What is behind a loop without an exit is told as ever.
+    let text = "aux protocol Q(role a, role b) { M() from a to b; do Q(a, b); }
+        protocol P(role a, role b) { do Q(a, b); K() from a to b; }";
+    assert_eq!(errors(text), ["RF0205"]);
+    let text = "protocol P<type T, sig T>(role a, role b) { M() from a to b; }";
+    assert_eq!(errors(text), ["RF0109"]);
+}
+
+/// A check of an empty file must not succeed; a module of types may be imported.
+#[test]
+fn an_empty_file_is_an_error() {
+    for (text, expected) in [
+        ("", &["RF0006"][..]),
+        (" \n\t // nothing\n/* here */ (* either *)", &["RF0006"]),
+        ("module a.Types; type T = int;", &[]),
+        ("type T = int;", &[]),
+        ("§", &["RF0001"]),
+    ] {
+        assert_eq!(errors(text), expected, "{text:?}");
+    }
+    // There is nothing to lay out, which is no mistake.
+    assert_eq!(referee_syntax::scr::format("").ok().as_deref(), Some(""));
 }
 
 /// The first message of a branch, in a recursion that begins it, reads the recursion's data.

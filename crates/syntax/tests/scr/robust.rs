@@ -145,6 +145,19 @@ fn chains_of_protocols_are_written_out_within_limits() {
     assert!(long.diagnostics.iter().any(|diagnostic| diagnostic.code.id == "RF0209"));
 }
 
+/// What is too large makes everything too large that does it: one mistake, one error, at the first of them.
+#[test]
+fn a_protocol_that_is_too_large_is_one_mistake() {
+    let double =
+        |i: usize| format!("aux protocol P{i}(role a, role b) {{ do P{0}(a, b); do P{0}(a, b); }}", i + 1);
+    let text =
+        (0..24).map(double).collect::<String>() + "aux protocol P24(role a, role b) { m() from a to b; }";
+    let found = parse(&text, Language::Scr).diagnostics;
+    let errors: Vec<_> = found.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+    let [error] = errors[..] else { panic!("{errors:?}") };
+    assert_eq!((error.code.id, error.span.start), ("RF0209", 0), "{error:?}");
+}
+
 #[test]
 fn one_mistake_is_one_diagnostic() {
     for (statement, code) in [

@@ -162,11 +162,13 @@ impl<'b> Exchange<'_, 'b> {
         for (source, scalar) in &shape.fields {
             fields.push(match (source, &document) {
                 (Source::Json(index), Some(Ok((text, places)))) => {
-                    document::value(text, places.get(*index).copied().unwrap_or(MISSING), self.bump)
+                    let place = places.get(*index).copied().unwrap_or(MISSING);
+                    document::value(text, place, *scalar == Some(Scalar::Unit), self.bump)
                 }
                 (Source::Json(_), Some(Err(reason))) => FieldValue::Malformed(reason),
                 _ => match (self.bytes(source), scalar) {
                     (Ok(Some(bytes)), Some(scalar)) => scalar.read(bytes),
+                    (Ok(None), Some(Scalar::Unit)) => FieldValue::Unit,
                     (Ok(_), _) => FieldValue::Malformed("it is missing"),
                     (Err(Twice), _) => FieldValue::Malformed(Twice::REASON),
                 },

@@ -299,10 +299,10 @@ fn unescape(raw: &str) -> Option<String> {
     Some(out)
 }
 
-/// The value at `place` of the valid document `text`.
-pub(crate) fn value<'b>(text: &'b str, place: Place, bump: &'b Bump) -> FieldValue<'b> {
+/// The value at `place` of the valid document `text`. A member of type `unit` may be absent, as in an event that is watched.
+pub(crate) fn value<'b>(text: &'b str, place: Place, is_unit: bool, bump: &'b Bump) -> FieldValue<'b> {
     if place == MISSING {
-        return FieldValue::Malformed("the member is missing");
+        return if is_unit { FieldValue::Unit } else { FieldValue::Malformed("the member is missing") };
     }
     build(text, place.0, 0, bump).0
 }

@@ -124,6 +124,21 @@ protocol Calc(role client, role server) {
   }
 }";
 
+/// A member of type `unit` may be absent, or `null`, as `watch` has it.
+#[test]
+fn a_member_of_type_unit_may_be_absent() {
+    let protocol = "protocol P(role client, role server) {
+        rec X { M(n: int, nothing: unit) from client to server; continue X; } }";
+    let proxy = Proxy::new(protocol, "kind = 'json'");
+    let said = proxy.converse(&[
+        (Client, b"{\"type\":\"M\",\"n\":1}\n"),
+        (Client, b"{\"type\":\"M\",\"n\":2,\"nothing\":null}\n"),
+        (Client, b"{\"type\":\"M\",\"nothing\":null}\n"),
+    ]);
+    assert_eq!(said[..2], ["Client: M(1, ())", "Client: M(2, ())"], "{said:?}");
+    assert!(said[2].ends_with("Malformed"), "{said:?}");
+}
+
 #[test]
 fn json_rpc_labels_answers_by_their_requests() {
     let protocol = RPC.replace("0: string", "string");

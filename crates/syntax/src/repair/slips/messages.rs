@@ -60,7 +60,7 @@ fn arrow(scene: &Scene<'_>) -> Option<Candidate> {
     let span = scene.spans(sender..label);
     label += usize::from(scene.word(label) == ":");
     if scene.word(label) == "{" {
-        return paper_choice(scene, sender, label);
+        return paper_choice(scene, statement.start, sender, label);
     }
     if sender == statement.start && label < statement.end {
         let message = scene.words(label..statement.end);
@@ -81,7 +81,11 @@ fn arrow(scene: &Scene<'_>) -> Option<Candidate> {
         return Some(slip(span, NO_ARROWS, help, [edit]));
     }
     if sender > statement.start && scene.word(sender - 1) != "from" {
-        let edit = replace(span, format!("from {from} to {to}"));
+        // `m(): A -> B`.
+        let colon = scene.word(sender - 1) == ":";
+        let gap = Span { start: scene.span((sender - 1).saturating_sub(1)).end, end: span.end };
+        let right = format!("from {from} to {to}");
+        let edit = if colon { replace(gap, format!(" {right}")) } else { replace(span, right) };
         let help = format!("write `from {from} to {to}`");
         return Some(slip(span, NO_ARROWS, help, [edit]));
     }
@@ -113,7 +117,11 @@ fn paper_recursion(scene: &Scene<'_>, sender: usize) -> Candidate {
     let label = sender + 3 + usize::from(scene.word(sender + 3) == ":");
     let label = if scene.is_word(label) { scene.word(label) } else { "m" };
     let help = format!("write `rec {name} {{ {label}() from {from} to {to}; … continue {name}; }}`");
-    let ends = if scene.word(statement.end) == ";" { statement.end + 1 } else { statement.end };
+    let ends = match scene.word(statement.end) {
+        ";" => statement.end + 1,
+        "{" => (scene.closing(statement.end) + 1).min(scene.pieces.len()),
+        _ => statement.end,
+    };
     refusal(
         scene.spans(statement.start..sender + 3),
         NOTATION_OF_PAPERS,
@@ -125,7 +133,7 @@ fn paper_recursion(scene: &Scene<'_>, sender: usize) -> Candidate {
 const NOTATION_OF_PAPERS: &str = "this is the notation of papers, not of `.scr` files";
 
 /// `p -> q : { l1. …, l2. … }`: the notation of papers.
-fn paper_choice(scene: &Scene<'_>, sender: usize, open: usize) -> Option<Candidate> {
+fn paper_choice(scene: &Scene<'_>, start: usize, sender: usize, open: usize) -> Option<Candidate> {
     let (from, to) = (scene.word(sender), scene.word(sender + 2));
     let close = scene.closing(open);
     let mut labels = Vec::new();
@@ -149,7 +157,9 @@ fn paper_choice(scene: &Scene<'_>, sender: usize, open: usize) -> Option<Candida
         format!("write `choice at {from} {branches}`")
     };
     let skipped_to = if scene.word(close + 1) == ";" { close + 1 } else { close };
-    let skipped = scene.span(sender).to(scene.span(skipped_to.min(scene.pieces.len().checked_sub(1)?)));
+    // `G = p -> q : { … }` too.
+    let start = if scene.word(start + 1) == "=" { start } else { sender };
+    let skipped = scene.span(start).to(scene.span(skipped_to.min(scene.pieces.len().checked_sub(1)?)));
     let span = scene.spans(sender..sender + 3);
     Some(refusal(span, NOTATION_OF_PAPERS, help, skipped))
 }

@@ -172,7 +172,7 @@ fn blocks_side_by_side(scene: &Scene<'_>) -> Option<Candidate> {
         let head = scene.word(*piece);
         let open =
             scene.word(piece + 1) == "{" || scene.word(piece + 2) == "{" || scene.word(piece + 3) == "{";
-        matches!(head, "par" | "interruptible") && open
+        matches!(head, "par" | "parallel" | "fork" | "interruptible") && open
     };
     let head = (scene.at.saturating_sub(3)..=scene.at).rev().find(is_head)?;
     let mut open = (head..scene.pieces.len()).find(|&piece| scene.word(piece) == "{")?;
@@ -185,7 +185,9 @@ fn blocks_side_by_side(scene: &Scene<'_>) -> Option<Candidate> {
     let word = scene.word(head);
     let message = format!("`{word}` is not supported, because a monitor follows one conversation at a time");
     let help = match word {
-        "par" => "write the messages in one order, or what runs beside the rest as a protocol of its own",
+        "par" | "parallel" | "fork" => {
+            "write the messages in one order, or what runs beside the rest as a protocol of its own"
+        }
         _ => "write the interruption as a branch of a choice",
     };
     let mut found = refusal(scene.span(head), message, help, scene.span(head).to(scene.span(close)));

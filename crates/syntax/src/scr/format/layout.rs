@@ -108,7 +108,11 @@ impl<'a> Layout<'a> {
         if let (Some(last), false) = (roles.last_mut(), protocol.new_roles.is_empty()) {
             *last = format!("{last}; new {}", self.roles(&protocol.new_roles).join(", "));
         }
-        list(format!("{start}("), roles, ")", level)
+        let mut lines = list(format!("{start}("), roles, ")", level);
+        if let (Some(annotation), Some(last)) = (&protocol.annotation, lines.last_mut()) {
+            last.text = format!("{} @\"{}\"", last.text, annotation.text);
+        }
+        lines
     }
 
     fn roles(&self, roles: &[Name]) -> Vec<String> {

@@ -11,11 +11,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Lowering;
+use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_field, hidden_data};
 use crate::diagnostics::lexical::nested_too_deep;
-use crate::diagnostics::names::{wrong_argument, wrong_number};
-use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, RecParameter};
-use crate::scr::names::ProtocolId;
+use crate::diagnostics::names::{parameter_misused, undeclared_message, wrong_argument, wrong_number};
+use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, ProtocolParameter, RecParameter};
+use crate::scr::names::{ProtocolId, named_types};
 use crate::source::Span;
 
 /// What type parameters stand for.
@@ -36,6 +37,7 @@ impl Lowering<'_, '_> {
         let instance = Rc::clone(&self.instance);
         // A bare name may stand for a signature that the caller gave.
         let written = &statement.message;
+        self.check_parameters(written);
         let given = instance.signatures.get(&written.label.text).filter(|_| written.payload.is_none());
         let (syntax, types, module) = match given {
             Some(Given { syntax, types, module }) => (syntax, types, *module),
@@ -121,16 +123,46 @@ impl Lowering<'_, '_> {
         (lowered, refinements)
     }
 
-    /// Whether `argument` is a type where a message signature is wanted, or the reverse. A bare name that nobody
-    /// declared may be either.
-    fn is_wrong_kind(&self, wants_signature: bool, argument: &MessageSyntax) -> bool {
-        let name = &argument.label.text;
+    /// The parameter called `name` of the protocol that is being written out.
+    fn own_parameter(&self, name: &str) -> Option<&ProtocolParameter> {
+        let own = &self.names.protocol(self.instance.protocol).parameters;
+        own.iter().find(|parameter| *parameter.name.text == *name)
+    }
+
+    /// What is wrong with `argument` for `parameter`: it is a type where a message is wanted, or the reverse. A bare name that
+    /// nobody declared may be a type, as types need no declaration; as a message it would have parentheses.
+    fn wrong_kind(&self, parameter: &ProtocolParameter, argument: &MessageSyntax) -> Option<Diagnostic> {
+        let (name, span) = (&argument.label.text, argument.label.span);
+        let own = self.own_parameter(name).map(|own| own.is_signature);
         let is_signature = argument.payload.is_some()
-            || self.instance.signatures.contains_key(name)
-            || self.names.has_signature(name, self.module());
-        let is_type = argument.payload.is_none()
-            && (self.instance.types.contains_key(name) || self.names.has_type(name, self.module()));
-        if wants_signature { is_type && !is_signature } else { is_signature }
+            || own.unwrap_or_else(|| self.names.has_signature(name, self.module()));
+        let is_type = own.map_or_else(|| self.names.has_type(name, self.module()), |signature| !signature);
+        let wanted = &parameter.name;
+        match (parameter.is_signature, is_signature) {
+            (true, true) | (false, false) => None,
+            (true, false) if self.names.may_be_elsewhere(name, self.module()) => None,
+            (true, false) if !is_type => Some(undeclared_message(span, name, wanted.span, &wanted.text)),
+            (wants_signature, _) => Some(wrong_argument(span, wanted.span, &wanted.text, wants_signature)),
+        }
+    }
+
+    /// Parameters stand for what they are declared as: types in payloads, messages for whole messages.
+    fn check_parameters(&mut self, written: &MessageSyntax) {
+        if self.names.protocol(self.instance.protocol).parameters.is_empty() {
+            return;
+        }
+        let used = written.payload.iter().flatten().flat_map(|field| named_types(&field.ty));
+        let used = used.map(|name| (name, false));
+        let label = written.payload.is_none().then_some((&written.label, true));
+        let wrong: Vec<Diagnostic> = used
+            .chain(label)
+            .filter_map(|(name, as_message)| {
+                let parameter = self.own_parameter(&name.text)?;
+                (parameter.is_signature != as_message)
+                    .then(|| parameter_misused(name.span, parameter.name.span, &name.text, as_message))
+            })
+            .collect();
+        self.diagnostics.extend(wrong);
     }
 
     /// What the parameters of `protocol` stand for, given `arguments`.
@@ -161,14 +193,8 @@ impl Lowering<'_, '_> {
         let mut key = String::new();
         for (parameter, argument) in declared.parameters.iter().zip(arguments) {
             let name = Arc::clone(&parameter.name.text);
-            if self.is_wrong_kind(parameter.is_signature, argument) {
-                let (wanted, span) = (&parameter.name, argument.label.span);
-                self.diagnostics.push(wrong_argument(
-                    span,
-                    wanted.span,
-                    &wanted.text,
-                    parameter.is_signature,
-                ));
+            if let Some(wrong) = self.wrong_kind(parameter, argument) {
+                self.diagnostics.push(wrong);
                 return None;
             }
             if parameter.is_signature {

@@ -123,7 +123,7 @@ impl Parser<'_> {
     fn do_statement(&mut self) -> Parsed<StatementKind> {
         let protocol = self.qualified_name("the name of a protocol")?;
         let mut arguments = Vec::new();
-        if self.cursor.eat(Token::Less) {
+        if self.cursor.eat(Token::Less) && !self.cursor.eat(Token::Greater) {
             loop {
                 arguments.push(self.do_argument()?);
                 if !self.cursor.eat(Token::Comma) {
@@ -233,6 +233,11 @@ impl Parser<'_> {
     fn continue_arguments(&mut self) -> Parsed<Vec<Written>> {
         let mut arguments = Vec::new();
         if self.cursor.token() != Token::LeftBracket {
+            return Ok(arguments);
+        }
+        if self.cursor.second().0 == Token::RightBracket {
+            self.cursor.bump();
+            self.cursor.bump();
             return Ok(arguments);
         }
         loop {

@@ -1,0 +1,114 @@
+//! Slips of people who write another language at the same time, or an older Scribble.
+
+use super::{Candidate, Scene, refusal, replace, slip};
+use crate::diagnostics::Edit;
+use crate::source::Span;
+
+pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    found.extend(if_else(scene));
+    found.extend(roles_of_do(scene));
+    found.extend(payload_in_angle_brackets(scene));
+    found.extend(negation(scene));
+    found.extend(import_of_a_member(scene));
+    found.extend(quoted_module(scene));
+    found
+}
+
+/// `if A { … } else { … }`.
+fn if_else(scene: &Scene<'_>) -> Option<Candidate> {
+    let head = (scene.at.saturating_sub(2)..=scene.at).find(|&piece| scene.word(piece) == "if")?;
+    if !scene.is_word(head + 1) || scene.word(head + 2) != "{" {
+        return None;
+    }
+    let mut edits = vec![replace(scene.span(head), "choice at")];
+    let mut close = scene.closing(head + 2);
+    while scene.word(close + 1) == "else" && scene.word(close + 2) == "{" {
+        edits.push(replace(scene.span(close + 1), "or"));
+        close = scene.closing(close + 2);
+    }
+    let right = format!("choice at {} {{ … }} or {{ … }}", scene.word(head + 1));
+    Some(slip(scene.span(head), "a choice is written `choice at`", format!("write `{right}`"), edits))
+}
+
+/// `do P(role A, role B);`.
+fn roles_of_do(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    if scene.word(statement.start) != "do" {
+        return None;
+    }
+    let is_role = |piece: &usize| {
+        scene.word(*piece) == "role" && scene.is_word(piece + 1) && matches!(scene.word(piece - 1), "(" | ",")
+    };
+    let roles: Vec<usize> = (statement.start + 1..statement.end).filter(is_role).collect();
+    let first = *roles.first()?;
+    let blanks = |piece: usize| Span { start: scene.span(piece).start, end: scene.span(piece + 1).start };
+    let edits: Vec<Edit> = roles.iter().map(|&piece| replace(blanks(piece), "")).collect();
+    let help = format!("write `{}`", scene.word(first + 1));
+    Some(slip(scene.span(first), "a role is named here by its name alone", help, edits))
+}
+
+/// `m<int> from A to B;`.
+fn payload_in_angle_brackets(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let open = statement.start + 1;
+    let close = (open..statement.end).find(|&piece| scene.word(piece) == ">")?;
+    if !scene.is_word(statement.start) || scene.word(open) != "<" || scene.word(close + 1) != "from" {
+        return None;
+    }
+    let right = format!("{}({})", scene.word(statement.start), scene.words(open + 1..close));
+    let edits = [replace(scene.span(open), "("), replace(scene.span(close), ")")];
+    let message = "what a message carries stands in parentheses";
+    Some(slip(scene.span(open), message, format!("write `{right}`"), edits))
+}
+
+/// `where not x`: what it negates must be clear.
+fn negation(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let condition = statement.clone().find(|&piece| scene.word(piece) == "where")?;
+    let not = (condition + 1..statement.end).find(|&piece| scene.word(piece) == "not")?;
+    let ends = |piece: usize| piece >= statement.end || matches!(scene.word(piece), "&&" | "||" | ")");
+    let operand_end = match scene.word(not + 1) {
+        "(" => scene.closing(not + 1) + 1,
+        _ => not + 2,
+    };
+    let span = scene.span(not);
+    let message = "in conditions, `not` is written `!`";
+    if ends(operand_end) && operand_end <= statement.end {
+        let gap = Span { start: span.start, end: scene.span(not + 1).start };
+        let help = format!("write `!{}`", scene.words(not + 1..operand_end));
+        return Some(slip(span, message, help, [replace(gap, "!")]));
+    }
+    let mut found = refusal(span, message, "write `!( … )` around what it negates", span);
+    found.cost = 0;
+    Some(found)
+}
+
+/// `from a.b import C;`, of an older Scribble.
+fn import_of_a_member(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let import = statement.clone().find(|&piece| scene.word(piece) == "import")?;
+    if scene.word(statement.start) != "from" || !scene.is_word(import + 1) {
+        return None;
+    }
+    let (module, member) = (scene.words(statement.start + 1..import), scene.word(import + 1));
+    let help = format!("write `import {module};`, and name it `{module}.{member}`");
+    let skipped = scene.spans(statement.start..statement.end + usize::from(scene.word(statement.end) == ";"));
+    let mut found = refusal(scene.spans(statement), "a whole module is imported", help, skipped);
+    found.cost = 0;
+    Some(found)
+}
+
+/// `import "a.B";`.
+fn quoted_module(scene: &Scene<'_>) -> Option<Candidate> {
+    let quoted = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece).starts_with('"'))?;
+    let before = scene.word(quoted.checked_sub(1)?);
+    let name = scene.word(quoted).trim_matches('"').trim_end_matches(".scr").replace('/', ".");
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    if !matches!(before, "import" | "module") || !is_name {
+        return None;
+    }
+    let span = scene.span(quoted);
+    let message = "a module is named without quotation marks";
+    Some(slip(span, message, format!("write `{before} {name};`"), [replace(span, name)]))
+}
