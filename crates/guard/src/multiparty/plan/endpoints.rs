@@ -127,6 +127,14 @@ impl PlanBuilder<'_, '_> {
         let name = table.name.get_ref();
         let peers: Vec<Vec<Role>> =
             table.endpoints.iter().map(|further| self.peers(checked, role, further.get_ref())).collect();
+        for (index, further) in table.endpoints.iter().enumerate() {
+            let twice = |peer: &&Role| peers[..index].iter().flatten().any(|other| other == *peer);
+            if let Some(peer) = peers[index].iter().find(twice) {
+                let peer = checked.network.vocabulary().role_name(*peer);
+                let message = format!("messages with `{peer}` go over another endpoint already");
+                self.problem(further.get_ref().with.span(), message);
+            }
+        }
         let is_rest = |peer: &Role| *peer != role && !peers.iter().flatten().any(|other| other == peer);
         let rest: Vec<Role> = checked.network.vocabulary().roles().filter(is_rest).collect();
         let main = self.endpoint(checked, role, &table.into(), name.clone(), rest);

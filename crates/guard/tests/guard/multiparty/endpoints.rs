@@ -231,4 +231,9 @@ fn endpoints_are_checked() {
     );
     let json = "with = [\"b\"]\nlisten = \"127.0.0.1:0\"\ncodec = { kind = \"json\" }";
     assert!(refused(&order, json).contains("speaks HTTP at all of them"));
+    let other = "upstream = \"127.0.0.1:4\"";
+    let twice = format!(
+        "with = [\"b\"]\n{listen}\n{charge}\n[[multiparty.role.endpoint]]\nwith = [\"b\"]\n{other}\n{charge}"
+    );
+    assert!(refused(&order, &twice).contains("messages with `b` go over another endpoint already"));
 }
