@@ -12,7 +12,7 @@ mod output;
 
 use command::{
     check, completions, conform, convert, demo, doctor, explain, extract, fix, fmt, generate, guard, journal,
-    man, new, preset, show, verify_verdict, watch,
+    lsp, man, new, preset, show, studio, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -46,6 +46,8 @@ enum Command {
     Journal(journal::Command),
     #[command(subcommand)]
     Preset(preset::Command),
+    Studio(studio::Arguments),
+    Lsp(lsp::Arguments),
     Fmt(fmt::Arguments),
     Fix(fix::Arguments),
     Explain(explain::Arguments),
@@ -111,6 +113,8 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Journal(command) => journal::run(&command),
         Command::Preset(command) => preset::run(&command),
+        Command::Studio(arguments) => studio::run(&arguments),
+        Command::Lsp(arguments) => lsp::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Fix(arguments) => fix::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

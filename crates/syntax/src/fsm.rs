@@ -30,14 +30,23 @@ type Tokens<'a> = Cursor<'a, KmcToken>;
 /// Reads a `.fsm` text.
 #[must_use]
 pub fn parse(text: &str) -> Document {
-    let mut text = Cow::Borrowed(text);
-    if text.contains("--.") {
-        // Of the same length, so that places stay.
-        text = text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ").into();
-    }
+    let text = uncommented(text);
     let mut parser = Parser { cursor: Tokens::new(&text), vocabulary: Vocabulary::new(), unread: false };
     let automata = parser.file();
     parser.finish(&automata)
+}
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<KmcToken>(&uncommented(text))
+}
+
+/// `text` with what KMC takes for comments. Of the same length, so that places stay.
+fn uncommented(text: &str) -> Cow<'_, str> {
+    if !text.contains("--.") {
+        return Cow::Borrowed(text);
+    }
+    text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ").into()
 }
 
 struct Parser<'a> {

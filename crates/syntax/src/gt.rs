@@ -30,3 +30,8 @@ pub fn parse(text: &str) -> Document {
 pub fn parse_json(text: &str) -> Document {
     lower::parse(text)
 }
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<lexer::GtToken>(text)
+}

@@ -62,3 +62,8 @@ pub struct PropertyFile {
 pub fn parse(text: &str) -> Document {
     parser::parse(text)
 }
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<cursor::Token>(text)
+}

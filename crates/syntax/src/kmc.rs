@@ -20,3 +20,8 @@ pub(crate) mod warnings;
 pub fn parse(text: &str) -> Document {
     parser::parse(text)
 }
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<lexer::KmcToken>(text)
+}

@@ -18,6 +18,7 @@ pub mod hml;
 pub mod ill_formed;
 pub mod kmc;
 pub mod language;
+pub mod lexemes;
 pub mod payload;
 pub mod print;
 mod repair;

@@ -246,3 +246,14 @@ fn unused_roles<'a>(
     let unused = declaration.roles.iter().filter(move |role| !empty && !participants.contains(&*role.text));
     unused.map(|role| unused_role(role.span, &role.text))
 }
+
+/// Whether `text` can be a name.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    is_word(text)
+}
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<token::Token>(text)
+}

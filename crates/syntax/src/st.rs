@@ -23,3 +23,8 @@ pub fn parse(text: &str) -> Document {
     assertions::check(&mut document);
     document
 }
+
+/// See [`crate::lexemes`].
+pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
+    crate::lexemes::of::<lexer::StToken>(text)
+}

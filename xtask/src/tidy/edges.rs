@@ -24,6 +24,9 @@ const DRAW: &str = "referee-draw";
 const CHECK: &str = "referee-check";
 const MONITOR: &str = "referee-monitor";
 const PIPELINE: &str = "referee-pipeline";
+const IDE: &str = "referee-ide";
+const LSP: &str = "referee-lsp";
+const STUDIO: &str = "referee-studio";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const EXTRACT: &str = "referee-extract";
@@ -46,6 +49,9 @@ const RULES: &[Rule] = &[
     Rule { name: CHECK, pure: true, uses: &[THEORY], tests_use: &[SYNTAX] },
     Rule { name: MONITOR, pure: true, uses: &[THEORY, CHECK], tests_use: &[SYNTAX] },
     Rule { name: PIPELINE, pure: true, uses: &[THEORY, SYNTAX, CHECK, MONITOR], tests_use: &[] },
+    Rule { name: IDE, pure: true, uses: &[THEORY, SYNTAX, CHECK, PIPELINE], tests_use: &[] },
+    Rule { name: LSP, pure: false, uses: &[SYNTAX, PIPELINE, IDE], tests_use: &[] },
+    Rule { name: STUDIO, pure: false, uses: &[], tests_use: &[] },
     Rule { name: WIRE, pure: true, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: VERDICT, pure: true, uses: &[THEORY, MONITOR], tests_use: &[] },
     Rule {
@@ -69,7 +75,7 @@ const RULES: &[Rule] = &[
         pure: false,
         uses: &[
             THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, WATCH, JETSTREAM,
-            WIRE, GUARD,
+            WIRE, GUARD, IDE, LSP, STUDIO,
         ],
         tests_use: &[],
     },

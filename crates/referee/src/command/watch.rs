@@ -109,6 +109,9 @@ pub(crate) struct Arguments {
     /// Show the last events of the session with each violation; for a property, the derivation of the verdict.
     #[arg(long)]
     explain: bool,
+    /// Write the violations to this file, each with the events before it, as a page to step through them in a browser.
+    #[arg(long, value_name = "FILE", conflicts_with = "property")]
+    export_html: Option<PathBuf>,
     /// What cannot be read or judged makes the input wrong (exit status 2).
     #[arg(long)]
     strict: bool,
@@ -223,6 +226,9 @@ enum Format {
     /// SARIF 2.1.0, for continuous integration.
     Sarif,
 }
+
+/// So many events before a violation a page has.
+const EXPORTED_HISTORY: usize = 1_000;
 
 /// How many events of a session `--explain` shows.
 const HISTORY: usize = 10;
@@ -353,6 +359,7 @@ impl Arguments {
             join: self.join,
             all: self.all,
             history: match (self.explain, self.property.is_empty()) {
+                _ if self.export_html.is_some() => EXPORTED_HISTORY,
                 (false, _) => 0,
                 (true, true) => HISTORY,
                 (true, false) => PROPERTY_HISTORY,

@@ -4,6 +4,8 @@ use referee_check::{Execution, Fact, Failure, Fault, Situation, Step, Witness};
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
 use referee_theory::{Action, Role, System, Vocabulary};
 
+pub(super) mod stepping;
+
 use super::signature;
 use super::witness::Places;
 

@@ -1,7 +1,11 @@
-//! The last events of a session that broke its protocol, as a sequence diagram.
+//! The last events of a session that broke its protocol: as a sequence diagram, and to step through.
 
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
+use referee_pipeline::Projected;
+use referee_studio::{StepAction, StepView, Trace, TraceKind};
 use referee_watch::{Report, visible};
+
+use super::execution::stepping::{lines_of, source};
 
 /// The chart of the events that `report` has kept, the wrong one marked. `roles` are the protocol's, in order,
 /// and `role_called` gives the role behind a name in the events.
@@ -52,4 +56,68 @@ pub fn chart(report: &Report, roles: &[&str], role_called: &dyn Fn(&str) -> Stri
     let over: Vec<ParticipantId> = known.iter().map(|(_, id)| *id).collect();
     chart.note(over, &*visible(&report.sentence));
     chart
+}
+
+/// The events that `report` has kept, to step through. `protocol` is what they should follow, and `role_called` gives the role
+/// behind a name in the events.
+#[must_use]
+pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str) -> String) -> Trace {
+    let mut roles: Vec<String> = protocol.role_names().into_iter().map(str::to_owned).collect();
+    let last = report.history.len().saturating_sub(1);
+    let rule = lines_of(protocol, std::iter::once(report.origin)).get(&report.origin).copied();
+    let mut steps = Vec::with_capacity(report.history.len());
+    for (index, event) in report.history.iter().enumerate() {
+        let role = role_called(&event.from);
+        let peer = match (event.to.is_empty(), &roles[..]) {
+            (false, _) => Some(role_called(&event.to)),
+            // It does not say, so it is the other one of two.
+            (true, [one, other]) => Some(if role == *one { other.clone() } else { one.clone() }),
+            (true, _) => None,
+        };
+        for name in [Some(&role), peer.as_ref()].into_iter().flatten() {
+            if !roles.contains(name) {
+                roles.push(name.clone());
+            }
+        }
+        let is_end = event.message.is_empty();
+        let is_last = index == last;
+        steps.push(StepView {
+            role,
+            action: if is_end { StepAction::End } else { StepAction::Exchange },
+            peer: peer.filter(|_| !is_end),
+            label: event.message.split('(').next().unwrap_or_default().to_owned(),
+            text: if is_end { "ends".to_owned() } else { event.message.clone() },
+            lines: rule.filter(|_| is_last),
+            wrong: is_last,
+            bindings: match is_last {
+                true => {
+                    let shown =
+                        report.values.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+                    shown.collect()
+                }
+                false => Vec::new(),
+            },
+            note: report.time.clone().filter(|_| is_last),
+            ..StepView::default()
+        });
+    }
+    Trace {
+        kind: TraceKind::Violation,
+        title: format!("{} at {}:{}", report.kind, report.place.file, report.place.line),
+        explanation: report.sentence.clone(),
+        protocol: protocol.name().map(str::to_owned),
+        session: report.session.clone(),
+        roles,
+        steps,
+        ending: report
+            .expected
+            .iter()
+            .map(|expected| {
+                format!("expected: `{}` from {} to {}", expected.signature, expected.from, expected.to)
+            })
+            .collect(),
+        before: report.before,
+        source: Some(source(protocol)),
+        ..Trace::default()
+    }
 }

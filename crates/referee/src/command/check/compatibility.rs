@@ -117,6 +117,9 @@ pub(crate) struct CompatibilityArguments {
     /// Write the counterexample as a Mermaid sequence diagram to this file, numbered likewise.
     #[arg(long, value_name = "FILE")]
     witness_mermaid: Option<PathBuf>,
+    /// Write all counterexamples to this file, as a page to step through them in a browser: one file for a bug report.
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -270,7 +273,7 @@ impl CompatibilityArguments {
 
     /// Where counterexamples are to be drawn.
     pub(super) fn diagrams(&self) -> Diagrams {
-        Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone())
+        Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone(), self.export_html.clone())
     }
 
     /// `system` with the roles that may wait marked.
@@ -412,7 +415,7 @@ fn ask(
     }
     let fixes = fixes.into_iter().map(|fix| fix.edit).collect();
     let system = faults.as_ref().map_or_else(|| system.clone(), |faults| faults.applied(system));
-    let drawn = diagrams.draw(&report, &properties, &system);
+    let drawn = diagrams.draw(&report, &properties, &system, protocol);
     let places = PlaceTable::of(&system, protocol);
     let CompatibilityArguments { stable, explain, .. } = *arguments;
     Ok(Answer {

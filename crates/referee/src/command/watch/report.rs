@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use referee::draw::Charset;
 use referee::monitor::Rejection;
+use referee::studio::{self, Trace};
 use referee::theory::Origin;
 use referee::view;
 use referee::watch::{
@@ -22,6 +23,9 @@ use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
 /// How many lines that are no events are shown; the others are counted.
 const MALFORMED_SHOWN: u64 = 20;
 
+/// So many violations a page has.
+const MAX_TRACES: usize = 1_000;
+
 /// Tells of violations on standard output, of everything else on standard error.
 pub(super) struct Reporter<'a> {
     /// The protocol, unless properties are watched.
@@ -31,6 +35,8 @@ pub(super) struct Reporter<'a> {
     written: bool,
     /// Results for a SARIF document.
     results: Vec<Value>,
+    /// Violations for a page.
+    traces: Vec<Trace>,
     malformed: u64,
     unanswered: u64,
     bar: Option<ProgressBar>,
@@ -49,6 +55,7 @@ impl<'a> Reporter<'a> {
             out: io::BufWriter::with_capacity(1 << 16, out),
             written: false,
             results: Vec::new(),
+            traces: Vec::new(),
             malformed: 0,
             unanswered: 0,
             bar: arguments.wants_progress().then(|| progress_bar(arguments.size())),
@@ -91,13 +98,33 @@ impl<'a> Reporter<'a> {
             self.out.write_all(text.as_bytes())?;
         }
         if self.arguments.format == Format::Sarif {
-            writeln!(self.out, "{}", documents::sarif(self.results))?;
+            writeln!(self.out, "{}", documents::sarif(std::mem::take(&mut self.results)))?;
         }
         self.out.flush()?;
+        self.export()?;
         Ok(summary)
     }
 
+    /// Writes the page with the violations, if one was asked for.
+    fn export(&self) -> Result<()> {
+        let Some(file) = &self.arguments.export_html else { return Ok(()) };
+        if self.traces.is_empty() {
+            output::remark(&format!("there is no violation: `{}` was not written", file.display()));
+            return Ok(());
+        }
+        let title = self.traces.iter().find_map(|trace| Some(trace.source.as_ref()?.name.clone()));
+        std::fs::write(file, studio::export(&title.unwrap_or_default(), &self.traces))
+            .with_context(|| format!("cannot write `{}`", file.display()))
+    }
+
     fn violation(&mut self, report: &Report) -> io::Result<()> {
+        if self.arguments.export_html.is_some()
+            && self.traces.len() < MAX_TRACES
+            && let Some(scrutiny) = self.scrutiny
+        {
+            let called = |name: &str| scrutiny.role_called(name).to_owned();
+            self.traces.push(view::trace::stepping(report, scrutiny.protocol(), &called));
+        }
         match self.arguments.format {
             Format::Json => {
                 let place = self.place(report.origin);
@@ -168,7 +195,7 @@ impl<'a> Reporter<'a> {
         if let Some(state) = &report.state {
             text += &format!("  {}\n", styled(SOFT, format!("in state {state}{rule}")));
         }
-        if !report.history.is_empty() {
+        if self.arguments.explain && !report.history.is_empty() {
             let roles = self.scrutiny.map(Scrutiny::roles).unwrap_or_default();
             let called =
                 |name: &str| self.scrutiny.map_or(name, |scrutiny| scrutiny.role_called(name)).to_owned();

@@ -65,6 +65,11 @@ impl Scrutiny {
         self.protocol.location(origin)
     }
 
+    /// The protocol.
+    pub(super) fn protocol(&self) -> &Projected {
+        &self.protocol
+    }
+
     /// The role whose monitor watches.
     pub(super) fn role(&self) -> &str {
         self.monitor.vocabulary().role_name(self.monitor.machine().role())

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use referee::Projected;
 use referee::check::{PropertyAnswer, Report};
 use referee::draw::DrawError;
+use referee::studio::{self, Trace};
 use referee::theory::System;
 use referee::view::execution::Run;
 
@@ -14,13 +16,16 @@ use crate::output;
 pub(crate) struct Diagrams {
     svg: Option<PathBuf>,
     mermaid: Option<PathBuf>,
+    /// Where all of them are written as one page.
+    page: Option<PathBuf>,
+    traces: Vec<Trace>,
     count: usize,
     failure: Option<anyhow::Error>,
 }
 
 impl Diagrams {
-    pub(super) fn new(svg: Option<PathBuf>, mermaid: Option<PathBuf>) -> Self {
-        Self { svg, mermaid, count: 0, failure: None }
+    pub(super) fn new(svg: Option<PathBuf>, mermaid: Option<PathBuf>, page: Option<PathBuf>) -> Self {
+        Self { svg, mermaid, page, traces: Vec::new(), count: 0, failure: None }
     }
 
     /// Draws the counterexample of `report` and of each property that is violated, if there are any, and tells where. What
@@ -30,12 +35,21 @@ impl Diagrams {
         report: &Report,
         properties: &[PropertyAnswer],
         system: &System,
+        protocol: &Projected,
     ) -> Vec<String> {
         let witness = report.verdict.witness().map(|witness| Run::of_witness(witness, system));
         let executions = properties.iter().filter_map(|answer| {
             Some(Run::of_execution(answer.judgement.execution()?, &answer.name, system))
         });
-        witness.into_iter().chain(executions).flat_map(|run| self.draw_one(&run)).collect()
+        let mut drawn = Vec::new();
+        for run in witness.into_iter().chain(executions) {
+            if self.page.is_some() {
+                self.traces.push(run.trace(protocol));
+            }
+            drawn.extend(self.draw_one(&run));
+            drawn.extend(self.page.as_ref().map(|page| page.display().to_string()));
+        }
+        drawn
     }
 
     fn draw_one(&mut self, run: &Run<'_>) -> Vec<String> {
@@ -63,8 +77,14 @@ impl Diagrams {
     ///
     /// # Errors
     /// One could not be written.
-    pub(crate) fn finish(self) -> Result<()> {
-        for file in [self.svg, self.mermaid].into_iter().flatten().filter(|_| self.count == 0) {
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if let Some(page) = self.page.as_ref().filter(|_| !self.traces.is_empty()) {
+            let title = self.traces.iter().find_map(|trace| Some(trace.source.as_ref()?.name.clone()));
+            let written = std::fs::write(page, studio::export(&title.unwrap_or_default(), &self.traces))
+                .with_context(|| format!("cannot write `{}`", page.display()));
+            self.failure = self.failure.take().or(written.err());
+        }
+        for file in [self.svg, self.mermaid, self.page].into_iter().flatten().filter(|_| self.count == 0) {
             output::remark(&format!("there is no counterexample: `{}` was not written", file.display()));
         }
         self.failure.map_or(Ok(()), Err)

@@ -63,7 +63,7 @@ impl NetworkAnswer {
             true => network.report().clone(),
             false => check::check(&system, &options, Some(&CANCELLED), &mut ()),
         };
-        let drawn = diagrams.draw(&report, &[], &system);
+        let drawn = diagrams.draw(&report, &[], &system, protocol);
         let places = PlaceTable::of(&system, protocol);
         let CompatibilityArguments { stable, explain, .. } = *arguments;
         let answer = Answer {

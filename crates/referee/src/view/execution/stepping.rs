@@ -1,0 +1,108 @@
+//! An execution to step through: what the studio's page shows of it.
+
+use std::collections::HashMap;
+
+use referee_check::{Fault, Step};
+use referee_pipeline::Projected;
+use referee_studio::{MachineView, SourceView, StepAction, StepView, Trace, TraceKind};
+use referee_theory::{Action, Origin, System};
+
+use super::Run;
+use crate::view::{machine, signature};
+
+/// Larger machines are not drawn: nobody finds a state in them.
+const MAX_DRAWN_STATES: usize = 80;
+
+impl Run<'_> {
+    /// The execution, of the system of `protocol`, to step through.
+    #[must_use]
+    pub fn trace(&self, protocol: &Projected) -> Trace {
+        let vocabulary = self.system.vocabulary();
+        let name = |role| vocabulary.role_name(role).to_owned();
+        let lines = lines_of(protocol, self.steps.iter().map(|step| step.origin));
+        let steps = self.steps.iter().enumerate().map(|(index, step)| StepView {
+            role: name(step.role),
+            action: match (step.fault, step.action) {
+                (Some(Fault::Crash), _) => StepAction::End,
+                (_, Action::Send) => StepAction::Send,
+                (_, Action::Receive) => StepAction::Receive,
+            },
+            peer: (step.fault != Some(Fault::Crash)).then(|| name(step.peer)),
+            label: vocabulary.label_of(step.message).to_owned(),
+            text: text(step, self.system),
+            states: Some((step.source.0, step.target.0)),
+            lines: lines.get(&step.origin).copied(),
+            wrong: self.wrong == Some(index),
+            bindings: Vec::new(),
+            note: step.fault.map(|fault| fault.name().to_owned()),
+        });
+        let title = self.title.split_once(": ").map_or(self.title.as_str(), |(title, _)| title);
+        Trace {
+            kind: TraceKind::Counterexample,
+            title: match protocol.name() {
+                Some(protocol) => format!("{protocol}: {title}"),
+                None => title.to_owned(),
+            },
+            explanation: self.note.clone(),
+            protocol: protocol.name().map(str::to_owned),
+            session: None,
+            roles: vocabulary.roles().map(name).collect(),
+            machines: machines(self.system),
+            steps: steps.collect(),
+            point_of_no_return: self.no_return,
+            loop_from: self.round,
+            ending: self
+                .end
+                .standings
+                .iter()
+                .filter_map(|standing| {
+                    Some(format!("{}: {}", name(standing.role), self.standing(standing.role)?))
+                })
+                .collect(),
+            before: 0,
+            source: Some(source(protocol)),
+        }
+    }
+}
+
+fn text(step: &Step, system: &System) -> String {
+    match step.fault {
+        Some(Fault::Crash) => "crashes".to_owned(),
+        _ => signature(system.vocabulary(), step.message),
+    }
+}
+
+/// The machines of `system`, each with its picture.
+pub(crate) fn machines(system: &System) -> Vec<MachineView> {
+    let vocabulary = system.vocabulary();
+    let view = |role| {
+        let drawn = system.machine(role);
+        let svg = || machine::graph(drawn, vocabulary).to_svg().ok();
+        MachineView {
+            role: vocabulary.role_name(role).to_owned(),
+            states: drawn.states().map(|state| drawn.state_name(state)).collect(),
+            svg: if drawn.state_count() <= MAX_DRAWN_STATES { svg() } else { None },
+        }
+    };
+    system.roles().map(view).collect()
+}
+
+/// The text of `protocol`, without what it imports.
+pub(crate) fn source(protocol: &Projected) -> SourceView {
+    let file = protocol.source().file(0);
+    SourceView { name: file.name.to_owned(), text: file.text.to_owned() }
+}
+
+/// The first and the last line of each of `origins` that is in the protocol's own file.
+pub(crate) fn lines_of(
+    protocol: &Projected,
+    origins: impl Iterator<Item = Origin>,
+) -> HashMap<Origin, (usize, usize)> {
+    let own = format!("{}:", protocol.source().name());
+    let is_own = |origin: &Origin| protocol.location(*origin).is_some_and(|place| place.starts_with(&own));
+    let mut distinct: Vec<Origin> = origins.collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let extents = protocol.extents(distinct.into_iter().filter(is_own));
+    extents.into_iter().map(|(origin, (start, end))| (origin, (start.line, end.line))).collect()
+}

@@ -1,0 +1,74 @@
+// @ts-check
+// The page: data that stands in it (an exported file), or a server to ask.
+import { el } from "./model.js";
+import { TraceView } from "./trace.js";
+import { ProtocolView } from "./protocol.js";
+
+const app = /** @type {HTMLElement} */ (document.getElementById("app"));
+
+/** @param {string} path @param {object} body */
+async function ask(path, body) {
+  const response = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error ?? response.statusText);
+  return answer;
+}
+
+/** @param {string} text */
+function toast(text) {
+  const shown = el("div", { class: "toast", role: "alert" }, text);
+  document.body.append(shown);
+  setTimeout(() => shown.remove(), 6000);
+}
+
+/** @param {string} title @param {string} name @param {Node[]} links */
+function top(title, name, links) {
+  return el("header", { class: "top" }, el("h1", {}, title), el("nav", { "aria-label": "views" }, ...links), el("span", { class: "name", title: name }, name));
+}
+
+/** @param {import("./model.js").Trace[]} traces */
+function traceMain(traces) {
+  if (traces.length) return new TraceView(traces).node;
+  return el("main", {}, el("p", { class: "bar soft" }, "There is nothing to step through."));
+}
+
+async function served() {
+  const overview = await ask("/api/overview", {});
+  /** @type {import("./model.js").Trace[]} */
+  let traces = overview.traces;
+  /** @type {any} */
+  let protocols = null;
+  const links = {
+    trace: el("button", { type: "button", onclick: () => show("trace") }, "Traces"),
+    protocol: el("button", { type: "button", onclick: () => show("protocol") }, "Protocols"),
+  };
+  const head = top("Referee studio", overview.title, [links.trace, links.protocol]);
+  /** @param {"trace"|"protocol"} which */
+  const show = (which) => {
+    for (const [name, link] of Object.entries(links)) link.toggleAttribute("aria-current", false), name === which && link.setAttribute("aria-current", "page");
+    if (which === "protocol") {
+      protocols ??= new ProtocolView(overview, ask, toast, (/** @type {any[]} */ found) => {
+        traces = found;
+        history.replaceState(null, "", location.pathname);
+        show("trace");
+      });
+      app.replaceChildren(head, protocols.node);
+    } else {
+      const view = traceMain(traces);
+      app.replaceChildren(head, view);
+      view.querySelector(".sequence")?.focus();
+    }
+  };
+  links.protocol.hidden = !overview.files.length;
+  show(traces.length || !overview.files.length ? "trace" : "protocol");
+}
+
+const inside = document.getElementById("data");
+if (inside) {
+  const data = JSON.parse(inside.textContent ?? "{}");
+  const view = traceMain(data.traces);
+  app.replaceChildren(top("Referee trace", data.title, []), view);
+  view.querySelector(".sequence")?.focus();
+} else {
+  served().catch((error) => app.replaceChildren(el("main", {}, el("p", { class: "bar", role: "alert" }, error.message))));
+}

@@ -1,0 +1,28 @@
+[
+  "module" "import" "as" "type" "data" "sig" "external" "fn" "global" "explicit" "aux" "nested" "protocol" "role" "new"
+  "from" "to" "at" "and" "in" "not" "where"
+] @keyword
+["choice" "or" "rec" "continue" "do" "calls" "connect" "disconnect" "wrap"] @keyword.control
+["->" "||" "&&" "==" "!=" "=" "<>" "<" "<=" ">" ">=" "+" "-" "*" "/" "%" "!" "?"] @operator
+["(" ")" "{" "}" "[" "]"] @punctuation.bracket
+[";" "," ":" "." "@"] @punctuation.delimiter
+(comment) @comment
+(pragma) @attribute
+(string) @string
+(number) @number
+(boolean) @constant.builtin
+(named_type) @type
+(protocol name: (identifier) @type.definition)
+(role name: (identifier) @variable.parameter)
+(exchange sender: (identifier) @variable.parameter)
+(exchange receiver: (identifier) @variable.parameter)
+(choice role: (identifier) @variable.parameter)
+(message label: (identifier) @function)
+(signature label: (identifier) @function)
+(field name: (identifier) @property)
+(rec name: (identifier) @label)
+(continue name: (identifier) @label)
+(do protocol: (qualified) @type)
+(calls protocol: (identifier) @type)
+(call function: (identifier) @function.call)
+(type_declaration name: (identifier) @type.definition)
