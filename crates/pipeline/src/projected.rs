@@ -255,6 +255,38 @@ impl Projected {
         spans.into_iter().map(|(origin, span)| (origin, (find(span.start), find(span.end)))).collect()
     }
 
+    /// The comment directly above `origin` in the text, line by line.
+    #[must_use]
+    pub fn comment(&self, origin: Origin) -> Vec<String> {
+        if origin == Origin::NONE {
+            return Vec::new();
+        }
+        let offset = self.origins.span(origin).start;
+        let file = self.source.file(offset);
+        file.text.get(..(offset - file.start) as usize).map(comment_above).unwrap_or_default()
+    }
+
+    /// The comment directly above the protocol itself.
+    #[must_use]
+    pub fn about(&self) -> Vec<String> {
+        let text = self.source.text();
+        let is_head = |line: &str| {
+            let line = line.trim_start();
+            let line = line.strip_prefix("global ").unwrap_or(line).trim_start();
+            let rest = line.strip_prefix("protocol ").map(str::trim_start);
+            let rest = rest.and_then(|rest| rest.strip_prefix(self.name.as_deref()?));
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+        };
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            if is_head(line) {
+                return comment_above(&text[..offset]);
+            }
+            offset += line.len();
+        }
+        Vec::new()
+    }
+
     /// What kind of text it comes from.
     #[must_use]
     pub fn kind(&self) -> SubjectKind {
@@ -378,4 +410,16 @@ impl Projected {
         let machine = self.machine(role).map_err(Clone::clone)?;
         Ok(Monitorable::new(machine.clone(), Arc::clone(&self.vocabulary), self.registry()))
     }
+}
+
+/// The comment that ends in the last whole line of `text`. Several lines belong together; an empty one parts them.
+fn comment_above(text: &str) -> Vec<String> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let comment = |line: &str| {
+        let rest = line.trim().strip_prefix("//")?;
+        Some(rest.trim_start_matches(['/', '!']).trim().to_owned())
+    };
+    let mut lines: Vec<String> = whole.lines().rev().map_while(comment).collect();
+    lines.reverse();
+    lines
 }

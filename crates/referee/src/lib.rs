@@ -48,7 +48,7 @@
 //!
 //! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
 //! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `extract`, `functions`,
-//! `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `studio`, and `view`, which the `referee` binary is made of.
+//! `generate`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `studio`, and `view`, which the `referee` binary is made of.
 
 pub use referee_monitor as monitor;
 pub use referee_pipeline as pipeline;
@@ -63,6 +63,7 @@ mod complete {
     pub use referee_draw as draw;
     pub use referee_extract as extract;
     pub use referee_functions as functions;
+    pub use referee_generate as generate;
     pub use referee_guard as guard;
     pub use referee_ide as ide;
     pub use referee_jetstream as jetstream;

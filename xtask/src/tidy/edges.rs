@@ -30,6 +30,8 @@ const STUDIO: &str = "referee-studio";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const EXTRACT: &str = "referee-extract";
+const ENDPOINT: &str = "referee-endpoint";
+const GENERATE: &str = "referee-generate";
 const JETSTREAM: &str = "referee-jetstream";
 const SESSION: &str = "referee-session";
 const VERDICT: &str = "referee-verdict";
@@ -60,6 +62,13 @@ const RULES: &[Rule] = &[
         uses: &[THEORY, MONITOR, VERDICT, WIRE],
         tests_use: &[SYNTAX, PIPELINE, WATCH],
     },
+    Rule { name: ENDPOINT, pure: false, uses: &[], tests_use: &[] },
+    Rule {
+        name: GENERATE,
+        pure: true,
+        uses: &[THEORY, MONITOR],
+        tests_use: &[SYNTAX, CHECK, PIPELINE, ENDPOINT],
+    },
     Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
@@ -74,8 +83,8 @@ const RULES: &[Rule] = &[
         name: "referee",
         pure: false,
         uses: &[
-            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, WATCH, JETSTREAM,
-            WIRE, GUARD, IDE, LSP, STUDIO,
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, GENERATE, WATCH,
+            JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
         ],
         tests_use: &[],
     },

@@ -1,4 +1,6 @@
-//! `referee generate`: systems of any size, to try the checker on.
+//! `referee generate`: endpoints of a protocol as source code, and systems of any size to try the checker on.
+
+mod endpoint;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
@@ -10,17 +12,31 @@ use referee::theory::System;
 use crate::Outcome;
 use crate::output;
 
-/// Print a system of a benchmark family as `.fsm` text, or as Promela for SPIN.
+/// Write endpoints of a protocol as source code, or systems of any size to try the checker on.
+///
+/// `referee generate rust|python FILE --role R` writes one source file for a role: one type for each of its states, a method for each message that
+/// it sends there, `recv` where it receives. A program that calls them in the wrong order does not compile, or has a type error. The other commands print a
+/// system of a benchmark family as `.fsm` text, or as Promela for SPIN.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    family: Family,
-    /// In which language.
+    what: What,
+    /// Of a system: in which language.
     #[arg(long, value_enum, default_value_t = Language::Fsm, global = true)]
     language: Language,
-    /// The channel bound of the Promela text.
+    /// Of a system in Promela: the channel bound.
     #[arg(long, value_name = "K", default_value_t = 1, global = true)]
     bound: u32,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Write endpoints of a protocol in Rust.
+    Rust(endpoint::Arguments),
+    /// Write the endpoint of a role in Python 3.11.
+    Python(endpoint::Arguments),
+    #[command(flatten)]
+    System(Family),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -109,13 +125,18 @@ enum Family {
 const MOST_TRANSITIONS: usize = 20_000_000;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let size = size(&arguments.family);
+    let family = match &arguments.what {
+        What::Rust(endpoint) => return endpoint::run(endpoint, endpoint::Target::Rust),
+        What::Python(endpoint) => return endpoint::run(endpoint, endpoint::Target::Python),
+        What::System(family) => family,
+    };
+    let size = size(family);
     ensure!(
         size <= MOST_TRANSITIONS,
         "the system would have {} transitions; at most {MOST_TRANSITIONS} are printed",
         if size == usize::MAX { "more than can be counted".to_owned() } else { format!("about {size}") }
     );
-    let system = system(&arguments.family);
+    let system = system(family);
     let text = match arguments.language {
         Language::Fsm => print::fsm(&system).context("the system cannot be written as .fsm text")?,
         Language::Promela => promela::promela(&system, arguments.bound),

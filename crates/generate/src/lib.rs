@@ -1,0 +1,45 @@
+//! From the machine of a role to a source file: one type for each state, a method for each message that it sends, `recv` where it
+//! receives.
+//!
+//! ```text
+//! machine ──▶ Plan (names, kept variables, assertions with their types) ──▶ rust, python
+//! ```
+//!
+//! A [`Plan`] holds all decisions that do not depend on the target language: which messages there are, what the states are called, which
+//! variables each of them keeps (what the monitor of the role keeps), how each assertion is typed. A target writes it down.
+//!
+//! Assertions become plain code with the meaning that the monitor gives them. Regular expressions become tables, so that
+//! endpoints in every language match alike and need no library.
+//!
+//! There is no I/O here. Reading order: `plan`, `names`, `typing`, `pattern`, `rust`, `python`.
+
+mod names;
+mod pattern;
+mod plan;
+mod python;
+mod rust;
+#[cfg(test)]
+mod tests;
+mod typing;
+mod writer;
+
+pub use plan::{Plan, Subject, Unsupported};
+pub use python::python;
+pub use rust::rust;
+
+/// Whether two source files differ in more than blanks, line ends and trailing commas: a formatter may have gone over one of them.
+#[must_use]
+pub fn same_code(left: &str, right: &str) -> bool {
+    significant(left) == significant(right)
+}
+
+fn significant(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for character in text.chars().filter(|character| !character.is_whitespace()) {
+        if matches!(character, ')' | '}' | ']' | '>') && kept.ends_with(',') {
+            kept.pop();
+        }
+        kept.push(character);
+    }
+    kept
+}

@@ -1,0 +1,589 @@
+"""Role `shop` of the protocol `Shop`.
+
+A customer orders, the shop confirms.
+
+@generated from shop.scr by `referee generate python`: change the protocol, not this file.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import math
+import re
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, NoReturn, Protocol, TypeAlias, TypeVar, cast, final
+
+import predicates
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OrderArticle:
+    """A record of the protocol."""
+
+    id: int
+    tags: list[str]
+
+def _read_order_article(value: Any) -> OrderArticle:
+    members = _read_record(value, 2)
+    return OrderArticle(id=_read_int(members.get("id")), tags=_read_list(members.get("tags"), lambda part: _read_str(part)))
+
+# "^[a-z]{1,8}$" as a table.
+_PATTERN_1: Final = (bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 3, [1, 2, 1, 1, 1, 1, 1, 3, 4, 1, 5, 4, 4, 4, 4, 1, 6, 4, 1, 7, 4, 1, 8, 4, 1, 9, 4, 1, 10, 4, 1, 1, 4], [False, False, False, False, True, False, False, False, False, False, False])
+
+PEERS: Final[Sequence[str]] = ["customer"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StartGotHello:
+    """Who it is; the account is a type that only the program knows.
+    `Hello` from customer.
+    """
+
+    name: str
+    account: str
+    key: bytes
+    at: None
+    next: AfterHello
+
+
+StartEvent: TypeAlias = "StartGotHello"
+
+
+@final
+class Start:
+    """The beginning: `shop` receives `Hello` from customer."""
+
+    __slots__ = ("_session", "_turn")
+
+    def __init__(self, link: Link, session: _Session | None = None, turn: int = 0) -> None:
+        self._session: Final = session or _Session(link)
+        self._turn: Final = turn
+
+    def _admits_hello(self, name: str, account: str, key: bytes, at: None) -> tuple[int]:
+        if not _settle(False, [lambda: _ask("knownCustomer", predicates.known_customer, name, account), lambda: (len(key) == (4)), lambda: _matches(_PATTERN_1, name)]):
+            raise _Undefined
+        new_spent = (0)
+        return (new_spent,)
+
+    def recv(self) -> StartEvent:
+        """Awaits the next message."""
+        turn = self._session.step(self._turn)
+        peer, label, fields = self._session.receive(["customer"])
+        if peer == "customer" and label == "Hello":
+            try:
+                name = _read_str(fields.get("name"))
+                account = _read_opaque(fields.get("account"))
+                key = _read_bytes(fields.get("key"))
+                _read_unit(fields.get("at"))
+                at = None
+            except _WrongType:
+                self._session.fail(Violated("customer sent `Hello` with a field of the wrong type", "customer"))
+            try:
+                (new_spent,) = self._admits_hello(name, account, key, at)
+            except _Undefined:
+                self._session.fail(Violated("customer sent `Hello` although `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold", "customer"))
+            return StartGotHello(name, account, key, at, AfterHello(self._session, turn, new_spent))
+        self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Hello` from customer", peer))
+
+    def abort(self) -> None:
+        """Ends the session before its end; the others are told."""
+        self._session.step(self._turn)
+        self._session.over = True
+        self._session.link.end(False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AfterHelloGotOrder:
+    """One article; `price` is per piece.
+    `Order` from customer.
+    """
+
+    article: OrderArticle
+    count: int
+    price: float
+    box: tuple[int, bool]
+    next: AfterOrder
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AfterHelloGotBye:
+    """`Bye` from customer."""
+
+    loop: int
+    next: End
+
+
+AfterHelloEvent: TypeAlias = "AfterHelloGotOrder | AfterHelloGotBye"
+
+
+@final
+class AfterHello:
+    """A state: `shop` receives `Order` from customer or `Bye` from customer."""
+
+    __slots__ = ("_session", "_turn", "_spent")
+
+    def __init__(self, session: _Session, turn: int, spent: int) -> None:
+        self._session: Final = session
+        self._turn: Final = turn
+        self._spent: Final = spent
+
+    def _admits_order(self, article: OrderArticle, count: int, price: float, box: tuple[int, bool]) -> None:
+        if not _settle(False, [lambda: (count > (0)), lambda: (_divide(_int64(count * (100)), count) == (100)), lambda: (article.id >= (0)), lambda: _settle(True, [lambda: (len(article.tags) == (0)), lambda: _element(article.tags, (0)).startswith("t")]), lambda: _contains(box[0], [(1), (2), (3)]), lambda: ((price < (10.0)) if box[1] else (price <= (99.5)))]):
+            raise _Undefined
+
+    def _admits_bye(self, loop: int) -> None:
+        if not _settle(True, [lambda: (loop == self._spent), lambda: (_int64(abs(loop)) == _max((7), (8), self._spent))]):
+            raise _Undefined
+
+    def recv(self) -> AfterHelloEvent:
+        """Awaits the next message."""
+        turn = self._session.step(self._turn)
+        peer, label, fields = self._session.receive(["customer"])
+        if peer == "customer" and label == "Order":
+            try:
+                article = _read_order_article(fields.get("article"))
+                count = _read_int(fields.get("count"))
+                price = _read_float(fields.get("price"))
+                box = (_read_int(_read_parts(fields.get("box"), 2)[0]), _read_bool(_read_parts(fields.get("box"), 2)[1]),)
+            except _WrongType:
+                self._session.fail(Violated("customer sent `Order` with a field of the wrong type", "customer"))
+            try:
+                self._admits_order(article, count, price, box)
+            except _Undefined:
+                self._session.fail(Violated("customer sent `Order` although `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold", "customer"))
+            return AfterHelloGotOrder(article, count, price, box, AfterOrder(self._session, turn, self._spent, count, price))
+        if peer == "customer" and label == "Bye":
+            try:
+                loop = _read_int(fields.get("loop"))
+            except _WrongType:
+                self._session.fail(Violated("customer sent `Bye` with a field of the wrong type", "customer"))
+            try:
+                self._admits_bye(loop)
+            except _Undefined:
+                self._session.fail(Violated("customer sent `Bye` although `loop == spent || abs(loop) == max(7, 8, spent)` does not hold", "customer"))
+            return AfterHelloGotBye(loop, End(self._session, turn))
+        self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Order` from customer, `Bye` from customer", peer))
+
+    def abort(self) -> None:
+        """Ends the session before its end; the others are told."""
+        self._session.step(self._turn)
+        self._session.over = True
+        self._session.link.end(False)
+
+
+@final
+class AfterOrder:
+    """A state: `shop` sends `Confirm` to customer or `Refuse` to customer."""
+
+    __slots__ = ("_session", "_turn", "_spent", "_count", "_price")
+
+    def __init__(self, session: _Session, turn: int, spent: int, count: int, price: float) -> None:
+        self._session: Final = session
+        self._turn: Final = turn
+        self._spent: Final = spent
+        self._count: Final = count
+        self._price: Final = price
+
+    def _admits_confirm(self, total: float, text: str) -> tuple[int]:
+        if not ((total == (float(self._count) * self._price)) and (text == ("order " + str(self._count))) and (self._spent < (3))):
+            raise _Undefined
+        new_spent = _int64(self._spent + (1))
+        return (new_spent,)
+
+    def confirm(self, total: float, text: str) -> AfterHello:
+        """Sends `Confirm` to customer.
+        Nothing is sent unless this holds: `total == double(count) * price && text == "order " + string(count) && spent < 3; spent := spent + 1`.
+        """
+        try:
+            (new_spent,) = self._admits_confirm(total, text)
+        except _Undefined as error:
+            raise Refused("`Confirm` was not sent: `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold") from error
+        turn = self._session.step(self._turn)
+        self._session.link.send("customer", "Confirm", {"total": total, "text": text})
+        return AfterHello(self._session, turn, new_spent)
+
+    def _admits_refuse(self, reasons: list[str]) -> None:
+        if not (not _contains("", reasons)):
+            raise _Undefined
+
+    def refuse(self, reasons: list[str]) -> AfterHello:
+        """Sends `Refuse` to customer.
+        Nothing is sent unless this holds: `!("" in reasons)`.
+        """
+        try:
+            self._admits_refuse(reasons)
+        except _Undefined as error:
+            raise Refused("`Refuse` was not sent: `!(\"\" in reasons)` does not hold") from error
+        turn = self._session.step(self._turn)
+        self._session.link.send("customer", "Refuse", {"reasons": [part for part in reasons]})
+        return AfterHello(self._session, turn, self._spent)
+
+    def abort(self) -> None:
+        """Ends the session before its end; the others are told."""
+        self._session.step(self._turn)
+        self._session.over = True
+        self._session.link.end(False)
+
+
+@final
+class End:
+    """The end of the session for `shop`."""
+
+    __slots__ = ("_session", "_turn")
+
+    def __init__(self, session: _Session, turn: int) -> None:
+        self._session: Final = session
+        self._turn: Final = turn
+        self._session.over = True
+        self._session.link.end(True)
+
+
+# What every endpoint needs.
+
+
+class SessionError(Exception):
+    """A session cannot go on. `blame` is the peer that broke the protocol, if one did."""
+
+    def __init__(self, text: str, blame: str | None = None) -> None:
+        super().__init__(text)
+        self.blame: Final = blame
+
+
+class Refused(SessionError):
+    """This program wants to send what the protocol forbids. Nothing has left."""
+
+
+class Violated(SessionError):
+    """A peer has broken the protocol."""
+
+
+class Ended(SessionError):
+    """A peer has ended the session before its end."""
+
+
+class Used(SessionError):
+    """This program uses a state of the session that it has left."""
+
+
+class PredicateFailed(SessionError):
+    """A predicate of this program has no answer: nobody is to blame."""
+
+
+class Link(Protocol):
+    """How messages travel: a label, and each field under its name as JSON would have it."""
+
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        """Sends a message to `peer`."""
+
+    def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
+        """The next message of one of `peers`: from whom, its label, its fields."""
+
+    def end(self, over: bool) -> None:
+        """The session is over, or aborted: then every peer is told."""
+
+
+@final
+class JsonLines:
+    """A link over binary streams, one for each peer: one JSON object a line, its label under `type`."""
+
+    def __init__(self, streams: Mapping[str, tuple[BinaryIO, BinaryIO]], max_line: int = 1 << 20) -> None:
+        self._streams: Final = streams
+        self._max_line: Final = max_line
+
+    @staticmethod
+    def over(peer: str, connection: socket.socket) -> JsonLines:
+        """A link to one peer over a connected socket."""
+        file = connection.makefile("rwb")
+        return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
+
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            self._streams[peer][1].write(line.encode() + b"\n")
+            self._streams[peer][1].flush()
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise Ended(f"{peer} ended the session before its end", peer) from error
+
+    def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
+        if len(peers) != 1:
+            raise SessionError(f"a blocking link cannot wait for several connections at once: {', '.join(peers)}")
+        peer = peers[0]
+        try:
+            line = self._streams[peer][0].readline(self._max_line + 1)
+        except ConnectionResetError:
+            line = b""
+        if not line.endswith(b"\n"):
+            if len(line) > self._max_line:
+                raise Violated(f"{peer} sent what is no message: a line that is too long", peer)
+            raise Ended(f"{peer} ended the session before its end", peer)
+        try:
+            text = line.decode()
+            message = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+            json.dumps(message, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise Violated(f"{peer} sent what is no message: {error}", peer) from error
+        if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+            raise Violated(f"{peer} sent what is no message: no `type`", peer)
+        label = cast(str, message.pop("type"))
+        return peer, label, message
+
+    def end(self, over: bool) -> None:
+        for reader, writer in self._streams.values():
+            for stream in (writer, reader):
+                try:
+                    stream.close()
+                except OSError:
+                    pass
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        # Readers differ in which of two they take.
+        raise ValueError("an object with a name twice")
+    return members
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+@final
+class _Session:
+    """What the states of one session share: the link, and whose turn it is."""
+
+    def __init__(self, link: Link) -> None:
+        self.link: Final = link
+        self.turn = 0
+        self.over = False
+
+    def __del__(self) -> None:
+        # Dropping a session before its end is an abort, which the others are told of.
+        if not self.over:
+            self.over = True
+            self.link.end(False)
+
+    def step(self, turn: int) -> int:
+        """Leaves the state of `turn`; gives the turn of the next."""
+        if turn != self.turn or self.over:
+            raise Used("this state of the session was left before")
+        self.turn += 1
+        return self.turn
+
+    def fail(self, error: SessionError) -> NoReturn:
+        """The session cannot go on: the others are told."""
+        self.over = True
+        self.link.end(False)
+        raise error
+
+    def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
+        try:
+            return self.link.receive(peers)
+        except SessionError as error:
+            self.fail(error)
+
+
+class _Undefined(Exception):
+    """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _int64(value: int) -> int:
+    if not -(1 << 63) <= value < 1 << 63:
+        raise _Undefined
+    return value
+
+
+def _divide(left: int, right: int) -> int:
+    if right == 0:
+        raise _Undefined
+    quotient = abs(left) // abs(right)
+    return _int64(quotient if (left < 0) == (right < 0) else -quotient)
+
+
+def _remainder(left: int, right: int) -> int:
+    return left - _divide(left, right) * right
+
+
+def _divide_floats(left: float, right: float) -> float:
+    if right != 0.0:
+        return left / right
+    if left == 0.0 or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _float_to_int(value: float) -> int:
+    if not -9223372036854775808.0 <= value < 9223372036854775808.0:
+        raise _Undefined
+    return int(value)
+
+
+def _parse_int(text: str) -> int:
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", text) is None:
+        raise _Undefined
+    return _int64(int(text))
+
+
+def _parse_float(text: str) -> float:
+    number = r"[+-]?(inf|infinity|nan|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)"
+    if re.fullmatch(number, text, re.IGNORECASE | re.ASCII) is None:
+        raise _Undefined
+    return float(text)
+
+
+def _show_float(value: float) -> str:
+    """The shortest decimal that reads back the same, without an exponent."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    text = format(decimal.Decimal(repr(value)), "f")
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise _Undefined from error
+
+
+_T = TypeVar("_T")
+
+
+def _ask(name: str, predicate: Callable[..., _T], *arguments: Any) -> _T:
+    """The answer of a predicate of this program; one that raises has none."""
+    try:
+        return predicate(*arguments)
+    except Exception as error:
+        raise PredicateFailed(f"`{name}` has no answer: {error}") from error
+
+
+def _element(values: Sequence[_T], index: int) -> _T:
+    if not 0 <= index < len(values):
+        raise _Undefined
+    return values[index]
+
+
+def _settle(settled: bool, operands: Sequence[Callable[[], bool]]) -> bool:
+    """An operand equal to `settled` decides; else the first failure; else all say the opposite."""
+    failure: Exception | None = None
+    for operand in operands:
+        try:
+            if operand() == settled:
+                return settled
+        except (_Undefined, PredicateFailed) as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return not settled
+
+
+def _min(*values: Any) -> Any:
+    best = values[0]
+    for value in values[1:]:
+        best = value if value < best else best
+    return best
+
+
+def _max(*values: Any) -> Any:
+    best = values[0]
+    for value in values[1:]:
+        best = value if value > best else best
+    return best
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Structural, floats as IEEE 754 says: NaN is unequal to itself wherever it is."""
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(_equal(a, b) for a, b in zip(left, right))
+    if hasattr(left, "__dataclass_fields__"):
+        return all(_equal(getattr(left, name), getattr(right, name)) for name in left.__dataclass_fields__)
+    return bool(left == right)
+
+
+def _contains(value: Any, values: Sequence[Any]) -> bool:
+    return any(_equal(element, value) for element in values)
+
+
+def _matches(table: tuple[bytes, int, Sequence[int], Sequence[bool]], text: str) -> bool:
+    """Whether a pattern, as a table of states by classes of bytes, occurs in `text`."""
+    classes, width, following, accepts = table
+    state = 0
+    for byte in text.encode():
+        if accepts[state]:
+            return True
+        state = following[state * width + classes[byte]]
+    return accepts[state] or accepts[following[state * width + width - 1]]
+
+
+class _WrongType(Exception):
+    """A value has not its type."""
+
+
+def _read_unit(value: Any) -> None:
+    if value is not None:
+        raise _WrongType
+
+
+def _read_bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongType
+    return value
+
+
+def _read_int(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+        raise _WrongType
+    return value
+
+
+def _read_float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _WrongType
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise _WrongType from error
+    if not math.isfinite(number):
+        raise _WrongType
+    return number
+
+
+def _read_str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _WrongType
+    return value
+
+
+def _read_bytes(value: Any) -> bytes:
+    return _read_str(value).encode()
+
+
+def _read_opaque(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read_list(value: Any, element: Callable[[Any], _T]) -> list[_T]:
+    if not isinstance(value, list):
+        raise _WrongType
+    return [element(part) for part in value]
+
+
+def _read_parts(value: Any, count: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) != count:
+        raise _WrongType
+    return value
+
+
+def _read_record(value: Any, count: int) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) != count:
+        raise _WrongType
+    return value
