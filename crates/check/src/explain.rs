@@ -7,6 +7,7 @@ use referee_theory::{Action, Role, System};
 use crate::faults::Fault;
 use crate::model::Semantics;
 use crate::properties::Property;
+use crate::verdict::Ground;
 use crate::witness::{Fact, Failure, Queue, Situation, Step, Violation, Witness};
 
 /// The explanation of `failure` at `end` under `bound`.
@@ -67,7 +68,8 @@ impl Words<'_> {
     }
 
     /// What is wrong at the end of `witness`, from `facts` alone.
-    pub(crate) fn violation(&self, violation: Violation, facts: &[Fact], witness: &Witness) -> String {
+    pub(crate) fn violation(&self, violation: Violation, witness: &Witness) -> String {
+        let facts = &witness.facts[..];
         let mut text = match violation {
             Violation::UnexpectedMessage => self.unexpected(facts),
             Violation::WaitCycle => {
@@ -80,6 +82,9 @@ impl Words<'_> {
             Violation::BlockedSend => self.blocked(facts),
             _ => self.orphan(facts, witness),
         };
+        if !witness.is_shown() && witness.ground == Some(Ground::NothingHelps) {
+            text += ", however much room channels have";
+        }
         self.add_queues(&mut text, &witness.end);
         self.add_faults(&mut text, witness);
         text

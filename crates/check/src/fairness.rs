@@ -284,6 +284,7 @@ impl Search<'_> {
             point_of_no_return: before.len(),
             shortest: false,
             violation: Some(Violation::Starved),
+            ground: None,
             facts,
             failure,
             end: situation(graph, start),

@@ -2,15 +2,15 @@
 //! fails whatever the bound.
 
 use crate::examine::{Answers, has_blocked_send};
-use crate::explain::{Words, explain};
+use crate::explain::explain;
 use crate::graph::Graph;
-use crate::obstacle::{Future, Obstacle, obstacles};
+use crate::obstacle::Obstacle;
 use crate::properties::independence::races;
 use crate::properties::{Chained, Property};
 use crate::reach::StateSet;
 use crate::saturate::Saturation;
 use crate::verdict::Ground;
-use crate::witness::{Fact, Failure, Violation, Witness, situation, step_of, steps_of};
+use crate::witness::{Failure, Witness, situation, step_of, steps_of};
 
 /// How many configurations may be tested for a violation that no bound helps.
 const CANDIDATES: usize = 10_000;
@@ -18,8 +18,10 @@ const CANDIDATES: usize = 10_000;
 const FEW: usize = 4;
 /// In graphs of at most this many configurations more than one violation is looked for …
 const SMALL: usize = 200_000;
-/// … at no more ends than this.
+/// … at no more ends than this …
 const FURTHER: usize = 200;
+/// … and where no more violations begin than this.
+const FURTHER_BEGINNINGS: usize = 20;
 
 /// A graph in which witnesses are looked for.
 pub(crate) struct Finder<'a> {
@@ -27,6 +29,14 @@ pub(crate) struct Finder<'a> {
     pub(crate) answers: &'a Answers,
     /// Whether the graph is all of TS_k.
     pub(crate) full: bool,
+    /// Whether an execution may be prolonged beyond the bound where nothing within it shows the mistake.
+    pub(crate) beyond: bool,
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn new(graph: &'a Graph<'a>, answers: &'a Answers, full: bool) -> Self {
+        Self { graph, answers, full, beyond: true }
+    }
 }
 
 impl Finder<'_> {
@@ -65,11 +75,11 @@ impl Finder<'_> {
             found.is_some()
         })?;
         let ground = found?;
-        let mut witnesses = self.shown(&labels, state, ground == Ground::NothingHelps);
+        let mut witnesses = self.shown(&labels, state, found, &blocked);
         // What violates k-safety earlier may do so whatever the bound, for a reason that no ground shows.
         witnesses.iter_mut().for_each(|witness| witness.shortest &= !doubtful);
         if most > 1 && self.graph.states() as usize <= SMALL {
-            self.further(&mut witnesses, most, &mut ground_at);
+            self.further(&mut witnesses, most, &mut ground_at, &blocked);
         }
         witnesses.truncate(most.max(1));
         (!witnesses.is_empty()).then_some((witnesses, ground))
@@ -84,77 +94,58 @@ impl Finder<'_> {
     /// A shortest execution to a violation of k-safety, real or not.
     pub(crate) fn any_violation(&self) -> Option<Witness> {
         let (labels, state) = self.graph.shortest(|state| self.violates_safety(state))?;
-        self.shown(&labels, state, false).into_iter().next()
+        self.shown(&labels, state, None, &StateSet::new(0)).into_iter().next()
     }
 
-    /// The violations at `state`, which `labels` lead to, each of another kind or role, in a configuration that nothing
-    /// leads out of. `any_bound`: only what holds under any bound, whatever the graph says.
-    fn shown(&self, labels: &[u32], state: u32, any_bound: bool) -> Vec<Witness> {
-        let bottom = self.graph.path_from(state, |at| self.answers.is_bottom(self.graph, at));
-        let (more, end) = bottom
-            .filter(|&(_, end)| !any_bound || !has_blocked_send(self.graph, end))
-            .unwrap_or((Vec::new(), state));
-        let future = if any_bound {
-            Future::ever(self.saturation(end))
-        } else {
-            Future::within(self.graph, &self.reachable(end))
-        };
-        let is_bottom = self.answers.is_bottom(self.graph, end);
-        let goes_on = is_bottom && !self.graph.row(end).is_empty();
-        let mut witnesses = Vec::new();
-        for mut obstacle in obstacles(self.graph, end, &future, goes_on) {
-            let mut path = [labels, &more].concat();
-            if obstacle.violation == Violation::Starved {
-                match self.cycle(end, &obstacle.others) {
-                    Some(cycle) => {
-                        obstacle.facts.push(Fact::Loop { first: path.len() });
-                        path.extend(cycle);
-                    }
-                    // Only the bound keeps the others from going on: then it is just never sent, or taken.
-                    None if obstacle.property == Property::Progress => {
-                        obstacle.violation = Violation::NeverSent
-                    }
-                    None => obstacle.violation = Violation::OrphanMessage,
-                }
-            }
-            let witness = self.violation_witness(obstacle, &path, labels.len(), end);
-            if !witnesses.iter().any(|known: &Witness| known.tells_of_same(&witness)) {
-                witnesses.push(witness);
-            }
-        }
-        witnesses
-    }
-
-    /// Adds violations of other kinds and roles, from other configurations that nothing leads out of.
+    /// Adds violations of other kinds and roles, from bottom components and, where room is not what they are about, from
+    /// wherever else they begin.
     fn further(
         &self,
         witnesses: &mut Vec<Witness>,
         most: usize,
         ground_at: &mut dyn FnMut(u32) -> Option<Ground>,
+        blocked: &StateSet,
     ) {
         let components = &self.answers.components;
         let mut visited = Vec::new();
-        let mut ends = Vec::new();
+        let (mut ends, mut others) = (Vec::new(), Vec::new());
         let tree = self.graph.tree(|state| {
-            if self.answers.is_bottom(self.graph, state)
-                && self.violates_safety(state)
-                && ends.len() < FURTHER
-                && !visited.contains(&components.of(state))
-            {
+            if !self.violates_safety(state) {
+                return;
+            }
+            if !self.answers.is_bottom(self.graph, state) {
+                others.extend((others.len() < FURTHER_BEGINNINGS).then_some(state));
+            } else if ends.len() < FURTHER && !visited.contains(&components.of(state)) {
                 visited.push(components.of(state));
                 ends.push(state);
             }
         });
-        for end in ends {
+        let bottoms = ends.len();
+        for (number, state) in ends.into_iter().chain(others).enumerate() {
             if witnesses.len() >= most {
                 break;
             }
-            let Some(ground) = ground_at(end) else { continue };
-            let labels = self.graph.path_to(end, &tree);
+            let Some(ground) = ground_at(state) else { continue };
+            let told = |failure: &Failure, witnesses: &[Witness]| {
+                witnesses.iter().any(|known| known.failure == *failure && known.is_shown())
+            };
+            if number >= bottoms {
+                let is_new = |obstacle: &Obstacle| !told(&obstacle.failure, witnesses);
+                if ground != Ground::NothingHelps || !self.hopeless(state).iter().any(is_new) {
+                    continue;
+                }
+            }
+            let labels = self.graph.path_to(state, &tree);
             let before = self.first_violation(&labels, ground_at);
-            for mut witness in self.shown(&labels, end, ground == Ground::NothingHelps) {
-                if !witnesses.iter().any(|known| known.tells_of_same(&witness)) {
+            for mut witness in self.shown(&labels, state, Some(ground), blocked) {
+                if witness.is_shown() {
                     witness.point_of_no_return = before;
+                    // It tells more than the same where it only begins.
+                    witnesses.retain(|known| known.is_shown() || known.failure != witness.failure);
+                } else if witnesses.iter().any(|known| known.failure == witness.failure) {
+                    continue;
+                }
+                if !witnesses.iter().any(|known| known.tells_of_same(&witness)) {
                     witness.shortest = false;
                     witnesses.push(witness);
                 }
@@ -175,29 +166,6 @@ impl Finder<'_> {
             }
         }
         labels.len()
-    }
-
-    /// Steps from `state` back to it one of which is by one of `roles`.
-    fn cycle(&self, state: u32, roles: &[u32]) -> Option<Vec<u32>> {
-        let moves = |label: u32| roles.contains(&self.graph.model.moves[label as usize].role);
-        let (mut labels, at) =
-            self.graph.path_from(state, |at| self.graph.edges(at).any(|(label, _)| moves(label)))?;
-        let (label, target) = self.graph.edges(at).find(|&(label, _)| moves(label))?;
-        labels.push(label);
-        labels.extend(self.graph.path_from(target, |at| at == state)?.0);
-        Some(labels)
-    }
-
-    fn violation_witness(&self, obstacle: Obstacle, labels: &[u32], before: usize, state: u32) -> Witness {
-        let Obstacle { violation, property, failure, facts, .. } = obstacle;
-        let mut witness = self.witness(property, failure, labels, state);
-        let model = self.graph.model;
-        let words = Words { system: model.system(), semantics: model.semantics() };
-        witness.explanation = words.violation(violation, &facts, &witness);
-        witness.violation = Some(violation);
-        witness.facts = facts;
-        witness.point_of_no_return = before;
-        witness
     }
 
     /// A shortest execution to where `property` fails.
@@ -248,7 +216,13 @@ impl Finder<'_> {
         Some(self.witness(Property::ChainedInputIndependence, failure, &labels, state))
     }
 
-    fn witness(&self, property: Property, failure: Failure, labels: &[u32], state: u32) -> Witness {
+    pub(crate) fn witness(
+        &self,
+        property: Property,
+        failure: Failure,
+        labels: &[u32],
+        state: u32,
+    ) -> Witness {
         let end = situation(self.graph, state);
         let (model, bound) = (self.graph.model, self.graph.layout.bound());
         let explanation = explain(model.system(), model.semantics(), bound, &failure, &end);
@@ -260,6 +234,7 @@ impl Finder<'_> {
             steps,
             shortest: self.full,
             violation: None,
+            ground: None,
             facts: Vec::new(),
             failure,
             end,
@@ -272,7 +247,7 @@ impl Finder<'_> {
     }
 
     /// The configurations from which a send that is blocked by a full channel can be reached.
-    fn blocks(&self) -> StateSet {
+    pub(crate) fn blocks(&self) -> StateSet {
         let graph = self.graph;
         let masks =
             self.answers.components.eventually(graph, |state| u64::from(has_blocked_send(graph, state)));
@@ -286,7 +261,7 @@ impl Finder<'_> {
     }
 
     /// Everything reachable from `state`.
-    fn reachable(&self, state: u32) -> StateSet {
+    pub(crate) fn reachable(&self, state: u32) -> StateSet {
         let mut seen = StateSet::new(self.graph.states());
         seen.insert(state);
         let mut agenda = vec![state];
@@ -308,13 +283,13 @@ impl Finder<'_> {
         }
     }
 
-    fn saturation(&self, state: u32) -> Saturation {
+    pub(crate) fn saturation(&self, state: u32) -> Saturation {
         Saturation::of(self.graph.model, &self.graph.layout, &self.graph.words(state))
     }
 
     /// Whether something fails at `state` even if channels had room for everything.
     fn is_hopeless(&self, state: u32) -> bool {
-        !obstacles(self.graph, state, &Future::ever(self.saturation(state)), false).is_empty()
+        !self.hopeless(state).is_empty()
     }
 
     fn blocked_send(&self, state: u32) -> Option<Failure> {

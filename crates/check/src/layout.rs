@@ -156,6 +156,20 @@ impl Layout {
         }
     }
 
+    /// `words` in the layout `other` of a larger bound.
+    pub(crate) fn moved(&self, words: &[u64], other: &Self, model: &Model) -> Vec<u64> {
+        let mut moved = vec![0; other.width()];
+        for role in 0..model.role_count() {
+            other.set_local(&mut moved, role, self.local(words, role));
+        }
+        for channel in 0..model.channels.len() {
+            for at in 0..self.length(words, channel) {
+                other.append(&mut moved, channel, self.symbol(words, channel, at));
+            }
+        }
+        moved
+    }
+
     /// Turns `words` into the configuration after `step`, which must be enabled.
     #[inline]
     pub(crate) fn fire(&self, words: &mut [u64], step: &Move) {

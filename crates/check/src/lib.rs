@@ -47,6 +47,7 @@ pub mod repair;
 pub mod report;
 mod saturate;
 mod segments;
+mod show;
 mod store;
 mod symmetry;
 mod unknown;

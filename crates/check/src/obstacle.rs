@@ -67,8 +67,15 @@ pub(crate) struct Obstacle {
     pub(crate) property: Property,
     pub(crate) failure: Failure,
     pub(crate) facts: Vec<Fact>,
-    /// Where it is starved: the roles one of which goes on.
+    /// The roles that go on, of which one would have to help.
     pub(crate) others: Vec<u32>,
+}
+
+impl Obstacle {
+    /// Whether the configuration itself shows it.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.violation.is_plain(&self.facts)
+    }
 }
 
 /// All that is wrong for good at `state`, the likeliest cause first. `goes_on`: whether the configuration is on a loop
@@ -180,8 +187,7 @@ impl Look<'_> {
         for peer in peers {
             facts.extend(self.why_not(peer, role));
         }
-        let violation = if starved { Violation::Starved } else { Violation::NeverSent };
-        make(violation, facts, if starved { going } else { Vec::new() })
+        make(if starved { Violation::Starved } else { Violation::NeverSent }, facts, going)
     }
 
     /// Why `peer` does not send what `role` waits for.
@@ -273,7 +279,7 @@ impl Look<'_> {
                 let send = self.moves(receiver).iter().find(|step| step.sends).map(step_of)?;
                 make(Violation::BlockedSend, vec![Fact::AboutToSend { send }, next, never], Vec::new())
             }
-            _ => make(Violation::OrphanMessage, vec![next, never], Vec::new()),
+            _ => make(Violation::OrphanMessage, vec![next, never], vec![receiver as u32]),
         }
     }
 }

@@ -58,6 +58,19 @@ pub enum Ground {
     Repeated,
 }
 
+impl Ground {
+    /// The code scripts see.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Premises(_) => "premises",
+            Self::NothingBlocked => "nothing-blocked",
+            Self::NothingHelps => "nothing-helps",
+            Self::Repeated => "repeated",
+        }
+    }
+}
+
 /// Why a system is safe for every bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SafeGround {

@@ -6,6 +6,7 @@ use crate::faults::Fault;
 use crate::graph::Graph;
 use crate::model::{Model, Move};
 use crate::properties::Property;
+use crate::verdict::Ground;
 
 /// One step of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +142,19 @@ impl Violation {
             Self::BlockedSend => "blocked-send",
         }
     }
+
+    /// Whether a configuration of which `facts` are true shows it. What somebody who goes on never does only a loop can show.
+    pub(crate) fn is_plain(self, facts: &[Fact]) -> bool {
+        let mut facts = facts.iter();
+        match self {
+            Self::UnexpectedMessage | Self::WaitCycle => true,
+            Self::NeverSent => {
+                !facts.any(|fact| matches!(fact, Fact::NeverSends { .. } | Fact::AboutToSend { .. }))
+            }
+            Self::OrphanMessage => facts.any(|fact| matches!(fact, Fact::Ended { .. } | Fact::Waits { .. })),
+            Self::Starved | Self::BlockedSend => false,
+        }
+    }
 }
 
 /// Something that is so in the last configuration of a witness, or in everything that can follow it: explanations are
@@ -201,7 +215,8 @@ pub enum Fact {
         /// The receiver.
         to: Role,
     },
-    /// The steps from this number on lead back to the configuration before them.
+    /// The steps from this number on can be repeated for ever: they lead back to the configuration before them, but for
+    /// more in channels from which none of them takes.
     Loop {
         /// The number of the first of them.
         first: usize,
@@ -224,6 +239,8 @@ pub struct Witness {
     pub shortest: bool,
     /// What kind of mistake it is, where safety is violated.
     pub violation: Option<Violation>,
+    /// Why what follows the end cannot help whatever the bound, where safety is violated and that is so.
+    pub ground: Option<Ground>,
     /// What the explanation is made of, where safety is violated.
     pub facts: Vec<Fact>,
     /// What exactly fails at the end.
@@ -245,6 +262,15 @@ impl Witness {
                 *first += count;
             }
         }
+    }
+
+    /// Whether the end shows a violation of safety: the wrong message is next; all that could help have ended, or wait for ever; or
+    /// those that could go round the loop at the end. Otherwise it is known, on its [`ground`](Self::ground), from the point of no return on,
+    /// which is the end.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        let loops = self.facts.iter().any(|fact| matches!(fact, Fact::Loop { .. }));
+        loops || self.violation.is_some_and(|violation| violation.is_plain(&self.facts))
     }
 
     /// The role the failure is about, if it is about one.

@@ -16,7 +16,7 @@ mod network;
 mod term;
 mod text;
 
-pub use conform::{Bounds, Conformance, conform};
+pub use conform::{Bounds, Conformance, conform, conform_to_machine};
 pub use engine::{
     Arrival, Breach, Dependencies, Effect, Engine, Finding, Full, Notice, Rule, Run, Settings, Status, Turn,
 };

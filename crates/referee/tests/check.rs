@@ -245,6 +245,36 @@ fn a_component_in_a_roles_place() {
     assert_eq!(referee(&["check", protocol.path(), "--with", &with], "").status.code(), Some(1));
 }
 
+/// A system of machines has no relative types: the monitor of a role is its machine. Both notions are told there, too.
+#[test]
+fn a_component_in_the_place_of_a_machine() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/known");
+    let file = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let (plain, optimised) = (file("double-buffering.kmc"), file("double-buffering-optimised.kmc"));
+    let check = |component: &str| {
+        let with = format!("Kernel={component}");
+        let output = referee(&["check", &plain, "--with", &with, "--format", "json"], "");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["compatibility"]["verdict"], "safe", "{answer:#}");
+        answer["compatibility"]["with"][0].clone()
+    };
+    assert_eq!((&check(&plain)["plays"], &check(&plain)["blamed"]), (&json!(true), &Value::Null));
+    let blamed = check(&optimised);
+    assert_eq!(blamed["plays"], false);
+    let why = "it sends `ready` to `Source`, but `block` from `Source` comes first";
+    assert_eq!(blamed["blamed"], why);
+    let output = referee(&["conform", &optimised, "--role", "Kernel", &plain], "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains(why) && text.contains("beside the other roles it is safe"), "{text}");
+    assert_eq!(referee(&["conform", &plain, "--role", "Kernel", &plain], "").status.code(), Some(0));
+    // Who can send and receive at once is beyond a monitor that sees only messages.
+    let tcp = file("tcp.kmc");
+    let output = referee(&["conform", &tcp, "--role", "A", &tcp], "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(3) && text.contains("a monitor could not follow"), "{text}");
+}
+
 #[test]
 fn edits_that_would_help_are_suggested() {
     let (status, text) = said("kmc", &["--minimal-fix"], LOGIN);

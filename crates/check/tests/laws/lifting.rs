@@ -42,7 +42,9 @@ fn lift(system: &System, max_k: u32, tally: &mut Tally) {
             if !tally.real.is_multiple_of(7) {
                 return;
             }
-            for n in k..=k + BEYOND {
+            // What follows the point of no return may need more room; the reference is asked once then.
+            let bounds = if witness.bound > k { witness.bound..=witness.bound } else { k..=k + BEYOND };
+            for n in bounds {
                 assert!(still_fails(system, &witness, n), "{n}: {witness:?}\n{}", show(system));
             }
         }

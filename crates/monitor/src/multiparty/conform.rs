@@ -5,11 +5,13 @@
 //! it can send or end when its monitor does not allow it, or waits although the protocol waits for it. Messages
 //! that it has not read yet are kept up to a capacity per sender; where that was not enough the answer says so.
 //! Values are not known here, so assertions are not looked at.
+//!
+//! A role of a system of machines has no relative types. Its monitor is its machine: one that allows what the machine does, in its order.
 
 use std::collections::VecDeque;
 
 use referee_check::Component;
-use referee_theory::{Action, Machine, Message, Role, State, Transition};
+use referee_theory::{Action, Machine, Message, Role, State, System, Transition, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::engine::Dependencies;
@@ -69,29 +71,47 @@ struct Situation {
 /// Whether `component` conforms to `role` in `network`.
 #[must_use]
 pub fn conform(network: &Network, role: Role, component: &Component<'_>, bounds: &Bounds) -> Conformance {
-    let mut search = Search {
-        network,
-        monitor: network.system().machine(role),
-        component,
-        bounds,
-        found: Vec::new(),
-        known: FxHashMap::default(),
-        pending: VecDeque::new(),
-        exact: true,
-    };
-    let initial = Situation { component: component.machine.initial(), monitor: State(0), unread: Vec::new() };
-    search.reach(initial, None);
+    let (monitor, vocabulary) = (network.system().machine(role), network.vocabulary());
+    search(Search::new(monitor, vocabulary, Some(network), component, bounds))
+}
+
+/// Whether `component` does what the machine of `role` in `system` does, in its order. There is no answer where a monitor could not
+/// follow the machine itself: in states that both send and receive, where receptions race, and where the same message leads two ways.
+#[must_use]
+pub fn conform_to_machine(
+    system: &System,
+    role: Role,
+    component: &Component<'_>,
+    bounds: &Bounds,
+) -> Conformance {
+    let (monitor, vocabulary) = (system.machine(role), system.vocabulary());
+    let roles: Vec<Option<Role>> = vocabulary.roles().map(Some).collect();
+    let itself = Component { machine: monitor, vocabulary, roles: &roles };
+    let beside = |component| search(Search::new(monitor, vocabulary, None, component, bounds));
+    match beside(&itself) {
+        Conformance { conforms: Some(true), .. } => beside(component),
+        follows => {
+            let name = vocabulary.role_name(role);
+            let why = format!("a monitor could not follow the machine of `{name}` itself");
+            Conformance { conforms: None, explanation: Some(why), ..follows }
+        }
+    }
+}
+
+fn search(mut search: Search<'_>) -> Conformance {
+    let (component, monitor) = (search.component.machine.initial(), search.monitor.initial());
+    search.reach(Situation { component, monitor, unread: Vec::new() }, None);
     while let Some(at) = search.pending.pop_front() {
         if let Some(wrong) = search.expand(at) {
             return search.answer(Some(false), Some(wrong), at);
         }
-        if search.found.len() > bounds.situations {
-            let why = format!("more than {} situations", bounds.situations);
+        if search.found.len() > search.bounds.situations {
+            let why = format!("more than {} situations", search.bounds.situations);
             return search.answer(None, Some(why), at);
         }
     }
     if let Some(blocked) = search.blocked_by_capacity() {
-        let why = format!("more than {} messages of one sender would have to wait", bounds.capacity);
+        let why = format!("more than {} messages of one sender would have to wait", search.bounds.capacity);
         return search.answer(None, Some(why), blocked);
     }
     Conformance {
@@ -111,8 +131,10 @@ struct Found {
 }
 
 struct Search<'a> {
-    network: &'a Network,
     monitor: &'a Machine,
+    vocabulary: &'a Vocabulary,
+    /// Whose dependencies the monitor tells and is told, if it does.
+    network: Option<&'a Network>,
     component: &'a Component<'a>,
     bounds: &'a Bounds,
     found: Vec<Found>,
@@ -121,20 +143,35 @@ struct Search<'a> {
     exact: bool,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(
+        monitor: &'a Machine,
+        vocabulary: &'a Vocabulary,
+        network: Option<&'a Network>,
+        component: &'a Component<'a>,
+        bounds: &'a Bounds,
+    ) -> Self {
+        let (found, known, pending) = (Vec::new(), FxHashMap::default(), VecDeque::new());
+        Self { monitor, vocabulary, network, component, bounds, found, known, pending, exact: true }
+    }
+
     fn name(&self, role: Role) -> &str {
-        self.network.vocabulary().role_name(role)
+        self.vocabulary.role_name(role)
     }
 
     fn label(&self, message: Message) -> &str {
-        self.network.vocabulary().label_of(message)
+        self.vocabulary.label_of(message)
+    }
+
+    fn is_dependency(&self, message: Message) -> bool {
+        self.network.is_some_and(|network| network.is_dependency(message))
     }
 
     /// Takes note of `situation`, the monitor having told whom it has to tell.
     fn reach(&mut self, mut situation: Situation, from: Option<(usize, Step)>) {
         while let [told] = self.monitor.transitions(situation.monitor)
             && told.action == Action::Send
-            && self.network.is_dependency(told.message)
+            && self.is_dependency(told.message)
         {
             situation.monitor = told.target;
         }
@@ -152,22 +189,20 @@ impl Search<'_> {
         let situation = self.found[at].situation.clone();
         let monitor = self.monitor;
         let expected = monitor.transitions(situation.monitor);
-        let receiving = expected.first().is_some_and(|first| first.action == Action::Receive);
-        let told = receiving && expected.iter().any(|t| self.network.is_dependency(t.message));
+        let receptions = || expected.iter().filter(|step| step.action == Action::Receive);
+        let told = receptions().any(|t| self.is_dependency(t.message));
         // Who is not told cannot know that it has to wait: neither its messages nor its end are judged yet.
         let untold = told && self.bounds.dependencies == Dependencies::Hide;
         let mut possible = false;
         let mut kept_back = false;
-        if receiving {
-            for transition in expected {
-                match self.arrival(&situation, transition) {
-                    Some(next) => {
-                        possible = true;
-                        let step = Step::Arrives(transition.peer, self.label(transition.message).to_owned());
-                        self.reach(next, Some((at, step)));
-                    }
-                    None => kept_back = true,
+        for transition in receptions() {
+            match self.arrival(&situation, transition) {
+                Some(next) => {
+                    possible = true;
+                    let step = Step::Arrives(transition.peer, self.label(transition.message).to_owned());
+                    self.reach(next, Some((at, step)));
                 }
+                None => kept_back = true,
             }
         }
         let actions = self.component.machine.transitions(situation.component);
@@ -221,7 +256,7 @@ impl Search<'_> {
     /// What follows when `transition` of the monitor brings something; `None` for want of capacity.
     fn arrival(&self, situation: &Situation, transition: &Transition) -> Option<Situation> {
         let mut next = Situation { monitor: transition.target, ..situation.clone() };
-        if self.network.is_dependency(transition.message) {
+        if self.is_dependency(transition.message) {
             // A choice of one branch is never told for the first time.
             let again = self.monitor.transitions(situation.monitor).len() == 1;
             match self.bounds.dependencies {
@@ -240,11 +275,10 @@ impl Search<'_> {
 
     /// Whether the component's action is about `message`: the same label, and the same payload types if it gives any.
     fn same(&self, message: Message, action: &Transition) -> bool {
-        let (ours, theirs) =
-            (self.network.vocabulary().spec(message), self.component.vocabulary.spec(action.message));
+        let (ours, theirs) = (self.vocabulary.spec(message), self.component.vocabulary.spec(action.message));
         // A dependency is read like a message of its label.
-        let label = match self.network.told(message) {
-            Some(label) => self.network.vocabulary().label_name(label),
+        let label = match self.network.and_then(|network| network.told(message)) {
+            Some(label) => self.vocabulary.label_name(label),
             None => self.label(message),
         };
         let types = || ours.fields.iter().map(|f| &f.ty).eq(theirs.fields.iter().map(|f| &f.ty));
@@ -262,12 +296,24 @@ impl Search<'_> {
     }
 
     fn expectation(&self, expected: &[Transition]) -> String {
-        let Some(first) = expected.first() else { return "nothing is expected".to_owned() };
-        let labels: Vec<String> = expected.iter().map(|t| format!("`{}`", self.label(t.message))).collect();
-        let (labels, peer) = (labels.join(" or "), self.name(first.peer));
-        match first.action {
-            Action::Send => format!("it has to send {labels} to `{peer}`"),
-            Action::Receive => format!("{labels} from `{peer}` comes first"),
+        let mut parts: Vec<(Action, Role, Vec<String>)> = Vec::new();
+        for step in expected {
+            let label = format!("`{}`", self.label(step.message));
+            match parts.iter_mut().find(|(action, peer, _)| (*action, *peer) == (step.action, step.peer)) {
+                Some((.., labels)) => labels.push(label),
+                None => parts.push((step.action, step.peer, vec![label])),
+            }
+        }
+        let texts = parts.into_iter().map(|(action, peer, labels)| {
+            let (labels, peer) = (labels.join(" or "), self.name(peer));
+            match action {
+                Action::Send => format!("it has to send {labels} to `{peer}`"),
+                Action::Receive => format!("{labels} from `{peer}` comes first"),
+            }
+        });
+        match texts.collect::<Vec<_>>().join(" or ") {
+            text if text.is_empty() => "nothing is expected".to_owned(),
+            text => text,
         }
     }
 

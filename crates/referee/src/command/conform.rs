@@ -1,13 +1,15 @@
 //! `referee conform`: does a component, given as a machine, play its role?
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use referee::SubjectKind;
 use referee::check::{Options, Verdict, check, with_component};
 use referee::monitor::multiparty::conform::Step;
-use referee::monitor::multiparty::{Bounds, Conformance, Network, conform};
-use referee::theory::Role;
+use referee::monitor::multiparty::{Bounds, Conformance, conform, conform_to_machine};
+use referee::theory::{Role, Vocabulary};
 use serde_json::{Value, json};
 
 use super::component::ComponentFile;
@@ -21,7 +23,7 @@ use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 ///
 /// The machine is run beside the role's multiparty monitor, in every order and with every message that the others may
 /// send: does it ever send or end when the protocol does not allow it, or wait although the protocol waits for
-/// it? Values are not known, so assertions are not looked at.
+/// it? Values are not known, so assertions are not looked at. The monitor of a role of a `.kmc` or `.fsm` system is its machine.
 ///
 /// Besides, the machine is put in the role's place beside the other roles, without monitors: is that safe? A component that sends
 /// earlier than its role says may be safe although its monitor would blame it.
@@ -60,17 +62,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let protocol = show::protocol(&text, None)?;
     let role = protocol.role(&arguments.role)?;
-    let network = protocol.deployable_network(&Options::default())?;
     let component = ComponentFile::read(&arguments.component, &arguments.role, protocol.vocabulary())?;
     let dependencies = arguments.dependencies.into();
     let bounds = Bounds { dependencies, capacity: arguments.buffer.into(), ..Bounds::default() };
-    let answer = conform(&network, role, &component.component(), &bounds);
+    let (answer, vocabulary) = match protocol.system() {
+        // The monitor of a role of a system is its machine.
+        Some(system) if protocol.kind() == SubjectKind::System => {
+            let answer = conform_to_machine(&system, role, &component.component(), &bounds);
+            (answer, Arc::clone(system.vocabulary()))
+        }
+        _ => {
+            let network = protocol.deployable_network(&Options::default())?;
+            let answer = conform(&network, role, &component.component(), &bounds);
+            (answer, Arc::clone(network.vocabulary()))
+        }
+    };
     let system = protocol.system().map(|system| with_component(&system, role, &component.component()));
     let in_system =
         system.transpose()?.map(|system| check(&system, &Options::default(), None, &mut ()).verdict);
     let text = match arguments.format {
-        Format::Json => format!("{:#}\n", to_json(&answer, in_system.as_ref(), &network, arguments)),
-        Format::Text => to_text(&answer, in_system.as_ref(), &network, arguments),
+        Format::Json => format!("{:#}\n", to_json(&answer, in_system.as_ref(), &vocabulary, arguments)),
+        Format::Text => to_text(&answer, in_system.as_ref(), &vocabulary, arguments),
     };
     output::print(&text)?;
     Ok(match answer.conforms {
@@ -80,8 +92,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     })
 }
 
-fn step(step: &Step, network: &Network) -> (&'static str, String, String) {
-    let name = |role: &Role| network.vocabulary().role_name(*role).to_owned();
+fn step(step: &Step, vocabulary: &Vocabulary) -> (&'static str, String, String) {
+    let name = |role: &Role| vocabulary.role_name(*role).to_owned();
     match step {
         Step::Arrives(role, label) => ("arrives", name(role), label.clone()),
         Step::Sends(role, label) => ("sends", name(role), label.clone()),
@@ -92,11 +104,11 @@ fn step(step: &Step, network: &Network) -> (&'static str, String, String) {
 fn to_json(
     answer: &Conformance,
     in_system: Option<&Verdict>,
-    network: &Network,
+    vocabulary: &Vocabulary,
     arguments: &Arguments,
 ) -> Value {
     let steps = answer.steps.iter().map(|s| {
-        let (action, peer, label) = step(s, network);
+        let (action, peer, label) = step(s, vocabulary);
         json!({"action": action, "peer": peer, "label": label})
     });
     json!({
@@ -114,7 +126,7 @@ fn to_json(
 fn to_text(
     answer: &Conformance,
     in_system: Option<&Verdict>,
-    network: &Network,
+    vocabulary: &Vocabulary,
     arguments: &Arguments,
 ) -> String {
     let role = &arguments.role;
@@ -125,7 +137,7 @@ fn to_text(
         None => format!("{} no answer: {why}\n", styled(WARN, "?")),
     };
     for s in &answer.steps {
-        let line = match step(s, network) {
+        let line = match step(s, vocabulary) {
             ("sends", peer, label) => format!("it sends `{label}` to {peer}"),
             ("reads", peer, label) => format!("it reads `{label}` from {peer}"),
             (_, peer, label) => format!("`{label}` arrives from {peer}"),

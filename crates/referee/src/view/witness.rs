@@ -1,6 +1,6 @@
 //! A counterexample as JSON, and the hint beside it. As a diagram: `execution.rs`.
 
-use referee_check::{Execution, Fact, Fault, Situation, Step, Violation, Witness};
+use referee_check::{Execution, Fact, Fault, Ground, Situation, Step, Violation, Witness};
 use referee_syntax::diagnostics::suggest;
 use referee_theory::{Action, Origin, System, Transition};
 use serde_json::{Value, json};
@@ -102,6 +102,7 @@ pub fn to_json(witness: &Witness, system: &System, places: Places<'_>) -> Value 
         "steps": witness.steps.iter().map(step).collect::<Vec<_>>(),
         "point_of_no_return": witness.point_of_no_return,
         "loop_from": round,
+        "ground": witness.ground.map(Ground::name),
         "shortest": witness.shortest,
         "explanation": witness.explanation,
         "hint": hint(witness, system),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use referee::Projected;
-use referee::check::{Options, with_component};
-use referee::monitor::multiparty::{Bounds, conform};
-use referee::theory::System;
+use referee::check::{Component, Options, with_component};
+use referee::monitor::multiparty::{Bounds, Conformance, conform, conform_to_machine};
+use referee::theory::{Role, System};
+use referee::{Projected, SubjectKind};
 use serde_json::{Value, json};
 
 use crate::command::component::ComponentFile;
@@ -33,7 +33,9 @@ pub(super) fn parse(text: &str) -> Result<Substitution, String> {
 pub(super) struct Substituted {
     role: String,
     file: String,
-    /// Why a monitor of the role would blame it, if it would; `None` if not, or if there is no monitor.
+    /// Whether it plays the role: a monitor never blames it. `None`: that is not known, or there is no monitor.
+    plays: Option<bool>,
+    /// Why a monitor of the role would blame it, if it would.
     blamed: Option<String>,
 }
 
@@ -49,27 +51,37 @@ pub(super) fn substitute(
         let role = protocol.role(name)?;
         let component = ComponentFile::read(file, name, protocol.vocabulary())?;
         current = with_component(&current, role, &component.component())?;
-        let network = protocol.deployable_network(&Options::default()).ok();
-        let answer =
-            network.map(|network| conform(&network, role, &component.component(), &Bounds::default()));
-        let blamed =
-            answer.filter(|answer| answer.conforms == Some(false)).and_then(|found| found.explanation);
-        all.push(Substituted { role: name.clone(), file: file.display().to_string(), blamed });
+        let answer = conformance(protocol, role, &component.component());
+        let blamed = answer.as_ref().filter(|answer| answer.conforms == Some(false));
+        let blamed = blamed.and_then(|found| found.explanation.clone());
+        let plays = answer.and_then(|answer| answer.conforms);
+        all.push(Substituted { role: name.clone(), file: file.display().to_string(), plays, blamed });
     }
     Ok((current, all))
+}
+
+/// Whether a monitor of `role` would never blame `component`; `None` if there is no such monitor. The monitor of a role of a system is its machine.
+fn conformance(protocol: &Projected, role: Role, component: &Component<'_>) -> Option<Conformance> {
+    if protocol.kind() == SubjectKind::System {
+        return Some(conform_to_machine(&protocol.system()?, role, component, &Bounds::default()));
+    }
+    let network = protocol.deployable_network(&Options::default()).ok()?;
+    Some(conform(&network, role, component, &Bounds::default()))
 }
 
 impl Substituted {
     /// One line, and another if a monitor would blame it.
     pub(super) fn text(&self) -> String {
         let Self { role, file, .. } = self;
-        let blamed = self.blamed.as_ref();
-        let blamed =
-            blamed.map(|why| format!("\n  a monitor of `{role}` would blame it all the same: {why}"));
-        format!("  with `{file}` in the place of `{role}`{}\n", blamed.unwrap_or_default())
+        let notion = match (self.plays, &self.blamed) {
+            (_, Some(why)) => format!("\n  a monitor of `{role}` would blame it all the same: {why}"),
+            (Some(true), None) => format!(", which it plays: a monitor of `{role}` never blames it"),
+            _ => String::new(),
+        };
+        format!("  with `{file}` in the place of `{role}`{notion}\n")
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({"role": self.role, "file": self.file, "blamed": self.blamed})
+        json!({"role": self.role, "file": self.file, "plays": self.plays, "blamed": self.blamed})
     }
 }
