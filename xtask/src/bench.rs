@@ -8,6 +8,7 @@ mod monitor;
 mod multiparty;
 mod property;
 mod startup;
+mod time;
 mod tools;
 mod watch;
 
@@ -68,6 +69,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "property",
         what: "property monitors: decoded events, JSON lines, detectEr's log, many keys, a thousand properties; JetStream beside a consumer that counts",
         runner: Runner::Here(property::run),
+    },
+    Benchmark {
+        name: "time",
+        what: "properties that speak of time: more than ten failures in 60 seconds, no reply within five, beside a recount",
+        runner: Runner::Here(time::run),
     },
     Benchmark {
         name: "guard",

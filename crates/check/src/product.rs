@@ -67,6 +67,8 @@ pub enum Doubt {
     Keyed,
     /// It is about processes.
     PerProcess,
+    /// It speaks of time, and a protocol is checked without.
+    Timed,
 }
 
 impl Doubt {
@@ -81,6 +83,7 @@ impl Doubt {
             Self::NeverViolated => "never-violated",
             Self::Keyed => "keys",
             Self::PerProcess => "processes",
+            Self::Timed => "time",
         }
     }
 }
@@ -158,6 +161,7 @@ impl<'p> Asked<'p> {
         let session =
             |key: &referee_theory::property::Key| matches!(key.steps(), [name] if &**name == "session");
         let residuals = match property.scope() {
+            _ if property.is_timed() => Err(Doubt::Timed),
             Scope::PerKey(keys) if !keys.iter().all(session) => Err(Doubt::Keyed),
             Scope::PerProcess(_) => Err(Doubt::PerProcess),
             Scope::Stream | Scope::PerKey(_) => match Residuals::new(property) {

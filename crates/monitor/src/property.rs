@@ -31,6 +31,8 @@ mod levels;
 mod matcher;
 mod program;
 mod rows;
+mod timed;
+mod window;
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,10 +46,12 @@ use self::index::Index;
 use self::matcher::{Bound, Matcher};
 use self::program::Program;
 use self::rows::{Row, Submonitor, Submonitors};
+use self::timed::{Progress, Timed};
 
 pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, DerivationStep};
 pub use self::family::{PropertyBundle, PropertyFamily, PropertyMemories, PropertyStep};
 pub use self::program::TooLarge;
+pub use self::timed::Missed;
 
 /// How many bytes a key of an instance may have: keys are kept for every instance. What has a longer one is not observed.
 pub const MAX_KEY: usize = 4096;
@@ -133,6 +137,7 @@ enum State {
     Few(Submonitors),
     Many(Box<Index>),
     Mixed(Box<Clauses>),
+    Timed(Box<Timed>),
 }
 
 /// From how many submonitors on looking them up is worth it.
@@ -144,6 +149,8 @@ pub struct PropertyMemory {
     automaton: Automaton,
     /// Room for submonitors to come.
     spare: Submonitors,
+    /// The deadline by which the last verdict was given, if it was.
+    missed: Option<Missed>,
 }
 
 impl PropertyMonitor {
@@ -160,7 +167,7 @@ impl PropertyMonitor {
             Scope::Stream | Scope::PerKey(_) => None,
         };
         let given: &[Slot] = start.as_ref().map(|start| &*start.binds).unwrap_or_default();
-        let automaton = match program.plain {
+        let automaton = match program.plain && !property.is_timed() {
             true => Automaton::new(&program, given),
             false => Automaton::default(),
         };
@@ -189,7 +196,7 @@ impl PropertyMonitor {
     /// What is learned while stepping, before the first step.
     #[must_use]
     pub fn memory(&self) -> PropertyMemory {
-        PropertyMemory { automaton: self.automaton.clone(), spare: Submonitors::new() }
+        PropertyMemory { automaton: self.automaton.clone(), spare: Submonitors::new(), missed: None }
     }
 
     /// A new instance, if `event` starts one: any event does, unless instances are per process. The instance has
@@ -202,16 +209,20 @@ impl PropertyMonitor {
         {
             return None;
         }
-        Some(self.instance(&given))
+        Some(self.instance(&given, event.time))
     }
 
-    fn instance(&self, given: &[Term<'_>]) -> PropertyInstance {
+    fn instance(&self, given: &[Term<'_>], time: Option<i64>) -> PropertyInstance {
         if self.program.is_over_at_start() {
             return PropertyInstance(State::Done);
         }
-        if !self.program.plain {
+        if !self.program.plain || self.property.is_timed() {
             let given: Vec<Datum> = given.iter().map(|term| Datum::of(*term)).collect();
             let slots = self.start.as_ref().map(|start| &*start.binds).unwrap_or_default();
+            if self.property.is_timed() {
+                let timed = Timed::new(&self.program, slots, &given, time.unwrap_or_default());
+                return PropertyInstance(State::Timed(Box::new(timed)));
+            }
             return PropertyInstance(State::Mixed(Box::new(Clauses::new(&self.program, slots, &given))));
         }
         let given: Row = given.iter().map(|term| Datum::of(*term)).collect();
@@ -270,6 +281,11 @@ impl PropertyMonitor {
                 }
                 None
             }
+            State::Timed(timed) => {
+                // Without its time an event cannot be judged: who steps has said so.
+                let progress = timed.step(program, event, event.time?, limit);
+                self.proceed(memory, instance, progress)
+            }
             State::Mixed(clauses) => match clauses.step(program, event, limit) {
                 Some(true) => self.decide(instance),
                 Some(false) if clauses.len() == 0 => {
@@ -280,6 +296,56 @@ impl PropertyMonitor {
                 _ => give_up(instance),
             },
         }
+    }
+
+    fn proceed(
+        &self,
+        memory: &mut PropertyMemory,
+        instance: &mut PropertyInstance,
+        progress: Progress,
+    ) -> Option<PropertyVerdict> {
+        match progress {
+            Progress::Going => None,
+            Progress::Done => {
+                instance.0 = State::Done;
+                None
+            }
+            Progress::Limit => give_up(instance),
+            Progress::Verdict => {
+                if let State::Timed(timed) = &mut instance.0 {
+                    memory.missed = timed.missed.take();
+                }
+                self.decide(instance)
+            }
+        }
+    }
+
+    /// When `instance` next wants to be told what time it is: as soon as it is later than this. Properties without times never do.
+    #[must_use]
+    pub fn next_deadline(&self, instance: &PropertyInstance) -> Option<i64> {
+        match &instance.0 {
+            State::Timed(timed) => timed.next_deadline(&self.program),
+            _ => None,
+        }
+    }
+
+    /// Tells `instance` that all events before `time` are known; a verdict if a deadline has passed by which something was
+    /// expected. `time` never goes back.
+    pub fn advance(
+        &self,
+        memory: &mut PropertyMemory,
+        instance: &mut PropertyInstance,
+        time: i64,
+    ) -> Option<PropertyVerdict> {
+        let State::Timed(timed) = &mut instance.0 else { return None };
+        let progress = timed.advance(&self.program, time);
+        self.proceed(memory, instance, progress)
+    }
+
+    /// What was not met, as a sentence: no `Reply(17)` came within 5 s of event 203.
+    #[must_use]
+    pub fn sentence(&self, missed: &Missed) -> String {
+        timed::sentence(&self.property, missed)
     }
 
     #[cold]
@@ -329,6 +395,13 @@ fn give_up(instance: &mut PropertyInstance) -> Option<PropertyVerdict> {
     Some(PropertyVerdict::ResourceLimit)
 }
 
+impl PropertyMemory {
+    /// The deadline by which the last verdict was given; nothing if an event gave it.
+    pub fn take_missed(&mut self) -> Option<Missed> {
+        self.missed.take()
+    }
+}
+
 impl PropertyInstance {
     /// One that will say nothing.
     #[must_use]
@@ -351,6 +424,7 @@ impl PropertyInstance {
             State::Few(submonitors) => submonitors.len(),
             State::Many(index) => index.len(),
             State::Mixed(clauses) => clauses.len(),
+            State::Timed(timed) => timed.len(),
         }
     }
 }

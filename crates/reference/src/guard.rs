@@ -36,6 +36,10 @@ pub enum Datum {
     List(Vec<Datum>),
     /// Members in the order of the text.
     Record(Vec<(String, Datum)>),
+    /// Nanoseconds since 1970.
+    Time(i64),
+    /// Nanoseconds.
+    Duration(i64),
 }
 
 /// The values of the slots, by number.
@@ -58,6 +62,8 @@ impl Datum {
             Term::Atom(name) => Self::Atom(name.to_owned()),
             Term::Pid(name) => Self::Pid(name.to_owned()),
             Term::Reference(name) => Self::Reference(name.to_owned()),
+            Term::Time(time) => Self::Time(time),
+            Term::Duration(length) => Self::Duration(length),
             Term::Tuple(items) => Self::Tuple(all(items.iter().collect())?),
             Term::List(items) => Self::List(all(items.iter().collect())?),
             Term::Record(members) => {
@@ -150,6 +156,8 @@ fn erlang(left: &Datum, right: &Datum) -> Ordering {
         Datum::List(_) => 6,
         Datum::Text(_) => 7,
         Datum::Null => 8,
+        Datum::Time(_) => 11,
+        Datum::Duration(_) => 12,
     };
     let atom = |datum: &Datum| match datum {
         Datum::Atom(name) => name.clone(),
@@ -166,6 +174,7 @@ fn erlang(left: &Datum, right: &Datum) -> Ordering {
     kind(left).cmp(&kind(right)).then_with(|| match (left, right) {
         (l, r) if l.is_number() && r.is_number() => by_value(l, r),
         (Datum::Text(l), Datum::Text(r)) => l.cmp(r),
+        (Datum::Time(l), Datum::Time(r)) | (Datum::Duration(l), Datum::Duration(r)) => l.cmp(r),
         (Datum::Pid(l), Datum::Pid(r)) | (Datum::Reference(l), Datum::Reference(r)) => {
             numbers(l).cmp(&numbers(r)).then(l.cmp(r))
         }
@@ -207,6 +216,7 @@ pub fn value(dialect: Dialect, condition: &Condition, slots: &Slots) -> Option<D
         Node::Unary(UnaryOperator::Negate, operand) => match of(operand)? {
             Datum::Int(digits) => Some(Datum::Int(digits.parse::<i128>().ok()?.checked_neg()?.to_string())),
             Datum::Float(value) => Some(Datum::Float(-value)),
+            Datum::Duration(length) => Some(Datum::Duration(-length)),
             _ => None,
         },
         Node::Binary(operator, operands) => {
@@ -263,6 +273,7 @@ fn order(dialect: Dialect, left: &Datum, right: &Datum) -> Option<Ordering> {
         (l, r) if l.is_number() && r.is_number() => Some(by_value(l, r)),
         (Datum::Text(l) | Datum::Atom(l), Datum::Text(r) | Datum::Atom(r)) => Some(l.cmp(r)),
         (Datum::Bool(l), Datum::Bool(r)) => Some(l.cmp(r)),
+        (Datum::Time(l), Datum::Time(r)) | (Datum::Duration(l), Datum::Duration(r)) => Some(l.cmp(r)),
         _ => None,
     }
 }
@@ -290,6 +301,9 @@ fn binary(dialect: Dialect, operator: Operator, left: &Datum, right: &Datum) -> 
             _ => return None,
         },
         Op::Append => return joined(left, right),
+        _ if matches!(left, Datum::Time(_) | Datum::Duration(_)) || matches!(right, Datum::Duration(_)) => {
+            return times(operator, left, right);
+        }
         Op::Add if dialect == Dialect::Native && !left.is_number() => return joined(left, right),
         Op::Add
         | Op::Subtract
@@ -302,6 +316,28 @@ fn binary(dialect: Dialect, operator: Operator, left: &Datum, right: &Datum) -> 
         }
     };
     Some(Datum::Bool(truth))
+}
+
+/// Arithmetic of times, in nanoseconds.
+fn times(operator: Operator, left: &Datum, right: &Datum) -> Option<Datum> {
+    use Operator as Op;
+    let whole = |number: &Datum| match number {
+        Datum::Int(digits) => digits.parse::<i64>().ok(),
+        _ => None,
+    };
+    match (operator, left, right) {
+        (Op::Subtract, Datum::Time(l), Datum::Time(r)) => Some(Datum::Duration(l - r)),
+        (Op::Subtract, Datum::Time(l), Datum::Duration(r)) => Some(Datum::Time(l - r)),
+        (Op::Subtract, Datum::Duration(l), Datum::Duration(r)) => Some(Datum::Duration(l - r)),
+        (Op::Add, Datum::Duration(l), Datum::Duration(r)) => Some(Datum::Duration(l + r)),
+        (Op::Add, Datum::Time(l), Datum::Duration(r)) | (Op::Add, Datum::Duration(l), Datum::Time(r)) => {
+            Some(Datum::Time(l + r))
+        }
+        (Op::Multiply, Datum::Duration(l), r) | (Op::Multiply, r, Datum::Duration(l)) => {
+            Some(Datum::Duration(l.checked_mul(whole(r)?)?))
+        }
+        _ => None,
+    }
 }
 
 fn joined(left: &Datum, right: &Datum) -> Option<Datum> {

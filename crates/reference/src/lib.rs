@@ -22,4 +22,5 @@ pub mod relative;
 pub mod session;
 pub mod shml;
 pub mod stmonitor;
+pub mod timed;
 pub mod unseen;

@@ -61,6 +61,8 @@ impl Derivation<'_> {
                 let matched = event.and_then(|event| matches(self.property.pattern(*pattern), event, slots));
                 matched.is_some_and(|slots| self.holds(*next, at + 1, &slots))
             }
+            // Time is the business of `timed`.
+            Formula::Timed { .. } => false,
             Formula::Fixpoint { body, .. } => self.holds(*body, at, slots),
             Formula::Call { target } => self.holds(*target, at, slots),
         };

@@ -104,6 +104,9 @@ impl Properties {
         let mut groups: Vec<Group> = Vec::new();
         for property in properties {
             let name = property.name();
+            if property.is_timed() {
+                return Err(format!("`{name}` speaks of time, which guards do not judge: watch it"));
+            }
             let keys: Box<[Key]> = match property.scope() {
                 Scope::Stream => Box::default(),
                 Scope::PerKey(keys) => keys.clone(),

@@ -66,6 +66,14 @@ pub fn parse_prefix(text: &str, base: u32, dialect: Dialect) -> Result<(Expr, us
     parser::parse_prefix(text, base, dialect)
 }
 
+/// As [`parse_prefix`] for the native guards of properties: CEL with durations, `5s`.
+///
+/// # Errors
+/// The first mistake.
+pub fn parse_guard_prefix(text: &str, base: u32) -> Result<(Expr, usize), SyntaxError> {
+    parser::parse_guard_prefix(text, base)
+}
+
 /// Where the tokens of `text` are: what is between them is blank or comment.
 pub(crate) fn tokens(text: &str, dialect: Dialect) -> impl Iterator<Item = std::ops::Range<usize>> {
     use logos::Logos as _;

@@ -8,7 +8,9 @@
 //! property::= "property" NAME ["for" "each" KEY ("," KEY)*] "{" φ "}"
 //! φ       ::= conj ("or" conj)*        conj ::= un ("and" un)*
 //! un      ::= "ff" | "tt" | X | "[" act "]" un | "<" act ">" un | ("max"|"min") X "." "(" φ ")" | "(" φ ")"
-//! act     ::= event ["when" guard]                       in `<…>` the guard is put in parentheses
+//!           | "expect" "[" act "]" "within" duration | "never" "[" act "]" "for" duration
+//! act     ::= event ["at" NAME] ["when" guard]           in `<…>` the guard is put in parentheses
+//! window  ::= in guards, ("count" "(" | FN "(" NAME "of") "[" act "]" "in" (duration | "last" N ["of" "[" act "]"] | "day") ")"
 //! event   ::= role "->" role ":" label ["(" fields ")"] [keys] | keys | "_" | process
 //! keys    ::= "{" key [":" pattern] | condition over keys ("," …)* "}"
 //! process ::= P "?" T | Q "!" T | P ":" Q "!" T | P "->" C "," m:f(a) | C "<-" P "," m:f(a) | P "**" T
@@ -39,6 +41,7 @@ mod induced;
 mod native;
 mod parser;
 mod print;
+mod window;
 
 use std::sync::Arc;
 

@@ -34,6 +34,7 @@ pub use check::{Checked, check, check_assertion};
 pub use environment::{Environment, InferredExternal, Lookup, Scope, Signature};
 pub use error::{Expected, Fix, Position, TypeError, TypeErrorKind};
 pub(crate) use eval::truth;
+pub use eval::value as guard_value;
 pub use eval::{
     Bindings, Computed, EvalError, EvalErrorKind, Externals, NoExternals, Variables, equal, eval,
 };

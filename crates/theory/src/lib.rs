@@ -21,6 +21,7 @@ pub mod property;
 pub mod relative;
 pub mod session;
 pub mod synthesis;
+pub mod time;
 mod unfold;
 pub mod value;
 pub mod vocabulary;

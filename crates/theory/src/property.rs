@@ -31,6 +31,7 @@ pub mod pattern;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
+pub mod window;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub use guard::Guard;
 pub use live::LiveSlots;
 pub use pattern::{EventPattern, Pattern, PayloadFields};
 pub use verdict::{Judged, Polarity, Rule};
+pub use window::{Aggregate, Window, WindowSpan};
 
 pub use crate::value::{self as term, Fields, Items, Term, Value};
 use crate::vocabulary::Origin;
@@ -99,8 +101,17 @@ pub enum Fixpoint {
     Least,
 }
 
+/// What is said about the events of some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimeBound {
+    /// `expect p within D`: one of them matches.
+    Expect,
+    /// `never p for D`: none of them matches.
+    Never,
+}
+
 /// What can stand at a node of a property.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
     /// `tt`.
     True,
@@ -128,6 +139,15 @@ pub enum Formula {
         /// `φ`.
         body: FormulaId,
     },
+    /// `expect p within D` or `never p for D`: it ends here, one way or the other.
+    Timed {
+        /// Which of the two.
+        bound: TimeBound,
+        /// `p`.
+        pattern: PatternId,
+        /// `D`, over the variables in scope.
+        duration: Arc<guard::Condition>,
+    },
     /// `X`.
     Call {
         /// The [`Formula::Fixpoint`] that is called.
@@ -140,7 +160,7 @@ impl Formula {
     #[must_use]
     pub fn children(&self) -> &[FormulaId] {
         match self {
-            Self::True | Self::False | Self::Call { .. } => &[],
+            Self::True | Self::False | Self::Timed { .. } | Self::Call { .. } => &[],
             Self::And(parts) | Self::Or(parts) => parts,
             Self::Modal { next, .. } => std::slice::from_ref(next),
             Self::Fixpoint { body, .. } => std::slice::from_ref(body),
@@ -265,6 +285,13 @@ impl Property {
     #[must_use]
     pub fn patterns(&self) -> &[EventPattern] {
         &self.patterns
+    }
+
+    /// Whether it speaks of time, so that it can be judged only where events have times.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        let bounds = self.nodes.iter().any(|node| matches!(node, Formula::Timed { .. }));
+        bounds || self.patterns.iter().any(|pattern| pattern.at.is_some() || !pattern.windows.is_empty())
     }
 
     /// The data variables: one per slot.

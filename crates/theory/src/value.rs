@@ -17,6 +17,7 @@
 //! | `Tuple` | none | `{a, b}` |
 //! | `List` | an array | a proper list |
 //! | `Record` | an object; no name twice | none |
+//! | `Time`, `Duration` | only computed: the time of an event, `5s` | none |
 //!
 //! A reader hands over no term nested deeper than [`MAX_DEPTH`], no NaN, no infinity, a [`Term::Big`] only for
 //! what does not fit `Int`, without leading zeros or a plus sign, and a record without repeated names.
@@ -28,7 +29,8 @@ mod compare;
 mod owned;
 mod show;
 
-pub(crate) use compare::{erlang_order, loosely_equal, number_order};
+pub use compare::number_order;
+pub(crate) use compare::{erlang_order, loosely_equal};
 pub use owned::Value;
 
 /// How deep terms may be nested: 1 for a scalar.
@@ -67,6 +69,10 @@ pub enum Term<'a> {
     List(Items<'a>),
     /// Named members.
     Record(Fields<'a>),
+    /// A point in time, in nanoseconds since 1970.
+    Time(i64),
+    /// The length of a time, in nanoseconds.
+    Duration(i64),
 }
 
 /// The elements of a tuple or list.
@@ -194,6 +200,8 @@ impl Term<'_> {
             Self::Tuple(_) => "tuple",
             Self::List(_) => "list",
             Self::Record(_) => "record",
+            Self::Time(_) => "time",
+            Self::Duration(_) => "duration",
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct Decoded<R = Record> {
     pub(crate) lost_anywhere: Vec<u32>,
     /// Events that concern nobody.
     pub(crate) ignored: u64,
+    /// Lines whose events are later than all before them in the chunk, and their times; only where somebody asks.
+    pub(crate) times: Vec<(u32, i64)>,
 }
 
 impl<R> Default for Decoded<R> {
@@ -69,6 +71,7 @@ impl<R> Default for Decoded<R> {
             malformed: Vec::new(),
             lost_anywhere: Vec::new(),
             ignored: 0,
+            times: Vec::new(),
         }
     }
 }
@@ -113,6 +116,7 @@ impl<R> Decoded<R> {
         self.malformed.clear();
         self.lost_anywhere.clear();
         self.ignored = 0;
+        self.times.clear();
         self.lines = 0;
         self.chunk = Chunk::default();
         std::mem::take(&mut self.text).into_bytes()

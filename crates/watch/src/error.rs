@@ -29,7 +29,7 @@ impl fmt::Display for WatchError {
                 f,
                 "the first event of `{name}` has no time that can be read, so that it cannot be put in order; times are {}, \
                  and --time says where they are",
-                crate::input::time::FORMATS
+                referee_theory::time::FORMATS
             ),
             Self::Report(_) => f.write_str("cannot report what was found"),
             Self::Defect => f.write_str("a thread stopped without an answer; this is a defect of Referee"),

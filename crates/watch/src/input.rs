@@ -10,7 +10,6 @@ pub(crate) mod line_ends;
 pub(crate) mod merge;
 pub(crate) mod reorder;
 pub(crate) mod tail;
-pub(crate) mod time;
 
 use std::fmt;
 use std::io::{self, Read};

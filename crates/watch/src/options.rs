@@ -64,6 +64,8 @@ pub struct Options {
     pub join: bool,
     /// What ends a session, so that the next event with its key begins another.
     pub session_ends: SessionEnds,
+    /// What time it is at the end of the input: deadlines before it have passed. In nanoseconds since 1970.
+    pub until: Option<i64>,
     /// Report every violation, not only the first of each session.
     pub all: bool,
     /// How many events of a session are kept to be shown with a violation.
@@ -107,6 +109,7 @@ impl Default for Options {
             merge: MergeMode::default(),
             session_ends: SessionEnds::default(),
             join: false,
+            until: None,
             all: false,
             history: 0,
             max_line: MAX_LINE,

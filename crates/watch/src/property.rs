@@ -4,6 +4,7 @@
 //! their keys (`plan`, `decode`), and instances are stepped (`lane`). What is told, and in which order, does not
 //! depend on the number of threads.
 
+mod clock;
 mod decode;
 mod event;
 mod instances;
@@ -58,6 +59,8 @@ pub fn watch_properties(
             history: Vec::new(),
             derivation: Derivation::find(monitor.property(), &[]).filter(|_| options.history > 0),
             unexplained: None,
+            deadline: None,
+            sentence: None,
         };
         observer.notice(Notice::Property(Box::new(report.clone()))).map_err(WatchError::Report)?;
         at_start.push(report);

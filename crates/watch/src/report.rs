@@ -95,6 +95,10 @@ pub struct PropertyReport {
     pub derivation: Option<Derivation>,
     /// Why there is no derivation, if there should be one.
     pub unexplained: Option<&'static str>,
+    /// The deadline that passed, if no event gave the verdict: nanoseconds since 1970.
+    pub deadline: Option<i64>,
+    /// What did not come by then.
+    pub sentence: Option<String>,
 }
 
 /// `text` for a terminal: characters that would move its cursor, colour it or turn its direction are escaped.
@@ -151,6 +155,17 @@ impl Notice {
         match self {
             Self::Property(report) => report.number,
             _ => 0,
+        }
+    }
+
+    /// Deadlines that passed with the same line: the earliest first, and before what the line itself gave.
+    pub(crate) fn order(&self) -> (bool, i64, &str) {
+        match self {
+            Self::Property(report) => {
+                let key = report.key.as_deref().or(report.session.as_deref()).unwrap_or_default();
+                report.deadline.map_or((true, 0, ""), |deadline| (false, deadline, key))
+            }
+            _ => (true, 0, ""),
         }
     }
 }
@@ -276,6 +291,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Sessions that were not over when the input ended. Nobody is blamed for that.
     pub open: u64,
+    /// Deadlines that had not passed when the input ended. Nobody has missed them.
+    pub pending: u64,
     /// Lines that came too late to be put in the order of their times.
     pub late: u64,
     /// Lines that have the time of the one before, which is of another input: which came first is not known.
@@ -310,6 +327,7 @@ impl Summary {
         self.counts.add(&other.counts);
         self.bytes += other.bytes;
         self.open += other.open;
+        self.pending += other.pending;
         self.late += other.late;
         self.ties += other.ties;
         let rankings = [

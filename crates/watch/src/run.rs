@@ -62,6 +62,14 @@ pub(crate) trait Job: Sync + Sized {
     fn work(lane: &mut Self::Lane, position: Position<'_, Self>, number: usize) -> Outcome;
     /// How many sessions of the lane are not over.
     fn open(lane: &Self::Lane) -> u64;
+    /// The input has ended.
+    fn end(_lane: &mut Self::Lane, _plan: &Self) -> Outcome {
+        Outcome::default()
+    }
+    /// How many deadlines have not passed.
+    fn pending(_lane: &Self::Lane, _plan: &Self) -> u64 {
+        0
+    }
 }
 
 /// A chunk and where it is.
@@ -285,8 +293,11 @@ impl<J: Job> Work<'_, J> {
         if let Some(error) = board.into_failure() {
             return Err(error);
         }
-        let teller = self.teller.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut teller = self.teller.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let outcomes = self.lanes.iter().map(|lane| J::end(&mut lock(lane), &self.plan)).collect();
+        teller.tell_end(outcomes).map_err(WatchError::Report)?;
         let mut summary = teller.summary;
+        summary.pending = self.lanes.iter().map(|lane| J::pending(&lock(lane), &self.plan)).sum();
         summary.open = self.lanes.iter().map(|lane| J::open(&lock(lane))).sum();
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -347,8 +358,30 @@ impl Teller<'_> {
             claims.extend(outcome.claims);
         }
         notices.extend(self.settle(claims, &decoded.lost_anywhere));
+        self.give(notices)?;
+        let bytes = work.bytes.load(Ordering::Relaxed);
+        let through = decoded.chunk.numbers.as_ref().and_then(|numbers| numbers.last()).map(|last| last + 1);
+        self.observer.progress(&Progress { bytes, counts: self.summary.counts, through })
+    }
+
+    /// What the end of the input came to.
+    fn tell_end(&mut self, outcomes: Vec<Outcome>) -> std::io::Result<()> {
+        let mut notices = Vec::new();
+        for outcome in outcomes {
+            self.summary.counts.add(&outcome.counts);
+            notices.extend(outcome.notices);
+        }
+        self.give(notices)
+    }
+
+    fn give(&mut self, mut notices: Vec<(u32, Notice)>) -> std::io::Result<()> {
         // Stable: several notices about one line stay in their order.
-        notices.sort_by_key(|(line, notice)| (*line, notice.rank()));
+        notices.sort_by(|(left_line, left), (right_line, right)| {
+            let rank = |line: u32, notice: &Notice| (line, notice.rank());
+            rank(*left_line, left)
+                .cmp(&rank(*right_line, right))
+                .then_with(|| left.order().cmp(&right.order()))
+        });
         for (_, notice) in notices {
             match &notice {
                 Notice::Violation(report) => self.summary.note(report),
@@ -357,8 +390,6 @@ impl Teller<'_> {
             }
             self.observer.notice(notice)?;
         }
-        let bytes = work.bytes.load(Ordering::Relaxed);
-        let through = decoded.chunk.numbers.as_ref().and_then(|numbers| numbers.last()).map(|last| last + 1);
-        self.observer.progress(&Progress { bytes, counts: self.summary.counts, through })
+        Ok(())
     }
 }

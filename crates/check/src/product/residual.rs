@@ -153,7 +153,8 @@ impl<'p> Residuals<'p> {
     /// The clauses of `node`; of two values of a slot the first counts.
     fn unfolded(&mut self, node: FormulaId, slots: &Slots) -> Result<Clauses, TooManyClauses> {
         match self.judged.node(node) {
-            Rule::Never => Ok(Clauses::new()),
+            // A property that speaks of time is not asked here.
+            Rule::Never | Rule::Timed { .. } => Ok(Clauses::new()),
             Rule::Now => Ok(vec![Vec::new()]),
             Rule::Any(parts) => {
                 let mut all = Clauses::new();

@@ -227,7 +227,8 @@ impl Graph<'_> {
         let Some(vertex) = self.vertices.get(index) else { return };
         let (node, environment, at) = (vertex.node, Arc::clone(&vertex.environment), vertex.at);
         let (premises, bound) = match self.judged.node(node) {
-            Rule::Never | Rule::Now => return,
+            // Derivations are about events alone: there is none of a verdict by time.
+            Rule::Never | Rule::Now | Rule::Timed { .. } => return,
             Rule::Any(parts) | Rule::All(parts) => {
                 let each = parts.iter().map(|part| self.vertex(known, *part, &environment, at));
                 (each.collect(), Vec::new())
@@ -299,7 +300,7 @@ impl Graph<'_> {
                 }
                 Rule::All(_) => DerivationRule::All,
                 Rule::After { .. } => DerivationRule::Event { event: vertex.at, bound: vertex.bound.clone() },
-                Rule::Now | Rule::Never => DerivationRule::Verdict,
+                Rule::Now | Rule::Never | Rule::Timed { .. } => DerivationRule::Verdict,
             };
             steps.push(DerivationStep { node: vertex.node, rule });
             if steps.len() > MOST_STEPS {

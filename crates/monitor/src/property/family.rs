@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::automaton::{Automaton, Mask, StateId};
 use super::matcher::{Access, Demand};
 use super::program::Program;
-use super::{PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, State};
+use super::{Missed, PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, State};
 
 /// Properties that are run together.
 #[derive(Debug)]
@@ -35,6 +35,13 @@ pub struct PropertyMemories {
     each: Vec<PropertyMemory>,
     /// What the states of each property ask for.
     interests: Vec<FxHashMap<StateId, Interest>>,
+}
+
+impl PropertyMemories {
+    /// The deadline by which the last verdict of the property at `member` was given; nothing if an event gave it.
+    pub fn take_missed(&mut self, member: usize) -> Option<Missed> {
+        self.each.get_mut(member)?.take_missed()
+    }
 }
 
 /// One instance of each property of a family.
@@ -209,6 +216,45 @@ impl PropertyFamily {
         } else if let Some(mut subscriptions) = bundle.subscriptions.take() {
             self.dispatch(memories, bundle, &mut subscriptions, event, room, &mut step);
             bundle.subscriptions = Some(subscriptions);
+        }
+        step
+    }
+
+    /// When the bundle next wants to be told what time it is.
+    #[must_use]
+    pub fn next_deadline(&self, bundle: &PropertyBundle) -> Option<i64> {
+        let each = self.monitors.iter().zip(&bundle.instances);
+        each.filter_map(|(monitor, instance)| monitor.next_deadline(instance)).min()
+    }
+
+    /// Whether any property speaks of time.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.monitors.iter().any(|monitor| monitor.property().is_timed())
+    }
+
+    /// Tells the instances that all events before `time` are known.
+    pub fn advance(
+        &self,
+        memories: &mut PropertyMemories,
+        bundle: &mut PropertyBundle,
+        time: i64,
+    ) -> PropertyStep {
+        let mut step = PropertyStep::default();
+        for member in 0..bundle.instances.len() {
+            let (Some(monitor), Some(memory), Some(instance)) =
+                (self.monitors.get(member), memories.each.get_mut(member), bundle.instances.get_mut(member))
+            else {
+                continue;
+            };
+            if instance.is_done() {
+                continue;
+            }
+            let before = instance.submonitors();
+            let verdict = monitor.advance(memory, instance, time);
+            step.grown += instance.submonitors() as isize - before as isize;
+            bundle.live -= u32::from(instance.is_done());
+            step.verdicts.extend(verdict.map(|verdict| (member, verdict)));
         }
         step
     }

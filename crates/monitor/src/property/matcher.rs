@@ -6,12 +6,14 @@ use std::sync::Arc;
 use referee_theory::property::pattern::Environment;
 use referee_theory::property::{
     EventKind, EventPattern, EventView, Fields, Guard, Items, Key, Pattern, PayloadFields, Slot, Term, Value,
+    Window,
 };
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::datum::{Datum, same_text};
 use super::levels::Levels;
+use super::window::Windows;
 
 /// What the patterns that match an event bind, one after the other.
 pub(crate) type Bound<'a> = SmallVec<[Term<'a>; 8]>;
@@ -38,6 +40,16 @@ struct Guarded {
     kept: Box<[Slot]>,
     /// What the match binds, in order.
     binds: Box<[Slot]>,
+    /// The windows it asks: the slot of each, its number, and the variables that name the group.
+    windows: Box<[Asked]>,
+}
+
+/// A window that a guard asks.
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    slot: Slot,
+    window: usize,
+    outer: Box<[Slot]>,
 }
 
 /// A part of an event.
@@ -49,6 +61,8 @@ pub(crate) enum Part {
     Payload,
     /// A member of the line; it must be there.
     Key(Key),
+    /// When it happened.
+    Time,
 }
 
 impl Part {
@@ -60,6 +74,7 @@ impl Part {
             Self::Label => Some(event.label),
             Self::Payload => Some(event.payload),
             Self::Key(key) => event.key(key),
+            Self::Time => event.time.map(Term::Time),
         }
     }
 }
@@ -106,6 +121,10 @@ impl Matcher {
         for (key, pattern) in &pattern.keys {
             parts.push((Part::Key(key.clone()), compile(pattern, slots, &mut binds)));
         }
+        if let Some(slot) = pattern.at {
+            binds.push(slot);
+            parts.push((Part::Time, Node::Bind));
+        }
         let mut demands = Vec::new();
         for (part, node) in &parts {
             node.demands(&mut Access { part: part.clone(), steps: SmallVec::new() }, &mut demands);
@@ -118,14 +137,69 @@ impl Matcher {
         Self {
             kind: pattern.kind,
             parts: parts.into(),
-            guard: pattern
-                .guard
-                .clone()
-                .map(|guard| Box::new(Guarded { guard, kept: slots.into(), binds: binds.as_slice().into() })),
+            guard: pattern.guard.clone().map(|guard| {
+                Box::new(Guarded {
+                    guard,
+                    kept: slots.into(),
+                    binds: binds.as_slice().into(),
+                    windows: Box::default(),
+                })
+            }),
             binds: binds.into_iter().map(|slot| levels.level(slot)).collect(),
             demands: demands.into(),
             is_dependent,
         }
+    }
+
+    /// Tells the guard of the windows it asks, which `number` numbers.
+    pub(crate) fn ask(&mut self, windows: &[(Slot, Arc<Window>)], mut number: impl FnMut(&Window) -> usize) {
+        if let Some(guarded) = &mut self.guard {
+            let asked = |(slot, window): &(Slot, Arc<Window>)| Asked {
+                slot: *slot,
+                window: number(window),
+                outer: window.outer.clone(),
+            };
+            guarded.windows = windows.iter().map(asked).collect();
+        }
+    }
+
+    /// As [`matches`](Self::matches), with a guard that may ask `windows`.
+    #[inline]
+    pub(crate) fn matches_in<'a>(
+        &self,
+        event: &EventView<'a>,
+        environment: &[Datum],
+        bound: &mut Bound<'a>,
+        windows: &Windows,
+    ) -> bool {
+        let start = bound.len();
+        let matched = self.fits(event, environment, start, bound);
+        let holds = |guard: &Guarded| {
+            let own = Variables { guarded: guard, environment, bound: &bound[start..] };
+            match guard.windows.is_empty() {
+                true => guard.guard.holds(&own),
+                false => guard.guard.holds(&Asking { own, windows }),
+            }
+        };
+        if matched && self.guard.as_deref().is_none_or(holds) {
+            return true;
+        }
+        bound.truncate(start);
+        false
+    }
+
+    #[inline(always)]
+    fn fits<'a>(
+        &self,
+        event: &EventView<'a>,
+        environment: &[Datum],
+        start: usize,
+        bound: &mut Bound<'a>,
+    ) -> bool {
+        self.kind.is_none_or(|kind| kind == event.kind)
+            && self.parts.iter().all(|(part, node)| {
+                part.of(event).is_some_and(|term| node.matches(term, environment, start, bound))
+            })
     }
 
     /// Whether `event` matches under `environment`; appends what it binds to `bound`.
@@ -233,6 +307,22 @@ impl Environment for Variables<'_, '_> {
         }
         let place = self.guarded.kept.iter().position(|kept| *kept == slot)?;
         self.environment.get(place).map(Datum::view)
+    }
+}
+
+/// Variables, and windows by their slots.
+struct Asking<'v, 'a> {
+    own: Variables<'v, 'a>,
+    windows: &'v Windows,
+}
+
+impl Environment for Asking<'_, '_> {
+    fn get(&self, slot: Slot) -> Option<Term<'_>> {
+        let Some(asked) = self.own.guarded.windows.iter().find(|asked| asked.slot == slot) else {
+            return self.own.get(slot);
+        };
+        let group = asked.outer.iter().map(|slot| self.own.get(*slot));
+        self.windows.value(asked.window, &group.collect::<Option<SmallVec<[Term<'_>; 2]>>>()?)
     }
 }
 

@@ -7,11 +7,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::property::{FormulaId, Judged, LiveSlots, Polarity, Property, Rule, Slot};
+use referee_theory::property::guard::Condition;
+use referee_theory::property::{FormulaId, Judged, LiveSlots, Polarity, Property, Rule, Slot, TimeBound};
 use rustc_hash::FxHashMap;
 
 use super::levels::Levels;
 use super::matcher::Matcher;
+use super::window::WindowProgram;
 
 /// A modality of a program.
 pub(crate) type ModalityId = u32;
@@ -32,9 +34,11 @@ pub(crate) struct Program {
     pub(crate) start: Box<[Clause]>,
     /// Whether every clause has one modality.
     pub(crate) plain: bool,
+    /// The windows that guards ask.
+    pub(crate) windows: Vec<WindowProgram>,
 }
 
-/// `[α]φ` in its place.
+/// `[α]φ`, `expect α within D` or `never α for D` in its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Modality {
     /// `α`, as one of the matchers.
@@ -43,6 +47,18 @@ pub(crate) struct Modality {
     pub(crate) domain: u32,
     /// `φ`: one of these must be closed.
     pub(crate) after: Box<[Clause]>,
+    pub(crate) timed: Option<Box<TimedPart>>,
+    /// Where it stands.
+    pub(crate) node: FormulaId,
+}
+
+/// What makes `expect` or `never` of a modality.
+#[derive(Clone, Debug)]
+pub(crate) struct TimedPart {
+    pub(crate) bound: TimeBound,
+    pub(crate) duration: Condition,
+    /// What each place of its environment is, as the duration calls it.
+    pub(crate) slots: Box<[Slot]>,
 }
 
 /// Where the value of a variable comes from.
@@ -91,6 +107,7 @@ impl Program {
                 domains: Vec::new(),
                 start: Box::default(),
                 plain: true,
+                windows: Vec::new(),
             },
             known: FxHashMap::default(),
             pending: Vec::new(),
@@ -159,7 +176,8 @@ impl Compiler<'_> {
             let clauses = match self.judged.node(at) {
                 Rule::Never => Box::default(),
                 Rule::Now => [Clause::default()].into(),
-                Rule::After { next, .. } => [[self.modality(at, next)].into()].into(),
+                Rule::After { next, .. } => [[self.modality(at, Some(next))].into()].into(),
+                Rule::Timed { .. } => [[self.modality(at, None)].into()].into(),
                 Rule::Any(parts) | Rule::All(parts) => {
                     let before = stack.len();
                     stack.extend(parts.iter().filter(|part| !self.expanded.contains_key(*part)));
@@ -177,17 +195,30 @@ impl Compiler<'_> {
         self.expanded.get(&node).cloned()
     }
 
-    fn modality(&mut self, node: FormulaId, next: FormulaId) -> ModalityId {
+    fn modality(&mut self, node: FormulaId, next: Option<FormulaId>) -> ModalityId {
         let node = self.judged.property().unfold(node);
         if let Some(modality) = self.known.get(&node) {
             return *modality;
         }
-        let Rule::After { pattern, .. } = self.judged.node(node) else { return 0 };
+        let (pattern, timed) = match self.judged.node(node) {
+            Rule::After { pattern, .. } => (pattern, None),
+            Rule::Timed { bound, pattern, duration } => (pattern, Some((bound, duration))),
+            _ => return 0,
+        };
         let level = |slot: &Slot| self.program.levels.level(*slot);
         let mut slots: Vec<Slot> = self.live.at(node).collect();
         slots.sort_unstable_by_key(level);
         let levels: Vec<Slot> = slots.iter().map(level).collect();
-        let matcher = Matcher::new(pattern, &slots, &self.program.levels);
+        let mut matcher = Matcher::new(pattern, &slots, &self.program.levels);
+        let Program { levels: all_levels, windows, .. } = &mut self.program;
+        matcher.ask(&pattern.windows, |window| {
+            let program = WindowProgram::new(window, all_levels);
+            let known = windows.iter().position(|known| *known == program);
+            known.unwrap_or_else(|| {
+                windows.push(program);
+                windows.len() - 1
+            })
+        });
         let domain = match self.domains.get(&levels) {
             Some(domain) => *domain,
             None => {
@@ -199,9 +230,12 @@ impl Compiler<'_> {
         };
         let pattern = self.matcher(matcher);
         let id = self.program.modalities.len() as ModalityId;
-        self.program.modalities.push(Modality { pattern, domain, after: Box::default() });
+        let timed = timed.map(|(bound, duration)| {
+            Box::new(TimedPart { bound, duration: duration.clone(), slots: slots.as_slice().into() })
+        });
+        self.program.modalities.push(Modality { pattern, domain, after: Box::default(), timed, node });
         self.known.insert(node, id);
-        self.pending.push((id, next));
+        self.pending.extend(next.map(|next| (id, next)));
         id
     }
 }

@@ -88,7 +88,10 @@ fn write(bytes: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Unit => bytes.push(0),
         Value::Bool(value) => bytes.extend(u64::from(*value).to_le_bytes()),
-        Value::Int(value) => bytes.extend(value.to_le_bytes()),
+        // No declared type has times.
+        Value::Int(value) | Value::Time(value) | Value::Duration(value) => {
+            bytes.extend(value.to_le_bytes());
+        }
         Value::Float(value) => bytes.extend(value.to_bits().to_le_bytes()),
         // No declared type has big integers, atoms, pids or references.
         Value::String(text)

@@ -22,6 +22,7 @@ mod property_product;
 mod property_theorems;
 mod recursion_data;
 mod soundness;
+mod timed;
 
 #[path = "support/expressions.rs"]
 mod expressions;

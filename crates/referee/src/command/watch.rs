@@ -142,6 +142,12 @@ pub(crate) struct Arguments {
     /// Put events in the order of their times, if they are at most this late: 5s, 200ms, 1m.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     reorder: Option<Duration>,
+    /// What time it was at the end of the input: what was expected by then and did not come is reported. RFC 3339, or a number.
+    #[arg(long, value_name = "TIME", requires = "property", value_parser = parse_time)]
+    until: Option<i64>,
+    /// As --until with the present time.
+    #[arg(long, requires = "property", conflicts_with = "until")]
+    now: bool,
     /// Lines that are longer are no events.
     #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE as u32,
           value_parser = clap::value_parser!(u32).range(1..=LONGEST_LINE as i64))]
@@ -276,6 +282,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             return Ok(Outcome::WrongInput);
         };
         let monitors = property::monitors(&properties)?;
+        if let Some(timed) = properties.iter().find(|property| lines && property.is_timed()) {
+            bail!("property `{}` speaks of time, and there are no times in these events", timed.name());
+        }
         let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
             watch_properties(monitors.clone(), inputs, options, observer)
         };
@@ -342,6 +351,7 @@ impl Arguments {
             idle_sessions: self.idle_sessions.map(|limit| limit as usize),
             ended_sessions: self.ended_sessions as usize,
             reorder: self.reorder,
+            until: if self.now { Some(now()) } else { self.until },
             merge: match (self.merge, self.no_merge) {
                 (true, _) => MergeMode::Always,
                 (false, true) => MergeMode::Never,
@@ -420,6 +430,17 @@ fn parse_pointer(text: &str) -> Result<Pointer, String> {
 }
 
 /// `5s`, `200ms`, `1.5m`, `2h`; a number alone is seconds. Not `humantime`: it takes neither fractions nor bare numbers.
+/// The present time, in nanoseconds since 1970.
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn parse_time(text: &str) -> Result<i64, String> {
+    use referee::theory::time;
+    time::read(text).ok_or_else(|| format!("`{text}` is no time; write {}", time::FORMATS))
+}
+
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

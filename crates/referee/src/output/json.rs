@@ -200,6 +200,10 @@ pub(crate) fn property(report: &PropertyReport) -> Value {
             format!("no room for property `{name}` (--max-instances): no more is said of it"),
         ),
     };
+    let sentence = match &report.sentence {
+        Some(why) => format!("{sentence}: {why}"),
+        None => sentence,
+    };
     let record = VerdictRecord {
         session: report.session.clone(),
         verdict: class,

@@ -18,6 +18,9 @@ pub(super) enum Token {
     #[regex(r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?", priority = 8)]
     #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 8)]
     Float,
+    /// A duration in guards, `5s`; elsewhere it is as any other that begins like a number.
+    #[regex(r"[0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h|d)", priority = 9)]
+    Duration,
     /// Begins like a number and is none; a name in nuScr.
     #[regex(r"\p{N}[\p{L}\p{N}_']*", priority = 2)]
     NumberLike,

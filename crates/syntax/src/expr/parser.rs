@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use logos::{Lexer, Logos};
 use referee_theory::expr::{Expr, Literal, MAX_DEPTH, Node, TooDeep, UnaryOperator};
+use referee_theory::time;
 
 use self::dialect::Infix;
 use super::lexer::{LexError, Token};
@@ -32,7 +33,17 @@ pub(super) fn parse_prefix(text: &str, base: u32, dialect: Dialect) -> Parsed<(E
     Ok((expr, parser.consumed))
 }
 
+/// As [`parse_prefix`] for CEL, with durations.
+pub(super) fn parse_guard_prefix(text: &str, base: u32) -> Parsed<(Expr, usize)> {
+    let mut parser = Parser::new(text, base, Dialect::Cel);
+    parser.durations = true;
+    let expr = parser.expression()?;
+    Ok((expr, parser.consumed))
+}
+
 struct Parser<'a> {
+    /// Whether `5s` is a constant.
+    durations: bool,
     text: &'a str,
     base: u32,
     dialect: Dialect,
@@ -47,7 +58,8 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(text: &'a str, base: u32, dialect: Dialect) -> Self {
         let lexer = Token::lexer_with_extras(text, dialect);
-        let mut parser = Self { text, base, dialect, lexer, ahead: None, consumed: 0, recursion: 0 };
+        let mut parser =
+            Self { durations: false, text, base, dialect, lexer, ahead: None, consumed: 0, recursion: 0 };
         parser.advance();
         parser
     }
@@ -199,7 +211,11 @@ impl<'a> Parser<'a> {
             Some(Token::Name) if text == "false" => Ok(Literal::Bool(false)),
             Some(Token::Int) => literal::int(text, false),
             Some(Token::Float) => literal::float(text, false),
-            Some(Token::NumberLike) => self.number_like(text),
+            Some(Token::Duration) if self.durations => match time::read_duration(text) {
+                Some(length) => Ok(Literal::Duration(length)),
+                None => Err(SyntaxErrorKind::NumberOutOfRange { text: text.to_owned() }),
+            },
+            Some(Token::NumberLike | Token::Duration) => self.number_like(text),
             Some(Token::String) if self.admits_string(text) => match literal::string(text, self.dialect) {
                 Ok(constant) => Ok(constant),
                 Err((kind, range)) => return Err(self.error(kind, start + range.start..start + range.end)),

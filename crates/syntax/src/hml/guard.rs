@@ -10,6 +10,7 @@ use referee_theory::property::{Guard, Slot, Value};
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
 use super::parser::Parser;
+use super::window::{Asked, window_name};
 use crate::diagnostics::RF0303;
 use crate::diagnostics::assertions::{assertion_syntax, bad_pattern, wrong_number_of_arguments};
 use crate::diagnostics::lexical::nested_too_deep;
@@ -108,9 +109,9 @@ fn no_function(span: Span, name: &str, cursor: &mut Cursor<'_>) -> Reported {
     cursor.report(error.help("the guards of properties know built-in functions only"))
 }
 
-/// The tests of kinds, which both dialects have.
+/// What both dialects of guards have and assertions do not: the tests of kinds, and `time`.
 fn kind_test(name: &str) -> Option<Function> {
-    Function::KIND_TESTS.into_iter().find(|function| function.name() == name)
+    Function::GUARDS_ONLY.into_iter().find(|function| function.name() == name)
 }
 
 /// Erlang's functions in guards, and how many arguments each takes.
@@ -137,27 +138,40 @@ impl Parser<'_> {
         self.cursor.report(assertion_syntax(error))
     }
 
-    /// A guard in the assertion language; in parentheses unless it is `open`.
-    pub(super) fn native_guard(&mut self, open: bool) -> Parsed<Guard> {
+    /// A guard in the assertion language, and the windows it asks; in parentheses unless it is `open`.
+    pub(super) fn native_guard(&mut self, open: bool) -> Parsed<(Guard, Asked)> {
         if !open {
             self.cursor.expect_as(Token::OpenParen, "`(`, as `>` ends the modality,")?;
         }
         let start = self.cursor.span().start as usize;
-        let source = self.cursor.whole_text().get(start..).unwrap_or_default();
-        let (expr, length) = expr::parse_prefix(source, narrow(start), expr::Dialect::Cel)
-            .map_err(|error| self.guard_syntax(&error))?;
+        let (source, windows) = self.windows(start)?;
+        let (expr, length) =
+            expr::parse_guard_prefix(&source, narrow(start)).map_err(|error| self.guard_syntax(&error))?;
         self.cursor.seek(start + length);
         if !open {
             self.cursor.expect(Token::CloseParen)?;
         }
+        let condition = self.condition(&expr, &windows)?;
+        Ok((Guard { dialect: Dialect::Native, condition }, windows))
+    }
+
+    /// `expr` over the variables in scope, and over `windows` by their names.
+    pub(super) fn condition(&mut self, expr: &Expr, windows: &Asked) -> Parsed<Condition> {
         let names = self.data_names();
+        let window = |name: &str| {
+            let at = (0..windows.len()).find(|at| window_name(*at) == name)?;
+            windows.get(at).map(|(slot, _)| *slot)
+        };
         let known: Vec<(Arc<str>, Slot)> = expr
             .free_variables()
             .into_iter()
-            .filter_map(|name| self.data_slot(name).map(|slot| (Arc::clone(name), slot)))
+            .filter_map(|name| {
+                let slot = window(name).or_else(|| self.data_slot(name))?;
+                Some((Arc::clone(name), slot))
+            })
             .collect();
         let find = |name: &str| known.iter().find(|(known, _)| **known == *name).map(|(_, slot)| *slot);
-        native(&expr, &find, &names, &mut self.cursor)
+        Lowering { find: &find, names: &names, cursor: &mut self.cursor }.condition(expr)
     }
 
     /// Erlang's guard: alternatives separated by `;`, each of tests separated by `,`.

@@ -8,7 +8,7 @@ use super::cursor::{MAX_NESTING, Parsed, Token};
 use super::guard;
 use super::parser::{Parser, Variable};
 use crate::diagnostics::assertions::duplicate_field;
-use crate::expr::{self, Dialect};
+use crate::expr;
 use crate::source::{Span, narrow};
 
 /// What may stand before an arrow, not yet known to be a role or a process.
@@ -34,7 +34,9 @@ impl<'a> Parser<'a> {
             Token::CloseBracket | Token::Greater if matches!(first, Endpoint::Any) => {
                 return Ok(EventPattern::any());
             }
-            _ if matches!(first, Endpoint::Any) && self.cursor.is_word("when") => {
+            _ if matches!(first, Endpoint::Any)
+                && (self.cursor.is_word("when") || self.cursor.is_word("at")) =>
+            {
                 return Ok(EventPattern::any());
             }
             _ => {
@@ -309,7 +311,7 @@ impl<'a> Parser<'a> {
             } else {
                 let start = span.start as usize;
                 let source = self.cursor.whole_text().get(start..).unwrap_or_default();
-                let (condition, length) = expr::parse_prefix(source, narrow(start), Dialect::Cel)
+                let (condition, length) = expr::parse_guard_prefix(source, narrow(start))
                     .map_err(|error| self.guard_syntax(&error))?;
                 self.cursor.seek(start + length);
                 for name in condition.free_variables() {

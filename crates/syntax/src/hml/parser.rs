@@ -5,6 +5,7 @@ use std::sync::Arc;
 use referee_theory::Origin;
 use referee_theory::property::{
     EventPattern, Fixpoint, Formula, FormulaId, Key, Modality, ProcessScope, PropertyBuilder, Scope, Slot,
+    TimeBound,
 };
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
@@ -48,9 +49,9 @@ pub(super) struct Parser<'a> {
 }
 
 /// What precedes a formula: a modality with its pattern.
-struct Step {
+pub(super) struct Step {
     modality: Modality,
-    pattern: EventPattern,
+    pub(super) pattern: EventPattern,
     origin: Origin,
 }
 
@@ -296,14 +297,23 @@ impl<'a> Parser<'a> {
         Ok(next)
     }
 
-    fn modality(&mut self, modality: Modality) -> Parsed<Step> {
+    pub(super) fn modality(&mut self, modality: Modality) -> Parsed<Step> {
         let start = self.cursor.bump();
         let braces = self.erlang && self.cursor.eat(Token::OpenBrace);
         // Whether a guard may run up to the closing bracket, or `>` would be taken for an operator.
         let open = modality == Modality::Necessity || braces;
         let mut pattern = if self.erlang { self.process_action()? } else { self.native_action()? };
+        if !self.erlang && self.cursor.eat_word("at") {
+            pattern.at = Some(self.time_slot()?);
+        }
         if self.cursor.eat_word("when") {
-            let guard = if self.erlang { self.erlang_guard()? } else { self.native_guard(open)? };
+            let guard = if self.erlang {
+                self.erlang_guard()?
+            } else {
+                let (guard, windows) = self.native_guard(open)?;
+                pattern.windows = windows.into();
+                guard
+            };
             pattern.guard = super::guard::both(pattern.guard.take(), guard, &mut self.cursor)?;
         }
         if braces {
@@ -340,6 +350,12 @@ impl<'a> Parser<'a> {
                 let fixpoint = if word == "max" { Fixpoint::Greatest } else { Fixpoint::Least };
                 self.fixpoint(fixpoint, start)
             }
+            "expect" if !self.erlang && self.cursor.is_at(Token::OpenBracket) => {
+                self.time_bound(TimeBound::Expect, start)
+            }
+            "never" if !self.erlang && self.cursor.is_at(Token::OpenBracket) => {
+                self.time_bound(TimeBound::Never, start)
+            }
             "and" | "or" if self.erlang && self.cursor.eat(Token::OpenParen) => {
                 let mut parts = vec![self.formula()?];
                 while self.cursor.eat(Token::Comma) {
@@ -362,6 +378,25 @@ impl<'a> Parser<'a> {
                 }
             },
         }
+    }
+
+    /// `[p] within D` or `[p] for D`; the word before it has been read.
+    fn time_bound(&mut self, bound: TimeBound, start: Span) -> Parsed<FormulaId> {
+        let depth = self.data.depth();
+        let Step { pattern, .. } = self.modality(Modality::Necessity)?;
+        self.data.leave_to(depth);
+        let word = if bound == TimeBound::Expect { "within" } else { "for" };
+        if !self.cursor.eat_word(word) {
+            return Err(self.cursor.unexpected(&[if bound == TimeBound::Expect {
+                "`within`"
+            } else {
+                "`for`"
+            }]));
+        }
+        let duration = Arc::new(self.duration(word)?);
+        let origin = self.origins.add(start.to(self.cursor.previous()));
+        let pattern = self.builder.pattern(pattern);
+        Ok(self.builder.add(Formula::Timed { bound, pattern, duration }, origin))
     }
 
     /// `max X.(φ)`, or detectEr's older `max(X. φ)`; `max` has been read.
@@ -410,6 +445,11 @@ impl<'a> Parser<'a> {
         self.slots += 1;
         let origin = self.origins.add(span);
         self.builder.slot(name.into(), origin)
+    }
+
+    /// Forgets the data variables beyond `depth`.
+    pub(super) fn leave_data(&mut self, depth: usize) {
+        self.data.leave_to(depth);
     }
 
     /// How many data variables are in scope.

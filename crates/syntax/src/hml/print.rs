@@ -7,7 +7,11 @@ mod pattern;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use referee_theory::property::{Fixpoint, Formula, FormulaId, Key, Modality, Property, Scope, Slot};
+use referee_theory::property::{
+    Fixpoint, Formula, FormulaId, Guard, Key, Modality, Property, Scope, Slot, TimeBound, Window, WindowSpan,
+};
+
+use super::window::window_name;
 
 /// All of `properties` as one file. Properties of detectEr's kind and of Referee's do not go into one file.
 #[must_use]
@@ -106,6 +110,19 @@ impl Printer<'_> {
             }
             Formula::And(parts) => self.joined(parts, "and", (PREFIXED, level > CONJUNCT), indent, jobs),
             Formula::Or(parts) => self.joined(parts, "or", (CONJUNCT, level > LOOSE), indent, jobs),
+            Formula::Timed { bound, pattern, duration } => {
+                let in_scope = self.in_scope.len();
+                let (word, before) = match bound {
+                    TimeBound::Expect => ("expect ", " within "),
+                    TimeBound::Never => ("never ", " for "),
+                };
+                self.out.push_str(word);
+                self.modality(Modality::Necessity, self.property.pattern(*pattern));
+                self.in_scope.truncate(in_scope);
+                self.out.push_str(before);
+                let duration = self.native_text(duration);
+                self.out.push_str(&duration);
+            }
             Formula::Modal { modality, pattern, next } => {
                 let in_scope = self.in_scope.len();
                 self.modality(*modality, self.property.pattern(*pattern));
@@ -157,15 +174,66 @@ impl Printer<'_> {
         };
         self.out.push_str(open);
         self.event(pattern);
+        if let Some(slot) = pattern.at {
+            let name = self.bind(slot, false);
+            self.out.push_str(" at ");
+            self.out.push_str(&name);
+        }
         if let Some(guard) = &pattern.guard {
             let parentheses = modality == Modality::Possibility && !self.erlang();
             self.out.push_str(if parentheses { " when (" } else { " when " });
-            self.guard(guard);
+            self.guard_in(pattern, guard);
             if parentheses {
                 self.out.push(')');
             }
         }
         self.out.push_str(close);
+    }
+
+    /// A guard, with the windows it asks.
+    fn guard_in(&mut self, pattern: &referee_theory::property::EventPattern, guard: &Guard) {
+        let mut windows = Vec::new();
+        for (number, (slot, window)) in pattern.windows.iter().enumerate() {
+            let name = window_name(number);
+            windows.push((format!("`{name}`"), self.window(window)));
+            self.names[slot.index()] = Some(name);
+        }
+        let start = self.out.len();
+        self.guard(guard);
+        let mut text = self.out.split_off(start);
+        for (name, window) in windows {
+            text = text.replace(&name, &window);
+        }
+        self.out.push_str(&text);
+    }
+
+    fn window(&mut self, window: &Window) -> String {
+        let (in_scope, start) = (self.in_scope.len(), self.out.len());
+        let _ = write!(self.out, "{}(", window.aggregate.name());
+        let at = self.out.len();
+        self.modality(Modality::Necessity, &window.pattern);
+        if let Some(slot) = window.value {
+            let value = format!("{} of ", self.name(slot));
+            self.out.insert_str(at, &value);
+        }
+        self.in_scope.truncate(in_scope);
+        self.out.push_str(" in ");
+        match &window.span {
+            WindowSpan::Duration(length) => {
+                self.out.push_str(&referee_theory::time::show_duration(*length));
+            }
+            WindowSpan::Last(count) => {
+                let _ = write!(self.out, "last {count}");
+            }
+            WindowSpan::LastOf(count, pattern) => {
+                let _ = write!(self.out, "last {count} of ");
+                self.modality(Modality::Necessity, pattern);
+                self.in_scope.truncate(in_scope);
+            }
+            WindowSpan::Day => self.out.push_str("day"),
+        }
+        self.out.push(')');
+        self.out.split_off(start)
     }
 
     /// Gives `slot` a name that no slot in scope has; in process patterns it begins with a capital letter.
@@ -180,7 +248,7 @@ impl Printer<'_> {
                 _ => format!("V{base}"),
             };
         }
-        let reserved = ["true", "false", "null", "when", "in"];
+        let reserved = ["true", "false", "null", "when", "in", "at"];
         let taken = |name: &str| {
             reserved.contains(&name)
                 || self.in_scope.iter().any(|slot| self.names[slot.index()].as_deref() == Some(name))

@@ -21,7 +21,8 @@
 //!   of the declared result type.
 //!
 //! **In guards** what an operation is given has no declared type; where it does not apply, the guard has no value. Integers are
-//! computed with 128 bits, and what needs more has no value; nor has a float that is not finite.
+//! computed with 128 bits, and what needs more has no value; nor has a float that is not finite. Time − time is a duration,
+//! time ± duration a time; durations add, subtract, and are multiplied by numbers; two of a kind are compared.
 
 mod built_in;
 
@@ -237,7 +238,7 @@ pub fn eval(expr: &Expr, bindings: &dyn Bindings, externals: &dyn Externals) -> 
 }
 
 /// The value of the guard `expr`, if it has one.
-pub(crate) fn value<'e, V>(
+pub fn value<'e, V>(
     dialect: Dialect,
     expr: &'e Expr<V>,
     variables: &'e impl Variables<V>,
@@ -358,7 +359,10 @@ impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
         match number(term) {
             Some(Number::Int(value)) => self.integer(value.checked_neg(), || overflow("-")),
             Some(Number::Float(value)) => self.float(-value, || overflow("-")),
-            None => Err(ill_typed("-", &[term])),
+            None => match term {
+                Term::Duration(length) => temporal(length.checked_neg().map(Value::Duration), "-"),
+                _ => Err(ill_typed("-", &[term])),
+            },
         }
     }
 
@@ -443,6 +447,9 @@ impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
                 Ok(Some(left.cmp(right)))
             }
             (Term::Bool(left), Term::Bool(right)) => Ok(Some(left.cmp(&right))),
+            (Term::Time(left), Term::Time(right)) | (Term::Duration(left), Term::Duration(right)) => {
+                Ok(Some(left.cmp(&right)))
+            }
             (Term::Bytes(left), Term::Bytes(right)) => Ok(Some(left.cmp(right))),
             _ if is_number(left) && is_number(right) => Ok(number_order(left, right)),
             _ => Err(ill_typed(operation, &[left, right])),
@@ -457,8 +464,13 @@ impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
         let (l, r) = match (number(left), number(right)) {
             (Some(_), Some(_)) if self.is_typed() && !same_kind(left, right) => return Err(mismatch()),
             (Some(l), Some(r)) if operator != Op::Append => (l, r),
-            _ if joins => return joined(left, right).map(Computed::Owned).ok_or_else(mismatch),
-            _ => return Err(mismatch()),
+            _ => {
+                return match timely(operator, left, right) {
+                    Some(result) => temporal(result, symbol),
+                    None if joins => joined(left, right).map(Computed::Owned).ok_or_else(mismatch),
+                    None => Err(mismatch()),
+                };
+            }
         };
         if let (Number::Int(l), Number::Int(r)) = (l, r) {
             if r == 0 && !matches!(operator, Op::Add | Op::Subtract | Op::Multiply) {
@@ -528,6 +540,50 @@ fn number(term: Term<'_>) -> Option<Number> {
         Term::Float(value) => Some(Number::Float(value)),
         _ => None,
     }
+}
+
+/// The result of an operation on times, if there is room for it.
+fn temporal<'e, F: Failure>(result: Option<Value>, symbol: &'static str) -> Outcome<'e, F> {
+    result.map(Computed::Owned).ok_or_else(|| F::of(|| overflow(symbol)))
+}
+
+/// Arithmetic of times and durations; `None` if it is none, nothing inside if the result is too large.
+fn timely(operator: Operator, left: Term<'_>, right: Term<'_>) -> Option<Option<Value>> {
+    use Operator as Op;
+    let scaled = |length: i64, factor: Term<'_>, by: fn(f64, f64) -> f64| {
+        // Whole factors are exact.
+        let exact = match factor {
+            Term::Int(factor) if operator == Op::Multiply => return length.checked_mul(factor),
+            Term::Int(factor) => length.checked_div(factor).filter(|whole| whole * factor == length),
+            _ => None,
+        };
+        let rounded = || {
+            let result = by(length as f64, number(factor)?.float()).round();
+            (result.abs() < 9.2e18).then_some(result as i64)
+        };
+        exact.or_else(rounded)
+    };
+    Some(match (operator, left, right) {
+        (Op::Subtract, Term::Time(left), Term::Time(right)) => left.checked_sub(right).map(Value::Duration),
+        (Op::Add, Term::Time(time), Term::Duration(length))
+        | (Op::Add, Term::Duration(length), Term::Time(time)) => time.checked_add(length).map(Value::Time),
+        (Op::Subtract, Term::Time(time), Term::Duration(length)) => time.checked_sub(length).map(Value::Time),
+        (Op::Add, Term::Duration(left), Term::Duration(right)) => {
+            left.checked_add(right).map(Value::Duration)
+        }
+        (Op::Subtract, Term::Duration(left), Term::Duration(right)) => {
+            left.checked_sub(right).map(Value::Duration)
+        }
+        (Op::Multiply, Term::Duration(length), factor) | (Op::Multiply, factor, Term::Duration(length))
+            if is_number(factor) =>
+        {
+            scaled(length, factor, |length, factor| length * factor).map(Value::Duration)
+        }
+        (Op::Divide, Term::Duration(length), factor) if is_number(factor) => {
+            scaled(length, factor, |length, factor| length / factor).map(Value::Duration)
+        }
+        _ => return None,
+    })
 }
 
 /// Texts, bytes or lists one after the other.

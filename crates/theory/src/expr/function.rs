@@ -65,6 +65,8 @@ pub enum Function {
     IsPid,
     /// `is_reference(x)`.
     IsReference,
+    /// `time(x)`: of RFC 3339 text, or of a number since 1970.
+    Time,
 }
 
 /// How many arguments a function takes.
@@ -111,8 +113,8 @@ impl Function {
         Self::Max,
     ];
 
-    /// The tests of kinds, which only guards know.
-    pub const KIND_TESTS: [Self; 11] = [
+    /// What only guards know, written alike in both dialects: the tests of kinds, and `time`.
+    pub const GUARDS_ONLY: [Self; 12] = [
         Self::IsAtom,
         Self::IsBoolean,
         Self::IsText,
@@ -124,6 +126,7 @@ impl Function {
         Self::IsTuple,
         Self::IsPid,
         Self::IsReference,
+        Self::Time,
     ];
 
     /// The name in CEL, or in Erlang if CEL has none.
@@ -158,6 +161,7 @@ impl Function {
             Self::IsTuple => "is_tuple",
             Self::IsPid => "is_pid",
             Self::IsReference => "is_reference",
+            Self::Time => "time",
         }
     }
 

@@ -107,7 +107,7 @@ fn narrow(index: usize) -> u32 {
 /// Where evaluation goes from `formula` before an event is consumed.
 fn silent(formula: &Formula) -> &[FormulaId] {
     match formula {
-        Formula::Modal { .. } | Formula::True | Formula::False => &[],
+        Formula::Modal { .. } | Formula::Timed { .. } | Formula::True | Formula::False => &[],
         Formula::And(parts) | Formula::Or(parts) => parts,
         Formula::Fixpoint { body, .. } => std::slice::from_ref(body),
         Formula::Call { target } => std::slice::from_ref(target),

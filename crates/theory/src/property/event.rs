@@ -64,6 +64,8 @@ pub struct EventView<'a> {
     /// The members of the line the event was read from, the parts above included if it has them; a reader may leave
     /// out those that no property asks for.
     pub keys: Fields<'a>,
+    /// When it happened, in nanoseconds since 1970, if that is known.
+    pub time: Option<i64>,
 }
 
 impl<'a> EventView<'a> {
@@ -78,6 +80,7 @@ impl<'a> EventView<'a> {
             label: absent,
             payload: absent,
             keys: Fields::default(),
+            time: None,
         }
     }
 

@@ -96,7 +96,8 @@ impl<'a> Threads<'a> {
         while let Some(node) = pending.pop() {
             let node = self.judged.property().unfold(node);
             match self.judged.node(node) {
-                Rule::Never | Rule::Now => {}
+                // What waits for a time ends with it.
+                Rule::Never | Rule::Now | Rule::Timed { .. } => {}
                 Rule::Any(parts) | Rule::All(parts) => pending.extend(parts),
                 Rule::After { pattern, .. } => {
                     let number = *numbers.entry(node).or_insert_with(|| {

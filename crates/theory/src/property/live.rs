@@ -31,10 +31,15 @@ impl LiveSlots {
         }
         let mut pending = Vec::new();
         for node in nodes() {
-            if let Formula::Modal { pattern, .. } = property.node(node) {
+            if let Formula::Modal { pattern, .. } | Formula::Timed { pattern, .. } = property.node(node) {
                 for slot in property.pattern(*pattern).reads() {
                     live.add(node, slot);
                 }
+            }
+            if let Formula::Timed { duration, .. } = property.node(node) {
+                duration.variables(&mut |slot| {
+                    live.add(node, *slot);
+                });
             }
             pending.push(node);
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Slot;
 use super::event::{EventKind, EventView, Key};
 use super::guard::Guard;
+use super::window::Window;
 use crate::value::{Fields, Items, Term, Value};
 use crate::vocabulary::Origin;
 
@@ -60,8 +61,12 @@ pub struct EventPattern {
     pub payload: Pattern,
     /// Members of the line: each must be there and match.
     pub keys: Box<[(Key, Pattern)]>,
+    /// `at x`: the slot that takes the time of the event.
+    pub at: Option<Slot>,
     /// What must hold of the variables bound so far.
     pub guard: Option<Guard>,
+    /// The windows that the guard asks, and the slots in which it finds their values.
+    pub windows: Box<[(Slot, Arc<Window>)]>,
     /// Where it stands in the text.
     pub origin: Origin,
 }
@@ -111,12 +116,15 @@ impl EventPattern {
             label: Pattern::Any,
             payload: Pattern::Any,
             keys: Box::default(),
+            at: None,
             guard: None,
+            windows: Box::default(),
             origin: Origin::NONE,
         }
     }
 
-    /// What `event` binds if it matches under `environment`. A guard that has no value does not hold.
+    /// What `event` binds if it matches under `environment`. A guard that has no value does not hold, and one that asks a window
+    /// has none here, where only one event is seen.
     #[must_use]
     pub fn matches<'a>(&self, event: &EventView<'a>, environment: &dyn Environment) -> Option<Bound<'a>> {
         if self.kind.is_some_and(|kind| kind != event.kind) {
@@ -134,6 +142,9 @@ impl EventPattern {
         }
         for (key, pattern) in &self.keys {
             pattern.matches(event.key(key)?, environment, &mut bound).then_some(())?;
+        }
+        if let Some(slot) = self.at {
+            bound.push((slot, Term::Time(event.time?)));
         }
         if let Some(guard) = &self.guard {
             guard.holds(&Extended { environment, bound: &bound }).then_some(())?;
@@ -159,6 +170,7 @@ impl EventPattern {
                 }
             })
         });
+        slots.extend(self.at);
         slots
     }
 
@@ -176,8 +188,10 @@ impl EventPattern {
         if let Some(guard) = &self.guard {
             guard.slots(&mut slots);
         }
+        slots.extend(self.windows.iter().flat_map(|(_, window)| &*window.outer));
         let bound = self.binds();
-        slots.retain(|slot| !bound.contains(slot));
+        let windows = |slot: &Slot| self.windows.iter().any(|(own, _)| own == slot);
+        slots.retain(|slot| !bound.contains(slot) && !windows(slot));
         slots.sort_unstable();
         slots.dedup();
         slots

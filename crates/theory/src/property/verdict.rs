@@ -13,12 +13,15 @@
 //! | `[α]φ` | `s` is `e·t`, `e` matches `α`, `t` violates `φ` | never |
 //! | `<α>φ` | never | `s` is `e·t`, `e` matches `α`, `t` satisfies `φ` |
 //! | `max X.φ`, `min X.φ` | the unfolding is | the unfolding is |
+//! | `expect p within D` | its time is over, and no event in it matched | never |
+//! | `never p for D` | an event in its time matches | never |
 //!
 //! Both are least relations. No formula can be violated by one stream and satisfied by another (by induction on the two
 //! derivations: a conjunction or disjunction that could do both has a part that could, a modality never can,
 //! and `ff` and `tt` cannot), so a property has a [`Polarity`] or can give no verdict at all.
 
-use super::{EventPattern, Formula, FormulaId, Modality, Property};
+use super::guard::Condition;
+use super::{EventPattern, Formula, FormulaId, Modality, Property, TimeBound};
 
 /// The kind of verdict a property gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +55,7 @@ impl Outcomes {
         let mut pending = Vec::new();
         for (at, formula) in (0u32..).zip(nodes) {
             match formula {
-                Formula::False => pending.push((at, Polarity::Violation)),
+                Formula::False | Formula::Timed { .. } => pending.push((at, Polarity::Violation)),
                 Formula::True => pending.push((at, Polarity::Satisfaction)),
                 _ => {}
             }
@@ -117,6 +120,15 @@ pub enum Rule<'a> {
         /// What then remains.
         next: FormulaId,
     },
+    /// When its time is over without a match, or when there is a match in it.
+    Timed {
+        /// Which of the two.
+        bound: TimeBound,
+        /// What matches.
+        pattern: &'a EventPattern,
+        /// How long its time is.
+        duration: &'a Condition,
+    },
 }
 
 /// A property together with the verdict it gives.
@@ -180,6 +192,9 @@ impl<'a> Judged<'a> {
             }
             (Formula::Modal { pattern, next, .. }, _) => {
                 Rule::After { pattern: self.property.pattern(*pattern), id: *pattern, next: *next }
+            }
+            (Formula::Timed { bound, pattern, duration }, _) => {
+                Rule::Timed { bound: *bound, pattern: self.property.pattern(*pattern), duration }
             }
             // Of the two constants only the one of this polarity can lead to the verdict, and `unfold` leaves
             // neither fixpoints nor calls.

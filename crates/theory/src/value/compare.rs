@@ -10,7 +10,9 @@ impl<'b> PartialEq<Term<'b>> for Term<'_> {
         match (*self, *other) {
             (Term::Absent, Term::Absent) | (Term::Null, Term::Null) => true,
             (Term::Bool(left), Term::Bool(right)) => left == right,
-            (Term::Int(left), Term::Int(right)) => left == right,
+            (Term::Int(left), Term::Int(right))
+            | (Term::Time(left), Term::Time(right))
+            | (Term::Duration(left), Term::Duration(right)) => left == right,
             (Term::Float(left), Term::Float(right)) => left == right || (left.is_nan() && right.is_nan()),
             (Term::Big(left), Term::Big(right))
             | (Term::Text(left), Term::Text(right))
@@ -54,7 +56,7 @@ impl Hash for Term<'_> {
         match *self {
             Self::Absent | Self::Null => {}
             Self::Bool(value) => value.hash(state),
-            Self::Int(value) => value.hash(state),
+            Self::Int(value) | Self::Time(value) | Self::Duration(value) => value.hash(state),
             // Zeros are equal whatever their sign, and so must be their hashes.
             Self::Float(value) => (if value == 0.0 { 0 } else { value.to_bits() }).hash(state),
             Self::Big(text)
@@ -100,7 +102,7 @@ pub(crate) fn loosely_equal(left: Term<'_>, right: Term<'_>) -> bool {
 
 /// How two numbers compare by value; `None` if one of them is no number.
 #[must_use]
-pub(crate) fn number_order(left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
+pub fn number_order(left: Term<'_>, right: Term<'_>) -> Option<Ordering> {
     match (left, right) {
         (Term::Int(left), Term::Int(right)) => Some(left.cmp(&right)),
         (Term::Float(left), Term::Float(right)) => left.partial_cmp(&right),
@@ -171,6 +173,9 @@ pub(crate) fn erlang_order(left: Term<'_>, right: Term<'_>) -> Ordering {
         (Term::List(l), Term::List(r)) => sequence(l.iter(), r.iter()),
         (Term::Record(l), Term::Record(r)) => l.len().cmp(&r.len()).then_with(|| members(l, r)),
         (Term::Text(left), Term::Text(right)) => left.cmp(right),
+        (Term::Time(left), Term::Time(right)) | (Term::Duration(left), Term::Duration(right)) => {
+            left.cmp(&right)
+        }
         (Term::Pid(left), Term::Pid(right)) | (Term::Reference(left), Term::Reference(right)) => {
             numbered(left, right)
         }
@@ -248,6 +253,8 @@ fn rank(term: Term<'_>) -> u8 {
         Term::Null => 8,
         Term::Bytes(_) => 9,
         Term::Opaque(_) => 10,
-        Term::Absent => 11,
+        Term::Time(_) => 11,
+        Term::Duration(_) => 12,
+        Term::Absent => 13,
     }
 }

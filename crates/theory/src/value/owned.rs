@@ -42,6 +42,10 @@ pub enum Value {
     Tuple(Arc<[Value]>),
     /// Named fields; of a declared type in the order of the declaration.
     Record(Arc<[(Arc<str>, Value)]>),
+    /// A point in time, in nanoseconds since 1970.
+    Time(i64),
+    /// The length of a time, in nanoseconds.
+    Duration(i64),
 }
 
 impl Value {
@@ -120,6 +124,8 @@ impl Value {
             Self::Tuple(items) => Term::Tuple(Items::Owned(items)),
             Self::List(items) => Term::List(Items::Owned(items)),
             Self::Record(members) => Term::Record(Fields::Owned(members)),
+            Self::Time(time) => Term::Time(*time),
+            Self::Duration(length) => Term::Duration(*length),
         }
     }
 }
@@ -140,6 +146,8 @@ impl Term<'_> {
             Self::Atom(name) => Value::Atom(name.into()),
             Self::Pid(name) => Value::Pid(name.into()),
             Self::Reference(name) => Value::Reference(name.into()),
+            Self::Time(time) => Value::Time(time),
+            Self::Duration(length) => Value::Duration(length),
             Self::Tuple(items) => Value::Tuple(items.iter().map(Term::to_owned).collect()),
             Self::List(items) => Value::List(items.iter().map(Term::to_owned).collect()),
             Self::Record(members) => {
@@ -194,7 +202,7 @@ impl Display for Value {
             Self::Big(text) | Self::Pid(text) | Self::Reference(text) | Self::Opaque(text) => {
                 f.write_str(text)
             }
-            Self::Atom(_) => self.view().fmt(f),
+            Self::Atom(_) | Self::Time(_) | Self::Duration(_) => self.view().fmt(f),
         }
     }
 }

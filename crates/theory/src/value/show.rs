@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Items, Term};
 use crate::expr::print::write_bytes;
+use crate::time;
 
 impl Display for Term<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -17,6 +18,8 @@ impl Display for Term<'_> {
                 f.write_str(text)
             }
             Self::Bytes(bytes) => write_bytes(f, bytes),
+            Self::Time(time) => f.write_str(&time::show(time)),
+            Self::Duration(length) => f.write_str(&time::show_duration(length)),
             Self::Text(text) => quoted(f, text, '"'),
             Self::Atom(name) if is_bare_atom(name) => f.write_str(name),
             Self::Atom(name) => quoted(f, name, '\''),

@@ -10,7 +10,6 @@ use bumpalo::collections::Vec as BumpVec;
 use referee_monitor::{FieldValue, Payload};
 use referee_theory::{Field, Type};
 
-use crate::input::time;
 use crate::scan::number;
 use crate::shape::{PARTS, Part, Shape, Tree};
 
@@ -94,7 +93,7 @@ impl Columns {
     /// The time in `row`; `None` if the row cannot be read.
     pub(crate) fn time(&self, row: &[u8]) -> Option<Option<i64>> {
         let parts = self.parts(std::str::from_utf8(row).ok()?).ok()?;
-        Some(parts[Part::Time as usize].as_deref().and_then(time::parse))
+        Some(parts[Part::Time as usize].as_deref().and_then(referee_theory::time::read))
     }
 
     /// The payload in `row`, whose message declares `fields`.

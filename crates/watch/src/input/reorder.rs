@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use referee_theory::time;
+
 use super::line_ends::first;
-use super::{Chunk, LinesIn, time};
+use super::{Chunk, LinesIn};
 use crate::decode::csv::Columns;
 use crate::decode::fields::{Scanner, scalar};
 use crate::decode::salvage::{Reads, mask_invalid, salvage};
@@ -248,7 +250,7 @@ pub(crate) fn time_of(
     let span = fields.get(Part::Time);
     let raw = std::str::from_utf8(line.get(span.start as usize..span.end as usize)?).ok()?;
     let mut scratch = String::new();
-    Some(scalar(raw, &mut scratch).ok().flatten().and_then(time::parse))
+    Some(scalar(raw, &mut scratch).ok().flatten().and_then(time::read))
 }
 
 /// The time of a line that is no JSON as it stands: perhaps nobody reads what is wrong with it.
@@ -261,5 +263,5 @@ fn time_in_spoiled(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<Option<i64>
     let clean = salvage(std::str::from_utf8(&masked).ok()?, scanner.tree(), reads).line;
     let (fields, _) = scanner.line(clean.as_bytes(), 0).ok()?;
     let mut scratch = String::new();
-    Some(scalar(fields.get(Part::Time).of(&clean), &mut scratch).ok().flatten().and_then(time::parse))
+    Some(scalar(fields.get(Part::Time).of(&clean), &mut scratch).ok().flatten().and_then(time::read))
 }

@@ -3,13 +3,14 @@
 
 use bumpalo::Bump;
 use referee_theory::property::{EventView, Term};
+use referee_theory::time;
 
 use super::event::key_text;
 use super::plain;
 use super::plan::{KeyedBy, PropertyPlan};
 use crate::decode::csv::Columns;
 use crate::decode::event::unusual_key;
-use crate::decode::fields::{Fields, Scanner, Span, line_end};
+use crate::decode::fields::{Fields, Scanner, Span, line_end, scalar};
 use crate::decode::salvage::{NOT_UTF8, Reads, Salvaged, Session, salvage};
 use crate::decode::{Decoded, MAX_KEY, too_long};
 use crate::input::{Chunk, line_ends};
@@ -44,7 +45,12 @@ pub(crate) struct Record {
     pub(super) place: Span,
     /// Where the parts of a JSON event are in the text.
     pub(super) spans: Fields,
+    /// When it was, where a property speaks of time; [`NO_TIME`] if that cannot be read.
+    pub(super) time: i64,
 }
+
+/// No time is so early.
+pub(super) const NO_TIME: i64 = i64::MIN;
 
 impl Decoded<Record> {
     pub(super) fn key_of(&self, record: &Record) -> &str {
@@ -130,7 +136,8 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
 
 impl PropertyPlan {
     fn salvage(&self, line: &str) -> Salvaged {
-        let reads = Reads { members: &self.reader.wanted, time: self.options.reorder.is_some() };
+        let reads =
+            Reads { members: &self.reader.wanted, time: self.timed || self.options.reorder.is_some() };
         salvage(line, &self.reader.tree, reads)
     }
 }
@@ -149,6 +156,7 @@ fn lose(plan: &PropertyPlan, session: &Session, line: u32, decoded: &mut Decoded
         line,
         place: Span::default(),
         spans: Fields::default(),
+        time: NO_TIME,
     };
     for (family, keyed) in plan.families.iter().enumerate() {
         match session {
@@ -205,6 +213,10 @@ fn push(
     };
     // A line that is no event must be found to be none before it is given to anybody, or several would say so.
     let mut view = if plan.families.len() > 1 { Some(read()?) } else { None };
+    let time = if plan.timed { time_of(plan, &event).unwrap_or(NO_TIME) } else { NO_TIME };
+    if decoded.times.last().map_or(NO_TIME, |(_, latest)| *latest) < time {
+        decoded.times.push((event.line, time));
+    }
     let (mut is_first, mut concerns) = (true, false);
     for (family, keyed) in plan.families.iter().enumerate() {
         let found = match &keyed.keyed_by {
@@ -248,6 +260,7 @@ fn push(
             line: event.line,
             place: event.place,
             spans: event.spans,
+            time,
         };
         is_first = false;
         if let Some(lane) = decoded.lanes.get_mut(usize::from(shard) & plan.lanes.wrapping_sub(1)) {
@@ -256,6 +269,18 @@ fn push(
     }
     decoded.ignored += u64::from(!concerns);
     Ok(())
+}
+
+/// When the event was, if that can be read.
+fn time_of(plan: &PropertyPlan, event: &Line<'_>) -> Option<i64> {
+    match (plan.options.format, event.columns) {
+        (EventsFormat::JsonLines, _) => {
+            let mut scratch = String::new();
+            time::read(scalar(event.spans.get(Part::Time).of(event.text), &mut scratch).ok()??)
+        }
+        (EventsFormat::Csv, Some(columns)) => columns.time(event.place.of(event.text).as_bytes())?,
+        _ => None,
+    }
 }
 
 /// The key of the session that the event belongs to; without one, the empty key.

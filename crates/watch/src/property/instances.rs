@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub(super) lost: bool,
     /// One of each property of the family; none when they can say nothing any more.
     pub(super) bundle: Option<PropertyBundle>,
+    /// When it is to be told what time it is; never, if that is the end of time.
+    pub(super) wakes: i64,
     /// The lines it has seen, if they are kept.
     pub(super) history: Option<Box<History>>,
 }
@@ -67,7 +69,16 @@ impl Instances {
         // INVARIANT: four thousand million entries do not fit into memory.
         let index = self.entries.len() as u32;
         let key = SmallVec::from_slice(key);
-        self.entries.push(Entry { hash, key, events: 0, lost: false, bundle: Some(bundle), history: None });
+        let bundle = Some(bundle);
+        self.entries.push(Entry {
+            hash,
+            key,
+            events: 0,
+            lost: false,
+            bundle,
+            wakes: i64::MAX,
+            history: None,
+        });
         let entries = &self.entries;
         let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
         self.table.insert_unique(hash, index, rehash);

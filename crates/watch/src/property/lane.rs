@@ -6,9 +6,11 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use referee_monitor::property::{Derivation, PropertyMemories, PropertyVerdict};
 use referee_theory::property::EventView;
+use referee_theory::time;
 use rustc_hash::FxHashSet;
 
-use super::decode::{Record, What, decode};
+use super::clock::Clock;
+use super::decode::{NO_TIME, Record, What, decode};
 use super::event::show;
 use super::instances::{Entry, History, Instances, NOBODY};
 use super::plan::{Family, PropertyPlan};
@@ -25,20 +27,22 @@ type Position<'a> = run::Position<'a, PropertyPlan>;
 
 /// Some shards.
 pub(super) struct Lane {
-    shards: Vec<Shard>,
+    pub(super) shards: Vec<Shard>,
     /// What stepping has learned, for each family.
-    memories: Vec<PropertyMemories>,
+    pub(super) memories: Vec<PropertyMemories>,
     /// Families of which any instance may have missed an event.
-    lost: Vec<bool>,
+    pub(super) lost: Vec<bool>,
+    /// What time it is, for properties that ask.
+    pub(super) clock: Clock,
     bump: Bump,
 }
 
 #[derive(Default)]
-struct Shard {
+pub(super) struct Shard {
     /// For each family.
-    families: Vec<Instances>,
+    pub(super) families: Vec<Instances>,
     /// How many submonitors and keys are kept.
-    held: usize,
+    pub(super) held: usize,
     /// Families that had no room for a key, which has been told.
     full: Vec<u16>,
     /// Keys whose first event could not be read, with their families.
@@ -64,6 +68,7 @@ impl Job for PropertyPlan {
             shards: (0..self.shards / self.lanes).map(|_| self.shard()).collect(),
             memories: self.families.iter().map(|family| family.properties.memories()).collect(),
             lost: vec![false; self.families.len()],
+            clock: Clock::default(),
             bump: Bump::new(),
         }
     }
@@ -80,13 +85,30 @@ impl Job for PropertyPlan {
             }
         }
         let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
+        let mut passed = 0;
         for group in records.chunks(GROUP) {
             let hints = lane.fetch(position, group);
             for (record, hint) in group.iter().zip(hints) {
+                if position.plan.timed && !lane.is_in_time(position, record, &mut passed, &mut outcome) {
+                    continue;
+                }
                 lane.step(position, record, hint, &mut outcome);
             }
         }
+        lane.pass(position, u32::MAX, &mut passed, &mut outcome);
         outcome
+    }
+
+    fn end(lane: &mut Lane, plan: &Self) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Some(until) = plan.options.until {
+            lane.reach(plan, until, None, 0, &mut outcome);
+        }
+        outcome
+    }
+
+    fn pending(lane: &Lane, plan: &Self) -> u64 {
+        if plan.timed { lane.waiting(plan) } else { 0 }
     }
 
     fn open(lane: &Lane) -> u64 {
@@ -132,7 +154,7 @@ impl Lane {
         if record.what != What::Event {
             return self.lose(position, record);
         }
-        let Self { shards, memories, bump, lost } = self;
+        let Self { shards, memories, bump, lost, clock } = self;
         let Some(shard) = shards.get_mut(usize::from(record.shard) / plan.lanes) else { return };
         let family = usize::from(record.family);
         let any_lost = lost.get(family).copied().unwrap_or(false);
@@ -142,9 +164,13 @@ impl Lane {
         let line = record.place.of(&decoded.text);
         let columns = decoded.chunk.columns.as_deref();
         match plan.reader.event(&decoded.text, &record.spans, line, columns, bump) {
-            Ok(event) => {
+            Ok(mut event) => {
+                if family.timed {
+                    event.time = Some(record.time);
+                }
                 outcome.counts.events += u64::from(record.is_first);
-                let mut stepping = Stepping { position, record, family, memories, outcome, line, any_lost };
+                let mut stepping =
+                    Stepping { position, record, family, memories, outcome, clock, line, any_lost };
                 stepping.step(shard, &event, hint);
             }
             Err(flaw) => {
@@ -159,6 +185,55 @@ impl Lane {
             }
             bump.reset();
         }
+    }
+}
+
+impl Lane {
+    /// Moves the watermark over the lines up to `through`, of which `passed` are behind it.
+    #[inline]
+    fn pass(&mut self, position: Position<'_>, through: u32, passed: &mut usize, outcome: &mut Outcome) {
+        while let Some((line, time)) =
+            position.decoded.times.get(*passed).filter(|(line, _)| *line <= through)
+        {
+            *passed += 1;
+            self.reach(position.plan, *time, Some(&|| position.place(*line)), *line, outcome);
+        }
+    }
+
+    /// Whether the event of `record` can be judged where it is: if its properties speak of time, it has one, and is not too late.
+    #[inline]
+    fn is_in_time(
+        &mut self,
+        position: Position<'_>,
+        record: &Record,
+        passed: &mut usize,
+        outcome: &mut Outcome,
+    ) -> bool {
+        self.pass(position, record.line, passed, outcome);
+        let timed = position.plan.families.get(usize::from(record.family)).is_some_and(|family| family.timed);
+        let in_time = record.time != NO_TIME && record.time >= self.clock.watermark;
+        if !timed || record.what != What::Event || in_time {
+            return true;
+        }
+        self.refuse_time(position, record, outcome);
+        false
+    }
+
+    #[cold]
+    fn refuse_time(&mut self, position: Position<'_>, record: &Record, outcome: &mut Outcome) {
+        let why = match record.time {
+            NO_TIME => format!("its time cannot be read, and properties ask for it: write {}", time::FORMATS),
+            late => format!(
+                "too late to be judged: it is of {}, and events up to {} came before it (--reorder)",
+                time::show(late),
+                time::show(self.clock.watermark)
+            ),
+        };
+        if record.is_first {
+            outcome.counts.malformed += 1;
+            outcome.notices.push((record.line, Notice::Malformed(position.place(record.line), why)));
+        }
+        self.lose(position, record);
     }
 }
 
@@ -206,6 +281,7 @@ struct Stepping<'a> {
     family: &'a Family,
     memories: &'a mut PropertyMemories,
     outcome: &'a mut Outcome,
+    clock: &'a mut Clock,
     line: &'a str,
     /// Whether any instance of the family may have missed an event.
     any_lost: bool,
@@ -245,6 +321,11 @@ impl Stepping<'_> {
         let step = self.family.properties.step(self.memories, bundle, event, limit.saturating_sub(*held));
         *held = held.saturating_add_signed(step.grown);
         let is_done = bundle.is_done();
+        if self.family.timed && !is_done {
+            let deadline = self.family.properties.next_deadline(bundle);
+            let shard = self.record.shard / u16::try_from(plan.lanes).unwrap_or(u16::MAX);
+            self.clock.wake(entry, deadline, (shard, self.record.family, index));
+        }
         if plan.options.history > 0 {
             keep(entry, self.line, plan.options.history);
         }
@@ -311,6 +392,11 @@ impl Stepping<'_> {
         if report.verdict == PropertyVerdict::ResourceLimit {
             return;
         }
+        if report.property.is_timed() {
+            report.unexplained = Some("none is made of a property that speaks of time");
+            report.history.clone_from(&history.lines);
+            return;
+        }
         let bump = Bump::new();
         let columns = self.position.decoded.chunk.columns.as_deref();
         let events = history.lines.iter().map(|line| {
@@ -353,6 +439,8 @@ impl Stepping<'_> {
             history: Vec::new(),
             derivation: None,
             unexplained: None,
+            deadline: None,
+            sentence: None,
         })
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Family {
     pub(super) properties: PropertyFamily,
     /// The position of each among all properties.
     pub(super) numbers: Vec<usize>,
+    /// Whether one of them speaks of time.
+    pub(super) timed: bool,
 }
 
 /// Monitors with their positions among all.
@@ -55,6 +57,8 @@ pub(super) struct PropertyPlan {
     // INVARIANT: both are powers of two, and there are at least as many shards as lanes.
     pub(super) shards: usize,
     pub(super) lanes: usize,
+    /// Whether a property speaks of time.
+    pub(super) timed: bool,
 }
 
 impl PropertyPlan {
@@ -80,10 +84,12 @@ impl PropertyPlan {
         }
         let family = |(keyed_by, members): (KeyedBy, Numbered)| {
             let (numbers, members) = members.into_iter().unzip();
-            Family { keyed_by, properties: PropertyFamily::new(members), numbers }
+            let properties = PropertyFamily::new(members);
+            Family { keyed_by, timed: properties.is_timed(), properties, numbers }
         };
-        let families = groups.into_iter().map(family).collect();
-        Self { families, reader, hasher: RandomState::new(), shards, lanes, options }
+        let families: Vec<Family> = groups.into_iter().map(family).collect();
+        let timed = families.iter().any(|family| family.timed);
+        Self { timed, families, reader, hasher: RandomState::new(), shards, lanes, options }
     }
 
     /// How many submonitors one shard may keep.

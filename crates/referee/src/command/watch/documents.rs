@@ -14,7 +14,8 @@ pub(super) fn violation(report: &Report) -> Value {
 /// One verdict of a property as a result of SARIF.
 pub(super) fn property(report: &PropertyReport) -> Value {
     let level = if report.certain { "error" } else { "warning" };
-    let text = format!("{} of property `{}`", report.verdict.name(), report.property.name());
+    let sentence = report.sentence.as_ref().map(|sentence| format!(": {sentence}")).unwrap_or_default();
+    let text = format!("{} of property `{}`{sentence}", report.verdict.name(), report.property.name());
     result(&format!("property/{}", report.property.name()), level, &text, report.place.as_ref())
 }
 
@@ -79,6 +80,7 @@ pub(super) fn summary(summary: &Summary) -> Value {
             "uncertain_verdicts": counts.uncertain,
             "without_room": counts.limited,
         },
+        "pending_deadlines": summary.pending,
         "late": summary.late,
         "ties": summary.ties,
         "bytes": summary.bytes,

@@ -80,6 +80,8 @@ pub(super) fn text(report: &PropertyReport) -> String {
     }
     if report.verdict == PropertyVerdict::ResourceLimit {
         text += "  no room for more submonitors or keys: nothing more is said about it (--max-instances)\n";
+    } else if let Some(sentence) = &report.sentence {
+        text += &format!("  {}\n", visible(sentence));
     } else if let Some(got) = &report.got {
         text += &format!("  {}\n", visible(got));
     }

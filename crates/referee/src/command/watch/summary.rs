@@ -140,6 +140,12 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
             number(summary.ties, "event")
         ));
     }
+    if summary.pending > 0 {
+        warnings.push(format!(
+            "{} had not passed when the input ended; --until TIME or --now says what time it is",
+            number(summary.pending, "deadline")
+        ));
+    }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
     }

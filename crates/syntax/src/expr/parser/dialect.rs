@@ -95,7 +95,7 @@ impl Parser<'_> {
             Token::Name => Some(text.to_owned()),
             Token::QuotedName if self.dialect == Dialect::Cel => Some(text.trim_matches('`').to_owned()),
             // In nuScr a name may begin with a digit, and everything is a name that is not all digits.
-            Token::NumberLike | Token::Int | Token::Float
+            Token::NumberLike | Token::Duration | Token::Int | Token::Float
                 if self.dialect == Dialect::NuScr && !is_decimal(text) && !text.contains(['.', '+', '-']) =>
             {
                 Some(text.to_owned())

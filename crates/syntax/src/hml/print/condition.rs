@@ -10,12 +10,14 @@ use super::{Printer, quoted};
 impl Printer<'_> {
     pub(super) fn guard(&mut self, guard: &Guard) {
         let text = match guard.dialect {
-            Dialect::Assertion | Dialect::Native => {
-                self.expr(&guard.condition).map_or_else(|TooDeep| String::new(), |expr| expr.to_string())
-            }
+            Dialect::Assertion | Dialect::Native => self.native_text(&guard.condition),
             Dialect::Erlang => self.alternatives(&guard.condition),
         };
         self.out.push_str(&text);
+    }
+
+    pub(super) fn native_text(&self, condition: &Condition) -> String {
+        self.expr(condition).map_or_else(|TooDeep| String::new(), |expr| expr.to_string())
     }
 
     /// The expression a native condition was read from.

@@ -3,6 +3,7 @@
 use super::super::{Dialect, Function, Pattern, Value};
 use super::{Computed, EvalErrorKind, Evaluator, Failure, Number, Outcome, Variables};
 use super::{bool, ill_typed, is_number, number, overflow};
+use crate::time;
 use crate::value::Term;
 
 impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
@@ -23,6 +24,17 @@ impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
             (B::IsTuple, [x]) => bool(matches!(x, Term::Tuple(_))),
             (B::IsPid, [x]) => bool(matches!(x, Term::Pid(_))),
             (B::IsReference, [x]) => bool(matches!(x, Term::Reference(_))),
+            (B::Time, [x]) => {
+                let time = match *x {
+                    Term::Time(time) => Some(time),
+                    Term::Int(whole) => time::of_integer(whole),
+                    Term::Float(number) => time::of_float(number),
+                    Term::Text(text) => time::read(text),
+                    _ => return Err(mismatch()),
+                };
+                let failure = || EvalErrorKind::Conversion { function: "time", value: Term::to_owned(*x) };
+                time.map(|time| Computed::Term(Term::Time(time))).ok_or_else(|| F::of(failure))
+            }
             (B::StartsWith, [Term::Text(text), Term::Text(part)]) => bool(text.starts_with(part)),
             (B::EndsWith, [Term::Text(text), Term::Text(part)]) => bool(text.ends_with(part)),
             (B::Contains, [Term::Text(text), Term::Text(part)]) => bool(text.contains(part)),

@@ -35,7 +35,9 @@ const TUPLE: Kinds = Kinds(1 << 7);
 const LIST: Kinds = Kinds(1 << 8);
 const RECORD: Kinds = Kinds(1 << 9);
 const BYTES: Kinds = Kinds(1 << 10);
-const ANYTHING: Kinds = Kinds((1 << 11) - 1);
+const TIME: Kinds = Kinds(1 << 11);
+const DURATION: Kinds = Kinds(1 << 12);
+const ANYTHING: Kinds = Kinds((1 << 13) - 1);
 const NUMBER: Kinds = INT.or(FLOAT);
 
 impl Kinds {
@@ -64,6 +66,8 @@ impl Kinds {
             "list",
             "record",
             "bytes",
+            "time",
+            "duration",
         ];
         let present: Vec<_> =
             names.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0).map(|(_, n)| *n).collect();
@@ -112,7 +116,9 @@ impl Checker {
             Node::List(parts) => self.built(parts, LIST),
             Node::Tuple(parts) => self.built(parts, TUPLE),
             Node::Unary(UnaryOperator::Not, operand) => self.expect(operand, BOOL, "!", "a bool"),
-            Node::Unary(UnaryOperator::Negate, operand) => self.expect(operand, NUMBER, "-", "a number"),
+            Node::Unary(UnaryOperator::Negate, operand) => {
+                self.expect(operand, NUMBER.or(DURATION), "-", "a number")
+            }
             Node::And(parts) => self.connective(parts, "&&"),
             Node::Or(parts) => self.connective(parts, "||"),
             Node::AndAlso(parts) => self.connective(parts, "andalso"),
@@ -169,7 +175,7 @@ impl Checker {
             }
             Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
                 if self.dialect == Dialect::Native {
-                    let ordered = NUMBER.or(TEXT).or(ATOM).or(BOOL);
+                    let ordered = NUMBER.or(TEXT).or(ATOM).or(BOOL).or(TIME).or(DURATION);
                     let left = self.expect(left, ordered, symbol, "numbers, strings or bools");
                     let same = if left.and(NUMBER).is_empty() { left } else { left.or(NUMBER) };
                     let same = if left.is_empty() { ordered } else { same };
@@ -194,13 +200,24 @@ impl Checker {
                 self.expect(left, LIST, symbol, "a list");
                 self.expect(right, LIST, symbol, "a list")
             }
-            Op::Add if self.dialect == Dialect::Native => {
-                let added = NUMBER.or(TEXT).or(LIST);
-                let left = self.expect(left, added, symbol, "numbers, strings or lists");
-                let same = if left.and(NUMBER).is_empty() { left } else { left.or(NUMBER) };
-                let same = if left.is_empty() { added } else { same };
-                let right = self.expect(right, same, symbol, "two of one kind");
-                left.or(right)
+            Op::Add | Op::Subtract | Op::Multiply | Op::Divide if self.dialect != Dialect::Erlang => {
+                let (one, two) = match operator {
+                    Op::Add => ("numbers, strings or lists", "two of one kind"),
+                    _ => ("a number", "a number"),
+                };
+                let all = || (0..13).map(|bit| Kinds(1 << bit));
+                let fits =
+                    |left: Kinds| all().filter(move |right| !result(operator, left, *right).is_empty());
+                let some = |kinds: Kinds, kind: Kinds| !kinds.and(kind).is_empty();
+                let lefts = all().filter(|left| fits(*left).next().is_some()).fold(NONE, Kinds::or);
+                let left = self.expect(left, lefts, symbol, one);
+                let known = if left.is_empty() { lefts } else { left };
+                let rights = all().filter(|kind| some(known, *kind)).flat_map(fits).fold(NONE, Kinds::or);
+                let right = self.expect(right, rights, symbol, two);
+                let pairs = all().flat_map(|l| all().map(move |r| (l, r)));
+                pairs
+                    .filter(|(l, r)| some(left, *l) && some(right, *r))
+                    .fold(NONE, |found, (l, r)| found.or(result(operator, l, r)))
             }
             Op::Add | Op::Subtract | Op::Multiply | Op::Divide => {
                 let left = self.expect(left, NUMBER, symbol, "a number");
@@ -245,6 +262,7 @@ impl Checker {
                 (NUMBER.or(TEXT).or(BOOL), "numbers, strings or bools", ANYTHING)
             }
             F::Min | F::Max => (ANYTHING, "anything", ANYTHING),
+            F::Time => (NUMBER.or(TEXT).or(TIME), "a number or a string", TIME),
             F::IsAtom
             | F::IsBoolean
             | F::IsText
@@ -264,6 +282,27 @@ impl Checker {
     }
 }
 
+const NONE: Kinds = Kinds(0);
+
+/// The kind of what arithmetic makes of two kinds, each a single one; none if it does not apply.
+fn result(operator: Operator, left: Kinds, right: Kinds) -> Kinds {
+    use Operator as Op;
+    let is_number = |kind: Kinds| !kind.and(NUMBER).is_empty();
+    match operator {
+        _ if is_number(left) && is_number(right) => left.or(right),
+        Op::Add if left == right && (left == TEXT || left == LIST) => left,
+        Op::Add if (left, right) == (TIME, DURATION) || (left, right) == (DURATION, TIME) => TIME,
+        Op::Subtract if (left, right) == (TIME, DURATION) => TIME,
+        Op::Subtract if (left, right) == (TIME, TIME) => DURATION,
+        Op::Add | Op::Subtract if (left, right) == (DURATION, DURATION) => DURATION,
+        Op::Multiply if left == DURATION && is_number(right) || is_number(left) && right == DURATION => {
+            DURATION
+        }
+        Op::Divide if left == DURATION && is_number(right) => DURATION,
+        _ => NONE,
+    }
+}
+
 fn kind_of(term: &Value) -> Kinds {
     match term.view() {
         Term::Absent | Term::Null => NULL,
@@ -277,5 +316,7 @@ fn kind_of(term: &Value) -> Kinds {
         Term::Tuple(_) => TUPLE,
         Term::List(_) => LIST,
         Term::Record(_) => RECORD,
+        Term::Time(_) => TIME,
+        Term::Duration(_) => DURATION,
     }
 }

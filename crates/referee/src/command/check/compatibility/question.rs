@@ -134,5 +134,6 @@ fn why(doubt: &Doubt, k: u32) -> String {
                 .to_owned()
         }
         Doubt::PerProcess => "it is about processes, and a protocol has roles".to_owned(),
+        Doubt::Timed => "it speaks of time, and protocols are checked without: watch it".to_owned(),
     }
 }

@@ -1,0 +1,137 @@
+//! Times and durations: how they are read and written. Both are nanoseconds; a time counts from 1970, without leap seconds.
+
+use jiff::Timestamp;
+
+/// What a time may look like, for messages.
+pub const FORMATS: &str = "RFC 3339 (2026-02-03T04:05:06.789Z), or a number of seconds, milliseconds, microseconds or \
+                           nanoseconds since 1970";
+
+/// The units of durations, the largest first, in nanoseconds.
+const UNITS: [(&str, i64); 7] = [
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// The nanoseconds of one day.
+pub const DAY: i64 = 86_400_000_000_000;
+
+/// The time `text` stands for: RFC 3339, or a number.
+///
+/// Numbers are taken by their size: below 10¹¹ as seconds, below 10¹⁴ as milliseconds, below 10¹⁷ as microseconds, else as
+/// nanoseconds. So are the times of this century told apart, and small numbers that count from some start are seconds.
+#[must_use]
+pub fn read(text: &str) -> Option<i64> {
+    let text = text.trim();
+    // Whole numbers are scaled exactly.
+    if let Ok(whole) = text.parse::<i64>() {
+        return of_integer(whole);
+    }
+    match text.parse::<f64>() {
+        Ok(number) => of_float(number),
+        Err(_) => i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok(),
+    }
+}
+
+/// As [`read`], of a number.
+#[must_use]
+pub fn of_integer(whole: i64) -> Option<i64> {
+    let scale = match whole.unsigned_abs() {
+        0..100_000_000_000 => 1_000_000_000,
+        100_000_000_000..100_000_000_000_000 => 1_000_000,
+        100_000_000_000_000..100_000_000_000_000_000 => 1000,
+        _ => 1,
+    };
+    whole.checked_mul(scale)
+}
+
+/// As [`read`], of a number with a fraction.
+#[must_use]
+pub fn of_float(number: f64) -> Option<i64> {
+    let scale = match number.abs() {
+        _ if !number.is_finite() => return None,
+        size if size < 1e11 => 1e9,
+        size if size < 1e14 => 1e6,
+        size if size < 1e17 => 1e3,
+        _ => 1.0,
+    };
+    Some((number * scale) as i64)
+}
+
+/// `time` as RFC 3339.
+#[must_use]
+pub fn show(time: i64) -> String {
+    Timestamp::from_nanosecond(time.into()).map_or_else(|_| time.to_string(), |time| time.to_string())
+}
+
+/// The duration `text` stands for: a number and a unit, `5s`, `1.5h`.
+#[must_use]
+pub fn read_duration(text: &str) -> Option<i64> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(end);
+    let scale = UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole = whole.parse::<i64>().ok()?.checked_mul(scale)?;
+    // Digit by digit, so that no rounding makes `0.1s` another duration than `100ms`.
+    let mut nanoseconds = 0;
+    let mut divisor = 10;
+    for digit in fraction.bytes().take(18) {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        nanoseconds += i128::from(scale) * i128::from(digit) / divisor;
+        divisor *= 10;
+    }
+    whole.checked_add(i64::try_from(nanoseconds).ok()?)
+}
+
+/// `duration` with the largest unit of which it is a whole number.
+#[must_use]
+pub fn show_duration(duration: i64) -> String {
+    let whole = UNITS.iter().find(|(name, scale)| *name != "d" && duration % scale == 0 && duration != 0);
+    let (unit, scale) = whole.copied().unwrap_or(("s", 1_000_000_000));
+    format!("{}{unit}", duration / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_nanoseconds() {
+        assert_eq!(read("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(read("2000-02-29T12:00:00.5+01:00"), Some(951_822_000_500_000_000));
+        assert_eq!(read("1969-12-31T23:59:59.999999999Z"), Some(-1));
+        assert_eq!(read("2024-03-01 00:00:00Z"), Some(1_709_251_200_000_000_000));
+        assert_eq!(read("1.5"), Some(1_500_000_000));
+        assert_eq!(read("1709251200"), Some(1_709_251_200_000_000_000));
+        assert_eq!(read("1709251200123"), Some(1_709_251_200_123_000_000));
+        assert_eq!(read("1709251200123456789"), Some(1_709_251_200_123_456_789));
+        for bad in [
+            "",
+            "now",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.Z",
+            "NaN",
+            "inf",
+            "9999-12-31T23:59:59Z",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(show(951_822_000_500_000_000), "2000-02-29T11:00:00.5Z");
+    }
+
+    #[test]
+    fn durations_have_units() {
+        for (text, nanoseconds) in [("5s", 5_000_000_000), ("1.5h", 5_400_000_000_000), ("0.1s", 100_000_000)]
+        {
+            assert_eq!(read_duration(text), Some(nanoseconds), "{text}");
+            assert_eq!(read_duration(&show_duration(nanoseconds)), Some(nanoseconds), "{text}");
+        }
+        assert_eq!([0, 90_000_000_000, 100_000_000].map(show_duration), ["0s", "90s", "100ms"]);
+        assert!(["5", "s", "5x", "1.xs", "99999999999d"].iter().all(|bad| read_duration(bad).is_none()));
+    }
+}

@@ -1,0 +1,170 @@
+//! The time up to which all events are known, and the instances that want to be told of it.
+//!
+//! Events come in the order of their times (`--reorder` puts them in it), so that the latest time read is that time: the watermark. A
+//! deadline has passed when the watermark is later. Which line was the first to be later does not depend on threads or chunks,
+//! and neither does what is told.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use referee_monitor::property::{Missed, PropertyVerdict};
+use referee_theory::time;
+
+use super::instances::Entry;
+use super::lane::Lane;
+use super::plan::{Family, KeyedBy, PropertyPlan};
+use crate::lane::Outcome;
+use crate::report::{Notice, Place, PropertyReport};
+
+/// The time of a lane.
+pub(super) struct Clock {
+    /// All events before this time have been read.
+    pub(super) watermark: i64,
+    /// Of each instance at most one is that of its entry; others are stale.
+    timers: BinaryHeap<Reverse<Timer>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Timer {
+    deadline: i64,
+    /// The number of the shard within its lane.
+    pub(super) shard: u16,
+    pub(super) family: u16,
+    pub(super) index: u32,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { watermark: i64::MIN, timers: BinaryHeap::new() }
+    }
+}
+
+impl Clock {
+    /// Sees to it that the instance is told as soon as `deadline` has passed.
+    #[inline]
+    pub(super) fn wake(
+        &mut self,
+        entry: &mut Entry,
+        deadline: Option<i64>,
+        (shard, family, index): (u16, u16, u32),
+    ) {
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < entry.wakes) {
+            entry.wakes = deadline;
+            self.timers.push(Reverse(Timer { deadline, shard, family, index }));
+        }
+    }
+
+    /// The next timer that has passed.
+    fn due(&mut self) -> Option<Timer> {
+        let Reverse(first) = self.timers.peek()?;
+        if first.deadline >= self.watermark {
+            return None;
+        }
+        self.timers.pop().map(|Reverse(timer)| timer)
+    }
+}
+
+impl Lane {
+    /// The watermark is `time` now: tells whose deadlines have passed. `place` is that of the line that says so.
+    pub(super) fn reach(
+        &mut self,
+        plan: &PropertyPlan,
+        time: i64,
+        place: Option<&dyn Fn() -> Place>,
+        line: u32,
+        outcome: &mut Outcome,
+    ) {
+        if time <= self.clock.watermark {
+            return;
+        }
+        self.clock.watermark = time;
+        while let Some(timer) = self.clock.due() {
+            let Timer { deadline, shard: number, family: at, index } = timer;
+            let any_lost = self.lost.get(usize::from(at)).copied().unwrap_or(false);
+            let (Some(shard), Some(family), Some(memories)) = (
+                self.shards.get_mut(usize::from(number)),
+                plan.families.get(usize::from(at)),
+                self.memories.get_mut(usize::from(at)),
+            ) else {
+                continue;
+            };
+            let Some(entry) =
+                shard.families.get_mut(usize::from(at)).and_then(|instances| instances.entry(index))
+            else {
+                continue;
+            };
+            if entry.wakes != deadline {
+                continue;
+            }
+            entry.wakes = i64::MAX;
+            let Some(bundle) = &mut entry.bundle else { continue };
+            let step = family.properties.advance(memories, bundle, time);
+            shard.held = shard.held.saturating_add_signed(step.grown);
+            let (is_done, next) = (bundle.is_done(), family.properties.next_deadline(bundle));
+            for (member, verdict) in &step.verdicts {
+                let Some(missed) = memories.take_missed(*member) else { continue };
+                let Some(mut report) = report(family, *member, *verdict, entry, &missed) else { continue };
+                report.certain = !(entry.lost || any_lost);
+                report.place = place.map(|place| place());
+                match report.certain {
+                    true => outcome.counts.violated += 1,
+                    false => outcome.counts.uncertain += 1,
+                }
+                outcome.notices.push((line, Notice::Property(Box::new(report))));
+            }
+            if is_done {
+                // The key itself is still kept.
+                shard.held += 1;
+                entry.bundle = None;
+                entry.history = None;
+            } else {
+                self.clock.wake(entry, next, (number, at, index));
+            }
+        }
+    }
+
+    /// How many instances wait for a deadline.
+    pub(super) fn waiting(&self, plan: &PropertyPlan) -> u64 {
+        let of = |shard: &super::lane::Shard| {
+            let families = shard.families.iter().zip(&plan.families);
+            let waits = |(instances, family): (&super::instances::Instances, &Family)| {
+                let bundles = instances.entries().iter().filter_map(|entry| entry.bundle.as_ref());
+                bundles.filter(|bundle| family.properties.next_deadline(bundle).is_some()).count() as u64
+            };
+            families.map(waits).sum::<u64>()
+        };
+        self.shards.iter().map(of).sum()
+    }
+}
+
+/// That `missed` was missed by the instance of `entry`.
+fn report(
+    family: &Family,
+    member: usize,
+    verdict: PropertyVerdict,
+    entry: &Entry,
+    missed: &Missed,
+) -> Option<PropertyReport> {
+    let monitor = family.properties.monitors().get(member)?;
+    let by_session = family.keyed_by == KeyedBy::Session;
+    let key = String::from_utf8_lossy(&entry.key).into_owned();
+    let key = Some(key).filter(|key| !(by_session && key.is_empty()));
+    Some(PropertyReport {
+        number: *family.numbers.get(member)?,
+        property: Arc::clone(monitor.property()),
+        verdict,
+        certain: true,
+        session: key.clone().filter(|_| by_session),
+        key: key.filter(|_| !by_session),
+        event: i64::try_from(entry.events).unwrap_or(i64::MAX) - 1,
+        got: None,
+        place: None,
+        time: Some(time::show(missed.deadline)),
+        history: entry.history.as_ref().map(|history| history.lines.clone()).unwrap_or_default(),
+        derivation: None,
+        unexplained: None,
+        deadline: Some(missed.deadline),
+        sentence: Some(monitor.sentence(missed)),
+    })
+}
