@@ -415,7 +415,13 @@ fn is_constant(value: &Value) -> bool {
         | Value::Bytes(_)
         | Value::Opaque(_) => true,
         Value::List(values) | Value::Tuple(values) => values.iter().all(is_constant),
-        Value::Record(_) | Value::Big(_) | Value::Atom(_) | Value::Pid(_) | Value::Reference(_) => false,
+        Value::Record(_)
+        | Value::Big(_)
+        | Value::Atom(_)
+        | Value::Pid(_)
+        | Value::Reference(_)
+        | Value::Time(_)
+        | Value::Duration(_) => false,
     }
 }
 

@@ -86,8 +86,9 @@ fn the_golden_endpoints_are_what_is_generated() {
 }
 
 #[test]
-fn blanks_and_trailing_commas_do_not_make_a_file_stale() {
+fn what_formatters_move_does_not_make_a_file_stale() {
     assert!(same_code("f(a, b)\n", "f(\n    a,\n    b,\n)"));
+    assert!(same_code("x => f((a)),", "x => {\n    f(a)\n}"));
     assert!(!same_code("f(a, b)", "f(b, a)"));
 }
 

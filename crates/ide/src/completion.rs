@@ -4,7 +4,7 @@ mod scr;
 
 use std::sync::Arc;
 
-use referee_syntax::lexemes::{Lexeme, LexemeKind, lexemes};
+use referee_syntax::lexemes::{Lexeme, LexemeKind};
 use referee_syntax::{Language, Span};
 use rustc_hash::FxHashSet;
 
@@ -70,11 +70,13 @@ impl<'a> Context<'a> {
 #[must_use]
 pub fn completions(workspace: &Workspace, path: &str, offset: u32) -> Completions {
     let Some(file) = workspace.file(path) else { return Completions::default() };
-    let mut before = lexemes(file.text(), file.language());
-    if before.iter().any(|lexeme| is_inside(file, *lexeme, offset)) {
+    let all = file.lexemes();
+    let near = &all[..all.partition_point(|lexeme| lexeme.span.start < offset)];
+    if near.last().is_some_and(|lexeme| is_inside(file, *lexeme, offset)) {
         return Completions { span: Span { start: offset, end: offset }, items: Vec::new() };
     }
-    before.retain(|lexeme| lexeme.kind != LexemeKind::Comment && lexeme.span.start < offset);
+    let mut before: Vec<Lexeme> =
+        near.iter().filter(|lexeme| lexeme.kind != LexemeKind::Comment).copied().collect();
     let mut span = Span { start: offset, end: offset };
     if let Some(last) = before.last()
         && last.kind == LexemeKind::Word

@@ -1,7 +1,7 @@
 //! What can be folded: bracketed text and comments of several lines.
 
 use referee_syntax::Span;
-use referee_syntax::lexemes::{LexemeKind, lexemes};
+use referee_syntax::lexemes::LexemeKind;
 
 use crate::workspace::File;
 
@@ -20,7 +20,7 @@ pub fn folds(file: &File) -> Vec<Fold> {
     let mut folds = Vec::new();
     let mut open: Vec<(char, Span)> = Vec::new();
     let spans_lines = |span: Span| file.slice(span).contains('\n');
-    for lexeme in lexemes(file.text(), file.language()) {
+    for lexeme in file.lexemes() {
         match (lexeme.kind, file.slice(lexeme.span)) {
             (LexemeKind::Comment, text) if text.contains('\n') => {
                 folds.push(Fold { span: lexeme.span, is_comment: true });

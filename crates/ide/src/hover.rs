@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use referee_pipeline::{Analysed, Content};
 use referee_syntax::diagnostics::{self as codes};
 use referee_syntax::document::GlobalProtocol;
-use referee_syntax::lexemes::{LexemeKind, lexemes};
+use referee_syntax::lexemes::LexemeKind;
 use referee_syntax::{Language, Span, print};
 use referee_theory::{Machine, System, Vocabulary};
 
@@ -208,7 +208,7 @@ fn label(workspace: &Workspace, file: &File, name: &Occurrence, out: &mut String
 
 /// The keyword or built-in function at `offset`, and what it means.
 fn keyword(file: &File, offset: u32) -> Option<(Span, &'static str)> {
-    let all = lexemes(file.text(), file.language());
+    let all = file.lexemes();
     let after = all.partition_point(|lexeme| lexeme.span.start <= offset);
     let lexeme = all.get(after.checked_sub(1)?)?;
     if lexeme.kind != LexemeKind::Word || offset > lexeme.span.end {

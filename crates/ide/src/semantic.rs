@@ -1,6 +1,6 @@
 //! What each word is, for colours.
 
-use referee_syntax::lexemes::{LexemeKind, lexemes};
+use referee_syntax::lexemes::LexemeKind;
 use referee_syntax::{Language, Span, payload};
 use referee_theory::expr::Function;
 
@@ -94,7 +94,7 @@ pub fn semantic_tokens(file: &File) -> Vec<SemanticToken> {
     let words = keywords(file.language());
     let mut names = file.index().occurrences.iter().peekable();
     let mut tokens: Vec<SemanticToken> = Vec::new();
-    for lexeme in lexemes(file.text(), file.language()) {
+    for lexeme in file.lexemes() {
         let mut inside = false;
         while let Some(name) = names.next_if(|name| name.span.start < lexeme.span.end) {
             inside = true;

@@ -1,7 +1,7 @@
 //! What a function of an assertion takes, while its arguments are being written.
 
 use referee_syntax::Language;
-use referee_syntax::lexemes::{Lexeme, LexemeKind, lexemes};
+use referee_syntax::lexemes::{Lexeme, LexemeKind};
 use referee_theory::expr::Function;
 
 use crate::names::{NameKind, ScopeId};
@@ -50,7 +50,7 @@ pub fn signature_help(file: &File, offset: u32) -> Option<SignatureHelp> {
     if !matches!(file.language(), Language::Scr | Language::St) {
         return None;
     }
-    let all = lexemes(file.text(), file.language());
+    let all = file.lexemes();
     let before = all.partition_point(|lexeme| lexeme.span.start < offset);
     let (name, argument, is_method) = enclosing_call(file, &all[..before])?;
     let text = file.slice(name.span);

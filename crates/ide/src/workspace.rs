@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use referee_pipeline::{Analysed, FileText, Followers, Packages, Parsed, Source};
+use referee_syntax::lexemes::{Lexeme, lexemes};
 use referee_syntax::{Language, Span};
 
 use crate::names::Index;
@@ -29,6 +30,7 @@ pub struct File {
     text: Arc<str>,
     language: Language,
     lines: OnceLock<LineIndex>,
+    lexemes: OnceLock<Vec<Lexeme>>,
     index: OnceLock<Index>,
     analysed: OnceLock<Analysed>,
 }
@@ -41,8 +43,15 @@ impl fmt::Debug for File {
 
 impl File {
     fn new(path: Arc<str>, text: Arc<str>, language: Language) -> Self {
-        let (lines, index, analysed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { path, text, language, lines, index, analysed }
+        Self {
+            path,
+            text,
+            language,
+            lines: OnceLock::new(),
+            lexemes: OnceLock::new(),
+            index: OnceLock::new(),
+            analysed: OnceLock::new(),
+        }
     }
 
     /// Its path.
@@ -67,6 +76,12 @@ impl File {
     #[must_use]
     pub fn lines(&self) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+
+    /// Its words, symbols and comments.
+    #[must_use]
+    pub fn lexemes(&self) -> &[Lexeme] {
+        self.lexemes.get_or_init(|| lexemes(&self.text, self.language))
     }
 
     /// Its names.

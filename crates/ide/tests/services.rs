@@ -1,5 +1,7 @@
 //! Every service on small texts, with `|` where the cursor is.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -216,7 +216,7 @@ pub fn value(dialect: Dialect, condition: &Condition, slots: &Slots) -> Option<D
         Node::Unary(UnaryOperator::Negate, operand) => match of(operand)? {
             Datum::Int(digits) => Some(Datum::Int(digits.parse::<i128>().ok()?.checked_neg()?.to_string())),
             Datum::Float(value) => Some(Datum::Float(-value)),
-            Datum::Duration(length) => Some(Datum::Duration(-length)),
+            Datum::Duration(length) => Some(Datum::Duration(length.checked_neg()?)),
             _ => None,
         },
         Node::Binary(operator, operands) => {
@@ -321,23 +321,47 @@ fn binary(dialect: Dialect, operator: Operator, left: &Datum, right: &Datum) -> 
 /// Arithmetic of times, in nanoseconds.
 fn times(operator: Operator, left: &Datum, right: &Datum) -> Option<Datum> {
     use Operator as Op;
-    let whole = |number: &Datum| match number {
-        Datum::Int(digits) => digits.parse::<i64>().ok(),
-        _ => None,
-    };
-    match (operator, left, right) {
-        (Op::Subtract, Datum::Time(l), Datum::Time(r)) => Some(Datum::Duration(l - r)),
-        (Op::Subtract, Datum::Time(l), Datum::Duration(r)) => Some(Datum::Time(l - r)),
-        (Op::Subtract, Datum::Duration(l), Datum::Duration(r)) => Some(Datum::Duration(l - r)),
-        (Op::Add, Datum::Duration(l), Datum::Duration(r)) => Some(Datum::Duration(l + r)),
+    type Kind = fn(i64) -> Datum;
+    let (time, duration): (Kind, Kind) = (Datum::Time, Datum::Duration);
+    let (result, kind) = match (operator, left, right) {
+        (Op::Subtract, Datum::Time(l), Datum::Time(r))
+        | (Op::Subtract, Datum::Duration(l), Datum::Duration(r)) => {
+            (i128::from(*l) - i128::from(*r), duration)
+        }
+        (Op::Subtract, Datum::Time(l), Datum::Duration(r)) => (i128::from(*l) - i128::from(*r), time),
+        (Op::Add, Datum::Duration(l), Datum::Duration(r)) => (i128::from(*l) + i128::from(*r), duration),
         (Op::Add, Datum::Time(l), Datum::Duration(r)) | (Op::Add, Datum::Duration(l), Datum::Time(r)) => {
-            Some(Datum::Time(l + r))
+            (i128::from(*l) + i128::from(*r), time)
         }
-        (Op::Multiply, Datum::Duration(l), r) | (Op::Multiply, r, Datum::Duration(l)) => {
-            Some(Datum::Duration(l.checked_mul(whole(r)?)?))
+        (Op::Multiply, Datum::Duration(l), Datum::Float(r))
+        | (Op::Multiply, Datum::Float(r), Datum::Duration(l)) => (rounded(*l as f64 * r)?, duration),
+        (Op::Divide, Datum::Duration(l), Datum::Float(r)) => (rounded(*l as f64 / r)?, duration),
+        (Op::Multiply, Datum::Duration(l), Datum::Int(r))
+        | (Op::Multiply, Datum::Int(r), Datum::Duration(l)) => {
+            (i128::from(*l).checked_mul(r.parse().ok()?)?, duration)
         }
-        _ => None,
+        (Op::Divide, Datum::Duration(l), Datum::Int(r)) => (nearest((*l).into(), r.parse().ok()?)?, duration),
+        _ => return None,
+    };
+    i64::try_from(result).ok().map(kind)
+}
+
+/// A float to the nearest integer.
+fn rounded(value: f64) -> Option<i128> {
+    value.is_finite().then(|| value.round() as i128)
+}
+
+/// `dividend / divisor` to the nearest integer, found from its sign and its distance to the two next to it.
+fn nearest(dividend: i128, divisor: i128) -> Option<i128> {
+    if divisor == 0 {
+        return None;
     }
+    let (size, by) = (dividend.unsigned_abs(), divisor.unsigned_abs());
+    let below = size / by;
+    // `below + 1` is at least as near as `below`.
+    let (to_below, to_above) = (size - below * by, by - (size - below * by));
+    let result = i128::try_from(if to_above <= to_below { below + 1 } else { below }).ok()?;
+    Some(if (dividend < 0) == (divisor < 0) { result } else { -result })
 }
 
 fn joined(left: &Datum, right: &Datum) -> Option<Datum> {

@@ -330,8 +330,12 @@ pub(super) fn constant(value: &Value) -> String {
             format!("({parts})")
         }
         // INVARIANT: no literal is one of these, and `Plan` refuses them as values before the first message.
-        Value::Record(_) | Value::Big(_) | Value::Atom(_) | Value::Pid(_) | Value::Reference(_) => {
-            String::new()
-        }
+        Value::Record(_)
+        | Value::Big(_)
+        | Value::Atom(_)
+        | Value::Pid(_)
+        | Value::Reference(_)
+        | Value::Time(_)
+        | Value::Duration(_) => String::new(),
     }
 }

@@ -319,7 +319,7 @@ fn endpoints_and_monitors_agree() {
         let count = |wanted: char| expected.chars().filter(|verdict| *verdict == wanted).count();
         // The law says nothing if there is only one answer.
         assert!(
-            count('1') > 2_000 && count('0') > 2_000 && count('p') > 50,
+            count('1') > 2_000 && count('0') > 2_000 && count('p') > 30,
             "{} {} {}",
             count('1'),
             count('0'),

@@ -135,7 +135,7 @@ fn every_small_formula_on_every_small_timed_trace() {
         let events = views(&keys, &times);
         // The largest formulas on every 29th trace: all of them would take minutes.
         for (number, text) in formulas.iter().enumerate() {
-            if number < 60 || (number + trace[0].1 as usize + 2 * trace[1].1 as usize) % 29 == 0 {
+            if number < 60 || (number + trace[0].1 as usize + 2 * trace[1].1 as usize).is_multiple_of(29) {
                 tally.follow(text, &events, SECOND / 2, 6 * SECOND);
             }
         }

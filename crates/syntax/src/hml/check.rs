@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::property::{Formula, FormulaId, Growth, Property, Scope};
+use referee_theory::property::{EventPattern, Formula, FormulaId, Growth, Property, Scope};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::properties::{
@@ -16,7 +16,7 @@ pub(super) fn property(property: &Property, origins: &Origins, diagnostics: &mut
         Scope::PerProcess(process) => Some(&process.start),
         _ => None,
     };
-    for pattern in property.patterns().iter().chain(start) {
+    for pattern in property.patterns().iter().chain(start).flat_map(EventPattern::and_windows) {
         let mistakes = pattern.guard.iter().flat_map(|guard| guard.mistakes());
         diagnostics.extend(mistakes.map(|mistake| guard_without_value(&mistake)));
     }

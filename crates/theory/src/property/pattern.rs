@@ -123,6 +123,11 @@ impl EventPattern {
         }
     }
 
+    /// The pattern itself and those of the windows that its guard asks.
+    pub fn and_windows(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.windows.iter().flat_map(|(_, window)| window.patterns()))
+    }
+
     /// What `event` binds if it matches under `environment`. A guard that has no value does not hold, and one that asks a window
     /// has none here, where only one event is seen.
     #[must_use]

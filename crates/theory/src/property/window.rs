@@ -71,6 +71,15 @@ pub struct Window {
 }
 
 impl Window {
+    /// What matches, and the `q` of `in last n of [q]`.
+    pub fn patterns(&self) -> impl Iterator<Item = &EventPattern> {
+        let counted = match &self.span {
+            WindowSpan::LastOf(_, pattern) => Some(&**pattern),
+            WindowSpan::Duration(_) | WindowSpan::Last(_) | WindowSpan::Day => None,
+        };
+        std::iter::once(&self.pattern).chain(counted)
+    }
+
     /// The pattern with a binder in place of each test of a variable bound outside: what it binds is the group.
     #[must_use]
     pub fn grouping(&self) -> EventPattern {

@@ -85,6 +85,8 @@ fn terms() -> Vec<Value> {
     terms.extend(["ok", "a", "zz"].map(Value::atom));
     terms.extend(["<0.9.0>", "<0.10.0>"].map(|name| Value::Pid(name.into())));
     terms.push(Value::Reference("#Ref<0.1.2.3>".into()));
+    terms.extend([0, 1_500_000_000, i64::MAX, i64::MIN].map(Value::Time));
+    terms.extend([0, 1, -1, 5_000_000_000, i64::MAX, i64::MIN].map(Value::Duration));
     terms.extend([
         Value::Tuple([].into()),
         Value::Tuple([int(1)].into()),
@@ -158,6 +160,8 @@ fn term(datum: &Datum) -> Value {
         Datum::Reference(name) => Value::Reference(name.as_str().into()),
         Datum::Tuple(items) => Value::Tuple(all(items)),
         Datum::List(items) => Value::List(all(items)),
+        Datum::Time(nanoseconds) => Value::Time(*nanoseconds),
+        Datum::Duration(nanoseconds) => Value::Duration(*nanoseconds),
         Datum::Record(members) => {
             Value::Record(members.iter().map(|(name, value)| (name.as_str().into(), term(value))).collect())
         }

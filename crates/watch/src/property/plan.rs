@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ahash::RandomState;
 use referee_monitor::property::{PropertyFamily, PropertyMonitor};
-use referee_theory::property::{Key, Property, Scope};
+use referee_theory::property::{EventPattern, Key, Property, Scope};
 
 use super::event::Reader;
 use crate::options::Options;
@@ -104,6 +104,7 @@ pub(super) fn asked(property: &Property) -> impl Iterator<Item = String> {
         Scope::PerKey(keys) => keys,
         Scope::Stream | Scope::PerProcess(_) => &[],
     };
-    let patterns = property.patterns().iter().flat_map(|pattern| &*pattern.keys).map(|(key, _)| key);
+    let patterns = property.patterns().iter().flat_map(EventPattern::and_windows);
+    let patterns = patterns.flat_map(|pattern| &*pattern.keys).map(|(key, _)| key);
     scope.iter().chain(patterns).filter_map(|key| key.steps().first()).map(ToString::to_string)
 }
