@@ -226,7 +226,7 @@ const say = (path, texts) => new Promise(done => {
                          sorted((verdict["blame"], verdict["kind"]) for verdict in guard.verdicts))
 
 
-CHAT = '''protocol = """
+UNLIMITED_CHAT = '''protocol = """
 protocol Chat(role client, role server) {
   rec LOOP {
     Say(text: string) from client to server;
@@ -256,7 +256,7 @@ class Compressed(Case):
         port = free_port()
         with serve(answer, "127.0.0.1", port) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            with Guard("chat", port, protocol=CHAT) as guard:
+            with Guard("chat", port, protocol=UNLIMITED_CHAT) as guard:
                 with connect(f"ws://127.0.0.1:{guard.port}") as client:
                     self.assertEqual(["permessage-deflate"], [extension.name for extension in client.protocol.extensions])
                     for number in range(200):
@@ -264,7 +264,7 @@ class Compressed(Case):
                         client.send(json.dumps({"type": "Say", "text": text}))
                         self.assertEqual(text, json.loads(client.recv())["text"])
             self.assert_innocent(guard)
-            with Guard("chat", port, protocol=CHAT) as guard:
+            with Guard("chat", port, protocol=UNLIMITED_CHAT) as guard:
                 with contextlib.suppress(websockets.ConnectionClosed), connect(f"ws://127.0.0.1:{guard.port}") as client:
                     client.send(json.dumps({"type": "Shout", "text": "x" * 100}))
                     client.recv()

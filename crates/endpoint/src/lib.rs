@@ -8,8 +8,8 @@
 //! |---|---|---|
 //! | [`Blocking`] over any `Read + Write`, one stream for each peer | `std` | `Result` |
 //! | [`Local`] between threads of one process, messages are moved and never encoded | `std` | `Result` |
-//! | [`Asynchronous`] over any `AsyncRead + AsyncWrite` | `tokio` | a future |
-//! | [`LocalTask`] between tasks of one process | `tokio` | a future |
+//! | `Asynchronous` over any `AsyncRead + AsyncWrite` | `tokio` | a future |
+//! | `LocalTask` between tasks of one process | `tokio` | a future |
 //! | [`Buffered`] without any I/O: bytes in, bytes out | | `Result`, or what is missing |
 //!
 //! The core (messages, links, JSON, arithmetic) needs `core` and `alloc` only.

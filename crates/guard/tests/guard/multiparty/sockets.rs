@@ -362,7 +362,12 @@ fn who_does_not_speak_as_it_should_is_not_let_in() {
     let nobody = tls_to(&stage.places[1], &stage.folder, "monitor", None);
     assert!(tungstenite::client("ws://monitor/", nobody).is_err());
     let refused = r#"referee_multiparty_sessions_closed_total{protocol="Auth",role="a",why="refused"} 2"#;
-    assert!(stage.guard.metrics().contains(refused), "{}", stage.guard.metrics());
+    // A client may learn that it was refused before the guard has counted it.
+    let since = std::time::Instant::now();
+    while !stage.guard.metrics().contains(refused) {
+        assert!(since.elapsed() < PATIENCE, "{}", stage.guard.metrics());
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let mut unmasked = tcp(&stage.places[0]);
     let request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     unmasked.write_all(request.as_bytes()).unwrap();
