@@ -8,9 +8,10 @@
 mod support;
 
 use referee_check::{BoundReport, Options, Reduction, Verdict, check, generate};
+use referee_reference::kmc::{self, Act, properties};
 use referee_testkit::corpus::read_types;
 use referee_testkit::systems::{all_pairs, sampled};
-use referee_theory::System;
+use referee_theory::{Action, System};
 use support::{agree, replay};
 
 #[test]
@@ -33,6 +34,41 @@ fn three_role_systems_with_two_states() {
     sampled(3, 1, 2, 4_000, 2, |system| agree(system, 1));
     sampled(3, 2, 2, 2_000, 3, |system| agree(system, 1));
     sampled(3, 1, 3, 1_000, 4, |system| agree(system, 2));
+}
+
+/// The reference's sets of configurations that violate safety are what a search from each configuration finds.
+#[test]
+fn the_reference_agrees_with_a_search_from_each_configuration() {
+    let (mut holds, mut fails) = (0, 0);
+    let mut visit = |system: &System| {
+        let ts = kmc::transition_system(system, 1);
+        let can = |start: &kmc::Configuration, wanted: &dyn Fn(&Act) -> bool| {
+            kmc::can_happen(system, 1, start, usize::MAX, wanted).unwrap()
+        };
+        let received = |s: &kmc::Configuration| {
+            s.channels.iter().all(|(&channel, held)| {
+                let wanted = |act: &Act| act.action == Action::Receive && act.message == held[0];
+                can(s, &|act| act.channel() == channel && wanted(act))
+            })
+        };
+        let proceeds = |s: &kmc::Configuration| {
+            system.roles().all(|role| {
+                properties::kind(system, role, s.locals[role.index()]) != properties::Kind::Receiving
+                    || can(s, &|act| act.role == role && act.action == Action::Receive)
+            })
+        };
+        let failing = |good: &dyn Fn(&kmc::Configuration) -> bool| -> Vec<usize> {
+            (0..ts.states.len()).filter(|&s| !good(&ts.states[s])).collect()
+        };
+        let (unreceived, stuck) = (failing(&received), failing(&proceeds));
+        assert_eq!(properties::eventual_reception(&ts), unreceived, "{}", support::show(system));
+        assert_eq!(properties::progress(system, &ts), stuck, "{}", support::show(system));
+        fails += unreceived.len() + stuck.len();
+        holds += 2 * ts.states.len() - unreceived.len() - stuck.len();
+    };
+    all_pairs(1, 2, &mut visit);
+    sampled(3, 2, 3, 300, 8, &mut visit);
+    assert!(holds > 1_000 && fails > 1_000, "{holds} hold, {fails} fail");
 }
 
 /// Every verdict's witness is an execution of the unreduced system, ends as described, and the property

@@ -74,7 +74,7 @@ fn copies_are_as_written_out() {
 /// The theorem: where who waits for the role waits for nothing else, what is safe in turn is safe in any order.
 #[test]
 fn safe_in_turn_is_safe_in_any_order() {
-    let options = Options { max_k: 2, ..Options::default() };
+    let options = Options { max_k: 2, max_witnesses: 1, ..Options::default() };
     let verdict = |system: &System| check(system, &options, None, &mut ()).verdict.name();
     let mut tally = std::collections::BTreeMap::<&str, usize>::new();
     let mut visit = |system: &System| {

@@ -24,7 +24,7 @@ struct Tally {
 }
 
 fn lift(system: &System, max_k: u32, tally: &mut Tally) {
-    let options = Options { max_k, ..Options::default() };
+    let options = Options { max_k, max_witnesses: 1, ..Options::default() };
     match check(system, &options, None, &mut ()).verdict {
         Verdict::Safe { k, .. } => {
             tally.safe += 1;

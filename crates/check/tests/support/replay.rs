@@ -2,6 +2,8 @@
 //! witness in it.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "a test; each binary uses a part of it")]
 
+use std::collections::BTreeSet;
+
 use referee_check::{
     BoundReport, Fact, Failure, Ground, Model, Property, Reduction, Semantics, Step, Verdict, Violation,
     Witness, examine_bound,
@@ -57,35 +59,66 @@ pub(crate) fn justified(system: &System, report: &BoundReport) -> bool {
         && (properties::is_receive_directed(system) || report.cibi == Some(true))
 }
 
+/// What the reference knows of one system within one bound.
+pub(crate) struct Within {
+    bound: u32,
+    ts: TransitionSystem,
+    /// What violates safety.
+    safety: BTreeSet<usize>,
+}
+
+impl Within {
+    pub(crate) fn new(system: &System, bound: u32) -> Self {
+        let ts = kmc::transition_system(system, bound as usize);
+        let safety = [properties::eventual_reception(&ts), properties::progress(system, &ts)].concat();
+        Self { bound, ts, safety: safety.into_iter().collect() }
+    }
+
+    /// Whether one of `configurations` violates safety.
+    pub(crate) fn violates_safety(&self, configurations: &[kmc::Configuration]) -> bool {
+        self.is_among(&self.safety, configurations)
+    }
+
+    fn is_among(&self, states: &BTreeSet<usize>, configurations: &[kmc::Configuration]) -> bool {
+        states.iter().any(|&state| configurations.contains(&self.ts.states[state]))
+    }
+}
+
 /// Executes `witness` in the unreduced semantics and checks that what it says fails really fails there.
 pub(crate) fn replay(system: &System, witness: &Witness) {
+    replay_within(system, witness, &Within::new(system, witness.bound));
+}
+
+/// The same where the reference has explored `within` the witness's bound before.
+pub(crate) fn replay_within(system: &System, witness: &Witness, within: &Within) {
+    assert_eq!(witness.bound, within.bound);
     let ends = ends_of(system, witness, witness.bound, witness.steps.len());
     let ends: Vec<_> = ends.into_iter().filter(|end| describes(system, witness, end)).collect();
     assert!(!ends.is_empty(), "the end is described wrongly: {witness:?}\n{}", show(system));
-    let ts = kmc::transition_system(system, witness.bound as usize);
-    let bad = match witness.property {
-        Property::OutputIndependence => properties::obi(system, &ts),
-        Property::StrongInputIndependence => properties::sibi(system, &ts),
-        Property::ChainedInputIndependence => properties::cibi_by_messages(system, &ts),
-        Property::Exhaustivity => properties::exhaustive(system, &ts),
-        Property::EventualReception => properties::eventual_reception(&ts),
-        Property::Progress => properties::progress(system, &ts),
-        Property::Stability => properties::stable(&ts),
-    };
-    let fails = ends.iter().any(|end| bad.iter().any(|&s| ts.states[s] == *end));
-    assert!(fails, "nothing fails at the end: {witness:?}\n{}", show(system));
+    let ts = &within.ts;
+    let bad: BTreeSet<usize> = match witness.property {
+        Property::OutputIndependence => properties::obi(system, ts),
+        Property::StrongInputIndependence => properties::sibi(system, ts),
+        Property::ChainedInputIndependence => properties::cibi_by_messages(system, ts),
+        Property::Exhaustivity => properties::exhaustive(system, ts),
+        Property::EventualReception => properties::eventual_reception(ts),
+        Property::Progress => properties::progress(system, ts),
+        Property::Stability => properties::stable(ts),
+    }
+    .into_iter()
+    .collect();
+    assert!(within.is_among(&bad, &ends), "nothing fails at the end: {witness:?}\n{}", show(system));
     assert!(!witness.explanation.is_empty());
     if let Failure::Unreceived { from, to, message } = witness.failure {
         let head = ends[0].channels[&(from, to)][0];
         assert!(system.vocabulary().same_signature(head, message));
     }
     let earlier = ends_of(system, witness, witness.bound, witness.point_of_no_return);
-    let violated = |bad: &[usize]| earlier.iter().any(|end| bad.iter().any(|&s| ts.states[s] == *end));
-    let safety = [properties::eventual_reception(&ts), properties::progress(system, &ts)].concat();
     let is_safety = witness.violation.is_some();
-    assert!(violated(if is_safety { &safety } else { &bad }), "not at the point of no return: {witness:?}");
+    let bad = if is_safety { &within.safety } else { &bad };
+    assert!(within.is_among(bad, &earlier), "not at the point of no return: {witness:?}");
     if witness.shortest {
-        let shortest = distance(&ts, if is_safety { &safety } else { &bad });
+        let shortest = distance(ts, bad);
         // A race is shown where both messages are there, which may be later.
         let holds =
             shortest == witness.point_of_no_return || !is_safety && shortest < witness.point_of_no_return;
@@ -312,7 +345,7 @@ fn components(ts: &TransitionSystem) -> Vec<usize> {
 }
 
 /// The length of a shortest execution into `goal`.
-pub(crate) fn distance(ts: &TransitionSystem, goal: &[usize]) -> usize {
+pub(crate) fn distance(ts: &TransitionSystem, goal: &BTreeSet<usize>) -> usize {
     let mut depth = vec![usize::MAX; ts.states.len()];
     depth[0] = 0;
     let mut order = vec![0];

@@ -98,6 +98,25 @@ fn can_fire(
     false
 }
 
+/// Of each configuration, whether an edge that satisfies `wanted` can be fired from it: the least set that holds the
+/// sources of such edges and whatever has an edge into the set.
+fn can_ever_fire(ts: &TransitionSystem, wanted: impl Fn(&Act) -> bool) -> Vec<bool> {
+    let mut sources = vec![Vec::new(); ts.states.len()];
+    for (source, row) in ts.edges.iter().enumerate() {
+        row.iter().for_each(|(_, target)| sources[*target].push(source));
+    }
+    let mut can: Vec<bool> = ts.edges.iter().map(|row| row.iter().any(|(act, _)| wanted(act))).collect();
+    let mut agenda: Vec<usize> = (0..can.len()).filter(|&s| can[s]).collect();
+    while let Some(target) = agenda.pop() {
+        for &source in &sources[target] {
+            if !std::mem::replace(&mut can[source], true) {
+                agenda.push(source);
+            }
+        }
+    }
+    can
+}
+
 fn fires(ts: &TransitionSystem, s: usize, act: &Act) -> bool {
     ts.edges[s].iter().any(|(other, _)| other == act)
 }
@@ -269,10 +288,11 @@ pub fn blocked(system: &System, ts: &TransitionSystem) -> Vec<usize> {
 /// Definitions 4 and 19, item 1: the configurations that violate eventual reception.
 #[must_use]
 pub fn eventual_reception(ts: &TransitionSystem) -> Vec<usize> {
+    let mut known: BTreeMap<Act, Vec<bool>> = BTreeMap::new();
     violating(ts, |s| {
         ts.states[s].channels.iter().all(|(&(p, q), w)| {
             let wanted = Act { role: q, action: Action::Receive, peer: p, message: w[0] };
-            can_fire(ts, s, |act| *act == wanted, |_| true)
+            known.entry(wanted).or_insert_with(|| can_ever_fire(ts, |act| *act == wanted))[s]
         })
     })
 }
@@ -280,11 +300,14 @@ pub fn eventual_reception(ts: &TransitionSystem) -> Vec<usize> {
 /// Definitions 4 and 19, item 2: the configurations that violate progress.
 #[must_use]
 pub fn progress(system: &System, ts: &TransitionSystem) -> Vec<usize> {
+    let can_receive: Vec<Vec<bool>> = system
+        .roles()
+        .map(|p| can_ever_fire(ts, |act| act.role == p && act.action == Action::Receive))
+        .collect();
     violating(ts, |s| {
         system.roles().all(|p| {
             let (kind, _) = local(system, &ts.states[s], p);
-            kind != Kind::Receiving
-                || can_fire(ts, s, |act| act.role == p && act.action == Action::Receive, |_| true)
+            kind != Kind::Receiving || can_receive[p.index()][s]
         })
     })
 }
