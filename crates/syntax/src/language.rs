@@ -115,7 +115,7 @@ fn skip_comments(mut text: &str, nesting: Nesting) -> &str {
         let rest = if text.starts_with("//") || text.starts_with("--") || text.starts_with("(*)") {
             text.find('\n').map(|end| &text[end..])
         } else if text.starts_with("/*") && nesting == Nesting::Yes {
-            crate::tokens::end_of_nested_comment(&text[2..]).map(|end| &text[2 + end..])
+            crate::tokens::end_of_nested_comment(&text[2..], "/*", "*/").map(|end| &text[2 + end..])
         } else if text.starts_with("/*") {
             text.find("*/").map(|end| &text[end + 2..])
         } else if text.starts_with("(*") && !text.starts_with("(*#") {

@@ -195,12 +195,11 @@ impl<'a> Scene<'a> {
         let ends_line = self.text[after..].chars().next().is_none_or(|c| matches!(c, '\n' | '\r'));
         let start =
             if ends_line { self.text[..range.start].trim_end_matches(' ').len() } else { range.start };
-        // What begins a line keeps its place.
-        if ends_line && self.text[..start].ends_with('\n') {
-            Span::new(range.start, range.end)
-        } else {
-            Span::new(start, after)
-        }
+        let before = self.text[..start].chars().next_back();
+        // What begins a line keeps its place, and words that a blank keeps apart are kept apart.
+        let begins_line = ends_line && before == Some('\n');
+        let hugs = !ends_line && before.is_some_and(|c| !c.is_whitespace() && !"([{<".contains(c));
+        if begins_line || hugs { Span::new(range.start, range.end) } else { Span::new(start, after) }
     }
 }
 

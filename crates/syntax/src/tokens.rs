@@ -20,7 +20,8 @@ use crate::source::Span;
 mod lexing;
 
 pub(crate) use lexing::{
-    dash_comment, end_of_nested_comment, flat_comment, nested_comment, slash_comment, unterminated_string,
+    dash_comment, end_of_nested_comment, flat_comment, nested_comment, nested_comment_of, slash_comment,
+    unterminated_string,
 };
 
 /// A kind of token of some language.
@@ -28,8 +29,15 @@ pub(crate) trait Token: Copy + PartialEq {
     /// How messages call it: "`;`", "a label". Never the text of one particular token.
     fn describe(self) -> &'static str;
 
-    /// Whether it opens or closes a bracket, so that recovery skips what is bracketed as a whole.
-    fn bracket(self) -> Bracket;
+    /// Whether it opens or closes a bracket, so that recovery skips what is bracketed as a whole. Most languages have braces and
+    /// parentheses alone.
+    fn bracket(self) -> Bracket {
+        match self.describe() {
+            "`{`" | "`(`" => Bracket::Open,
+            "`}`" | "`)`" => Bracket::Close,
+            _ => Bracket::None,
+        }
+    }
 
     /// Whether messages should quote its text: names and numbers.
     fn has_text(self) -> bool;

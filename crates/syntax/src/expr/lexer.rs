@@ -3,6 +3,7 @@
 use logos::{FilterResult, Lexer, Logos};
 
 use super::Dialect;
+use crate::tokens::end_of_nested_comment;
 
 /// A token. What it says is read off the text it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
@@ -133,22 +134,9 @@ fn nested_comment(lexer: &mut Lexer<'_, Token>) -> FilterResult<(), LexError> {
     if lexer.remainder().starts_with(')') {
         return line_comment(lexer);
     }
-    let rest = lexer.remainder().as_bytes();
-    let (mut at, mut open) = (0, 1_usize);
-    while open > 0 {
-        match rest.get(at..) {
-            Some([b'(', b'*', b')', ..]) => at += 3,
-            Some([b'(', b'*', ..]) => (at, open) = (at + 2, open + 1),
-            Some([b'*', b')', ..]) => (at, open) = (at + 2, open - 1),
-            Some([_, ..]) => at += 1,
-            Some([]) | None => {
-                lexer.bump(rest.len());
-                return FilterResult::Error(LexError::UnterminatedComment);
-            }
-        }
-    }
-    lexer.bump(at);
-    FilterResult::Skip
+    let end = end_of_nested_comment(lexer.remainder(), "(*", "*)");
+    lexer.bump(end.unwrap_or(lexer.remainder().len()));
+    end.map_or(FilterResult::Error(LexError::UnterminatedComment), |_| FilterResult::Skip)
 }
 
 fn block_comment(lexer: &mut Lexer<'_, Token>) -> FilterResult<(), LexError> {

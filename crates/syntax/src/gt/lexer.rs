@@ -2,7 +2,7 @@
 
 use logos::Logos;
 
-use crate::tokens::{Bracket, LexError, Token, flat_comment, slash_comment};
+use crate::tokens::{LexError, Token, flat_comment, slash_comment};
 
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
@@ -56,14 +56,6 @@ impl Token for GtToken {
             Self::CloseBracket => "`]`",
             Self::Comma => "`,`",
             Self::Dot => "`.`",
-        }
-    }
-
-    fn bracket(self) -> Bracket {
-        match self {
-            Self::OpenParenthesis => Bracket::Open,
-            Self::CloseParenthesis => Bracket::Close,
-            _ => Bracket::None,
         }
     }
 

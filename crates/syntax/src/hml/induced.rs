@@ -15,7 +15,7 @@ use referee_theory::property::{
     PropertyBuilder, Scope, Slot, Value,
 };
 use referee_theory::session::{Session, SessionBranch, SessionType, TermId};
-use referee_theory::{Action, Origin, Role, Type};
+use referee_theory::{Action, Field, Origin, Role, Type};
 use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
@@ -230,6 +230,20 @@ impl Translation<'_> {
 }
 
 impl Translation<'_> {
+    /// The variables of a message's fields. Those with a name are known by it from then on.
+    fn slots(&mut self, fields: &[Field], names: &mut Names) -> Vec<Slot> {
+        let mut slots = Vec::with_capacity(fields.len());
+        for (number, field) in fields.iter().enumerate() {
+            let name = field.name.clone().unwrap_or_else(|| format!("v{number}").into());
+            let slot = self.slot(&name);
+            if field.name.is_some() {
+                names.insert(name, slot);
+            }
+            slots.push(slot);
+        }
+        slots
+    }
+
     /// An assertion as a guard over the variables that `names` are kept in.
     fn assertion(&mut self, expr: &Expr, names: &Names, within: &[TermId]) -> Result<Condition, NotInduced> {
         for name in expr.free_variables() {
@@ -273,17 +287,7 @@ impl Message {
         let base = EventPattern { subject, object, label, ..exchange() };
         let named = !spec.fields.is_empty() && spec.fields.iter().all(|field| field.name.is_some());
         let mut names = names.clone();
-        let slots: Vec<Slot> = (0..)
-            .zip(spec.fields.iter())
-            .map(|(number, field)| {
-                let name = field.name.clone().unwrap_or_else(|| format!("v{number}").into());
-                let slot = translation.slot(&name);
-                if field.name.is_some() {
-                    names.insert(name, slot);
-                }
-                slot
-            })
-            .collect();
+        let slots = translation.slots(&spec.fields, &mut names);
         let binds = slots.iter().map(|slot| Pattern::Bind(*slot));
         let fields = |open| match named {
             true => Pattern::Fields {

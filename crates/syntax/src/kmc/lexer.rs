@@ -2,7 +2,7 @@
 
 use logos::Logos;
 
-use crate::tokens::{Bracket, LexError, Token, dash_comment, nested_comment};
+use crate::tokens::{LexError, Token, dash_comment, nested_comment};
 
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
@@ -68,14 +68,6 @@ impl Token for KmcToken {
             Self::Greater => "`>`",
             Self::OpenParenthesis => "`(`",
             Self::CloseParenthesis => "`)`",
-        }
-    }
-
-    fn bracket(self) -> Bracket {
-        match self {
-            Self::OpenBrace | Self::OpenParenthesis => Bracket::Open,
-            Self::CloseBrace | Self::CloseParenthesis => Bracket::Close,
-            _ => Bracket::None,
         }
     }
 

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::language::Language;
+use crate::tokens::end_of_nested_comment;
 
 /// A word, a string or a symbol.
 #[derive(Clone, Debug)]
@@ -21,14 +22,24 @@ pub(super) enum PieceKind {
     Symbol,
 }
 
+/// How a comment ends.
+enum End {
+    Line,
+    With(&'static str),
+    /// Others may stand in it.
+    Nested(&'static str),
+}
+
 /// How comments begin and end.
-fn comments(language: Language) -> &'static [(&'static str, &'static str)] {
+fn comments(language: Language) -> &'static [(&'static str, End)] {
     match language {
-        Language::Scr => &[("//", "\n"), ("/*", "*/"), ("(*", "*)")],
-        Language::Kmc | Language::Fsm => &[("--", "\n"), ("/*", "*/")],
-        Language::Hml => &[("//", "\n"), ("%", "\n"), ("/*", "*/")],
+        Language::Scr => {
+            &[("//", End::Line), ("(*)", End::Line), ("/*", End::With("*/")), ("(*", End::Nested("*)"))]
+        }
+        Language::Kmc | Language::Fsm => &[("--", End::Line), ("/*", End::Nested("*/"))],
+        Language::Hml => &[("//", End::Line), ("%", End::Line), ("/*", End::With("*/"))],
         Language::GtJson => &[],
-        Language::Gt | Language::St => &[("//", "\n"), ("/*", "*/")],
+        Language::Gt | Language::St => &[("//", End::Line), ("/*", End::With("*/"))],
     }
 }
 
@@ -52,10 +63,15 @@ pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece> {
             continue;
         }
         let comment = comments.iter().find(|(open, _)| rest.starts_with(open) && !rest.starts_with("(*#"));
-        if let Some((open, close)) = comment {
-            let length = rest[open.len()..].find(close).map_or(rest.len(), |end| open.len() + end);
-            // The end of a line is seen again.
-            let length = if *close == "\n" { length } else { (length + close.len()).min(rest.len()) };
+        if let Some((open, end)) = comment {
+            let inside = &rest[open.len()..];
+            let end = match end {
+                // The end of a line is seen again.
+                End::Line => inside.find('\n'),
+                End::With(close) => inside.find(close).map(|end| end + close.len()),
+                End::Nested(close) => end_of_nested_comment(inside, open, close),
+            };
+            let length = end.map_or(rest.len(), |end| open.len() + end);
             if rest[..length].contains('\n') {
                 line_start = rest[..length].rfind('\n').map(|end| at + end + 1);
             }

@@ -2,7 +2,7 @@
 
 use logos::{Lexer, Logos};
 
-use crate::tokens::{self, Bracket, LexError, flat_comment, unterminated_string};
+use crate::tokens::{self, Bracket, LexError, flat_comment, nested_comment_of, unterminated_string};
 
 /// A token.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,28 +116,7 @@ fn line_comment(lexer: &mut Lexer<'_, Token>) {
     lexer.bump(rest.find('\n').unwrap_or(rest.len()));
 }
 
-/// The rest of a comment: `(* *)` nests; `(*)` inside opens nothing.
+/// The rest of a comment: `(* *)` nests.
 pub(super) fn ml_comment(lexer: &mut Lexer<'_, Token>) -> Result<(), LexError> {
-    let rest = lexer.remainder().as_bytes();
-    let mut depth = 1;
-    let mut at = 0;
-    while at < rest.len() {
-        if rest[at..].starts_with(b"(*)") {
-            at += 3;
-        } else if rest[at..].starts_with(b"(*") {
-            depth += 1;
-            at += 2;
-        } else if rest[at..].starts_with(b"*)") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                lexer.bump(at);
-                return Ok(());
-            }
-        } else {
-            at += 1;
-        }
-    }
-    lexer.bump(rest.len());
-    Err(LexError::Comment { closing: "*)" })
+    nested_comment_of(lexer, "(*", "*)")
 }

@@ -2,7 +2,7 @@
 
 use logos::{Lexer, Logos};
 
-use crate::tokens::{Bracket, LexError, Token, flat_comment, slash_comment};
+use crate::tokens::{LexError, Token, flat_comment, slash_comment};
 
 /// A kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Logos)]
@@ -124,14 +124,6 @@ impl Token for StToken {
             Self::Comma => "`,`",
             Self::Colon => "`:`",
             Self::Dot => "`.`",
-        }
-    }
-
-    fn bracket(self) -> Bracket {
-        match self {
-            Self::OpenBrace | Self::OpenParenthesis => Bracket::Open,
-            Self::CloseBrace | Self::CloseParenthesis => Bracket::Close,
-            _ => Bracket::None,
         }
     }
 

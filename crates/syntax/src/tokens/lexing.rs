@@ -4,42 +4,47 @@ use logos::{Lexer, Logos};
 
 use super::LexError;
 
-/// For a lexer that has just read `/*`: skips to the `*/` that belongs to it; comments within nest.
+/// The rest of a comment that may contain others, for a lexer that has read `/*`.
 pub(crate) fn nested_comment<'a, T>(lexer: &mut Lexer<'a, T>) -> Result<(), LexError>
 where
     T: Logos<'a, Source = str>,
 {
-    match end_of_nested_comment(lexer.remainder()) {
-        Some(end) => {
-            lexer.bump(end);
-            Ok(())
-        }
-        None => {
-            lexer.bump(lexer.remainder().len());
-            Err(LexError::Comment { closing: "*/" })
-        }
-    }
+    nested_comment_of(lexer, "/*", "*/")
 }
 
-/// Where the comment ends that was opened before `text`, if comments within it nest.
-pub(crate) fn end_of_nested_comment(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut depth = 1;
-    let mut at = 0;
+/// As [`nested_comment`], between `opening` and `closing`.
+pub(crate) fn nested_comment_of<'a, T>(
+    lexer: &mut Lexer<'a, T>,
+    opening: &str,
+    closing: &'static str,
+) -> Result<(), LexError>
+where
+    T: Logos<'a, Source = str>,
+{
+    let end = end_of_nested_comment(lexer.remainder(), opening, closing);
+    lexer.bump(end.unwrap_or(lexer.remainder().len()));
+    end.map(drop).ok_or(LexError::Comment { closing })
+}
+
+/// Where the comment ends that was opened before `text`, if comments within it nest. `(*)` opens nothing.
+pub(crate) fn end_of_nested_comment(text: &str, opening: &str, closing: &str) -> Option<usize> {
+    let mut rest = text.as_bytes();
+    let mut depth = 1_usize;
     while depth > 0 {
-        match bytes.get(at..at + 2)? {
-            b"*/" => {
-                depth -= 1;
-                at += 2;
-            }
-            b"/*" => {
-                depth += 1;
-                at += 2;
-            }
-            _ => at += 1,
-        }
+        let length = if rest.starts_with(b"(*)") && opening == "(*" {
+            3
+        } else if rest.starts_with(opening.as_bytes()) {
+            depth += 1;
+            opening.len()
+        } else if rest.starts_with(closing.as_bytes()) {
+            depth -= 1;
+            closing.len()
+        } else {
+            1
+        };
+        rest = rest.get(length..)?;
     }
-    Some(at)
+    Some(text.len() - rest.len())
 }
 
 /// For a lexer that has just read `/*`: skips to the first `*/`.

@@ -12,6 +12,8 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(negation(scene));
     found.extend(import_of_a_member(scene));
     found.extend(quoted_module(scene));
+    found.extend(instantiates(scene));
+    found.extend(throws(scene));
     found
 }
 
@@ -111,4 +113,33 @@ fn quoted_module(scene: &Scene<'_>) -> Option<Candidate> {
     let span = scene.span(quoted);
     let message = "a module is named without quotation marks";
     Some(slip(span, message, format!("write `{before} {name};`"), [replace(span, name)]))
+}
+
+/// `global protocol P(role A, role B) instantiates Q(A, B);`, of an older Scribble.
+fn instantiates(scene: &Scene<'_>) -> Option<Candidate> {
+    let word = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece) == "instantiates")?;
+    let end = (word..scene.pieces.len()).find(|&piece| scene.word(piece) == ";")?;
+    let is_header = word > 0 && scene.word(word - 1) == ")" && scene.is_word(word + 1) && end > word + 2;
+    let right = format!("{{ do {}; }}", scene.words(word + 1..end));
+    let edits = [replace(scene.span(word), "{ do"), replace(scene.span(end), "; }")];
+    let message = "a protocol that is another one does it";
+    is_header.then(|| slip(scene.span(word), message, format!("write `{right}`"), edits))
+}
+
+/// `A throws m() to B;`, of an older Scribble, and `protocol P(role A, role B) throws E {`.
+fn throws(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let is_one = |piece: &usize| matches!(scene.word(*piece), "throws" | "catches" | "throw" | "catch");
+    let word = statement.clone().find(is_one)?;
+    let is_header = statement.clone().any(|piece| scene.word(piece) == "protocol");
+    let (start, end) = match is_header {
+        true => (word, statement.end),
+        false => (statement.start, statement.end + usize::from(scene.word(statement.end) == ";")),
+    };
+    let skipped = scene.spans(start..end);
+    let message = format!("`{}` is not supported: no message interrupts others", scene.word(word));
+    let help = "write a choice with a branch for what goes wrong";
+    let mut found = refusal(scene.span(word), message, help, skipped);
+    found.cost = 0;
+    Some(found)
 }
