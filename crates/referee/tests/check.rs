@@ -268,6 +268,11 @@ fn a_component_in_the_place_of_a_machine() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text.contains(why) && text.contains("beside the other roles it is safe"), "{text}");
     assert_eq!(referee(&["conform", &plain, "--role", "Kernel", &plain], "").status.code(), Some(0));
+    // The component's file need not speak of the others.
+    let text = std::fs::read_to_string(&plain).unwrap();
+    let kernel = text.lines().find(|line| line.starts_with("Kernel:")).unwrap();
+    let alone = Temporary::new("kernel.kmc", kernel);
+    assert_eq!(referee(&["conform", alone.path(), "--role", "Kernel", &plain], "").status.code(), Some(0));
     // Who can send and receive at once is beyond a monitor that sees only messages.
     let tcp = file("tcp.kmc");
     let output = referee(&["conform", &tcp, "--role", "A", &tcp], "");

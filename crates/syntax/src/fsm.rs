@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! file    ::= MACHINE+
-//! MACHINE ::= [".name" ROLE] ".outputs" ".state graph" (STATE PEER ("!"|"?") LABEL ["<" TYPE ">"] STATE)*
+//! MACHINE ::= [NAME] ".outputs" [NAME] ".state graph" (STATE PEER ("!"|"?") LABEL ["<" TYPE ">"] STATE)*
 //!             ".marking" STATE [".accepting" STATE+] ".end"
+//! NAME    ::= ".name" ROLE
 //! ```
 //!
 //! The i-th machine is the role called `i`, from 0, unless it has a name; a peer is the name or the number of a machine.
@@ -43,10 +44,13 @@ pub(crate) fn lexemes(text: &str) -> Vec<crate::lexemes::Lexeme> {
 
 /// `text` with what KMC takes for comments. Of the same length, so that places stay.
 fn uncommented(text: &str) -> Cow<'_, str> {
-    if !text.contains("--.") {
-        return Cow::Borrowed(text);
+    let mut text = Cow::Borrowed(text);
+    for comment in ["--.name ", "-- .name ", "--.accepting ", "-- .accepting "] {
+        if text.contains(comment) {
+            text = text.replace(comment, &comment.replace('-', " ")).into();
+        }
     }
-    text.replace("--.name ", "  .name ").replace("--.accepting ", "  .accepting ").into()
+    text
 }
 
 struct Parser<'a> {
@@ -103,9 +107,9 @@ impl<'a> Parser<'a> {
 
     fn automaton(&mut self) -> Automaton<'a> {
         let header = self.cursor.span();
-        let named = at_directive(&self.cursor, "name").then(|| self.directive("name", "`.name`"));
-        let name = named.and_then(|_| self.name("the name of the machine"));
+        let before = self.machine_name();
         self.directive("outputs", "`.outputs`");
+        let name = before.or_else(|| self.machine_name());
         self.directive("state", "`.state graph`");
         if self.cursor.is_at(KmcToken::Name) && self.cursor.text() == "graph" {
             self.cursor.bump();
@@ -140,6 +144,12 @@ impl<'a> Parser<'a> {
         }
         self.directive("end", "`.end`");
         Automaton { name, edges, initial, accepting, header, incomplete }
+    }
+
+    /// Takes `.name ROLE`, if it is there.
+    fn machine_name(&mut self) -> Option<(&'a str, Span)> {
+        let named = at_directive(&self.cursor, "name").then(|| self.directive("name", "`.name`"));
+        named.and_then(|_| self.name("the name of the machine"))
     }
 
     /// Takes a directive; if it is missing, skips to it unless another one comes first.

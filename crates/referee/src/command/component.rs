@@ -44,12 +44,12 @@ impl ComponentFile {
     }
 }
 
-/// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file.
+/// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file. Nor need they be in
+/// a `.kmc` file, where roles have names.
 fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Vec<Machine>)> {
     let source = input::read(path)?;
-    let lone = path.extension().is_some_and(|extension| extension == "fsm")
-        && source.text().matches(".end").count() == 1;
-    let (parsed, before) = if lone {
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
+    let (parsed, before) = if is("fsm") && source.text().matches(".end").count() == 1 {
         let (mut before, mut after) = (String::new(), String::new());
         for other in protocol.roles() {
             let name = directive(protocol.role_name(other));
@@ -61,6 +61,11 @@ fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabular
             }
         }
         (Parsed::new(&format!("{before}{}\n{after}", source.text()), Language::Fsm), before.len())
+    } else if is("kmc") {
+        let names = protocol.roles().filter(|&other| other != role).map(|other| protocol.role_name(other));
+        let absent = names.filter(|name| is_name(name) && !has_type(source.text(), name));
+        let absent: String = absent.map(|name| format!("\n{name}: end")).collect();
+        (Parsed::new(&format!("{}{absent}", source.text()), Language::Kmc), 0)
     } else {
         (input::parse(source.clone(), None, &input::Imports::default())?, 0)
     };
@@ -84,11 +89,20 @@ fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabular
 
 /// `.name NAME `, where that can be written: peers may then be named, too.
 fn directive(name: &str) -> String {
-    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match is_name && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        true => format!(".name {name} "),
-        false => String::new(),
-    }
+    if is_name(name) { format!(".name {name} ") } else { String::new() }
+}
+
+fn is_name(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether a `.kmc` text may give a type to the role `name`: if not, it surely does not.
+fn has_type(text: &str, name: &str) -> bool {
+    let continues = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '\'');
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].ends_with(continues) && text[at + name.len()..].trim_start().starts_with(':')
+    })
 }
 
 /// Of what was said of a text with others before and after it, what is about the `length` bytes from `start`, as if they

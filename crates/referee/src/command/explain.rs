@@ -14,7 +14,7 @@ use crate::output::{self, SOFT, STRONG, styled};
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The code or the word. Without one, all are listed.
-    code: Option<String>,
+    code: Vec<String>,
 }
 
 /// The words of `check --explain` and the kinds of violations, and what they mean.
@@ -42,9 +42,9 @@ fn topic(name: &str) -> Option<&'static str> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    match &arguments.code {
-        None => output::print(&list())?,
-        Some(id) => match (diagnostics::find(id), topic(id)) {
+    match arguments.code.join(" ").as_str() {
+        "" => output::print(&list())?,
+        id => match (diagnostics::find(id), topic(id)) {
             (Some(code), _) => output::print(&explain(code))?,
             (None, Some(text)) => output::print(text)?,
             (None, None) => {

@@ -27,6 +27,17 @@ fn machines_have_names_and_accepting_states() {
     assert_eq!(print::fsm(self::system(&fsm::parse(&text))), Ok(text));
 }
 
+/// A name may also stand behind `.outputs`, and a blank behind `--`.
+#[test]
+fn names_stand_where_people_put_them() {
+    let behind = NAMED.replace(".name server\n.outputs\n", ".outputs\n.name server\n");
+    let blank = NAMED.replace("--.name", "-- .name").replace("\n.accepting", "\n-- .accepting");
+    for text in [behind, blank] {
+        assert_ne!(text, NAMED);
+        assert_eq!(print::fsm(system(&fsm::parse(&text))), print::fsm(system(&fsm::parse(NAMED))), "{text}");
+    }
+}
+
 #[test]
 fn a_name_is_given_once() {
     let twice = NAMED.replace(".name server", ".name client").replace("q0 server", "q0 1");

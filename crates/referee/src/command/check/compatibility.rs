@@ -346,6 +346,30 @@ fn out_of_time_said(mut report: Report) -> Report {
     report
 }
 
+/// Whether each role behaves the same with one more message per channel than `k`, if that was found out.
+fn is_agnostic(system: &System, k: u32, options: &Options, observer: &mut ProgressLine) -> Option<bool> {
+    let model = Model::new(system, options.semantics);
+    let found = check::bound_agnosticity(&model, k, options, Some(&CANCELLED), observer);
+    found.ok().map(|found| found.holds())
+}
+
+/// Single edits of `system` that make it safe.
+fn fixes_of(
+    system: &System,
+    verdict: &Verdict,
+    options: &Options,
+    faults: Option<&check::Faults>,
+) -> Vec<check::Edit> {
+    if faults.is_some() {
+        output::remark("--minimal-fix: edits are not tried where there may be faults");
+        return Vec::new();
+    }
+    let Verdict::Unsafe { witness, others, .. } = verdict else { return Vec::new() };
+    let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
+    let fixes = check::fixes(system, &witnesses, options, &within(FIX_TIME));
+    fixes.into_iter().map(|fix| fix.edit).collect()
+}
+
 /// Checks `system`; `label` names it in the progress line.
 fn ask(
     system: System,
@@ -395,25 +419,16 @@ fn ask(
     };
     let agnostic = match report.bounds.last() {
         Some(bound) if arguments.bound_agnostic => {
-            let model = Model::new(system, options.semantics);
-            let found = check::bound_agnosticity(&model, bound.k, &options, Some(&CANCELLED), &mut observer);
-            Some(found.ok().map(|found| found.holds()))
+            Some(is_agnostic(system, bound.k, &options, &mut observer))
         }
         _ => None,
     };
     observer.finish();
     let report = out_of_time_said(report);
-    let fixes = match &report.verdict {
-        Verdict::Unsafe { witness, others, .. } if arguments.minimal_fix && faults.is_none() => {
-            let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
-            check::fixes(system, &witnesses, &options, &within(FIX_TIME))
-        }
-        _ => Vec::new(),
+    let fixes = match arguments.minimal_fix {
+        true => fixes_of(system, &report.verdict, &options, faults.as_ref()),
+        false => Vec::new(),
     };
-    if arguments.minimal_fix && faults.is_some() {
-        output::remark("--minimal-fix: edits are not tried where there may be faults");
-    }
-    let fixes = fixes.into_iter().map(|fix| fix.edit).collect();
     let system = faults.as_ref().map_or_else(|| system.clone(), |faults| faults.applied(system));
     let drawn = diagrams.draw(&report, &properties, &system, protocol);
     let places = PlaceTable::of(&system, protocol);
