@@ -30,8 +30,10 @@ mod index;
 mod levels;
 mod matcher;
 mod program;
+mod reason;
 mod rows;
 mod timed;
+mod waiting;
 mod window;
 
 use std::fmt;
@@ -51,7 +53,7 @@ use self::timed::{Progress, Timed};
 pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, DerivationStep};
 pub use self::family::{PropertyBundle, PropertyFamily, PropertyMemories, PropertyStep};
 pub use self::program::TooLarge;
-pub use self::timed::Missed;
+pub use self::reason::Reason;
 
 /// How many bytes a key of an instance may have: keys are kept for every instance. What has a longer one is not observed.
 pub const MAX_KEY: usize = 4096;
@@ -149,8 +151,10 @@ pub struct PropertyMemory {
     automaton: Automaton,
     /// Room for submonitors to come.
     spare: Submonitors,
-    /// The deadline by which the last verdict was given, if it was.
-    missed: Option<Missed>,
+    /// Whether something about times had no value.
+    fault: bool,
+    /// Why the last verdict was given.
+    reason: Option<Reason>,
 }
 
 impl PropertyMonitor {
@@ -196,7 +200,12 @@ impl PropertyMonitor {
     /// What is learned while stepping, before the first step.
     #[must_use]
     pub fn memory(&self) -> PropertyMemory {
-        PropertyMemory { automaton: self.automaton.clone(), spare: Submonitors::new(), missed: None }
+        PropertyMemory {
+            automaton: self.automaton.clone(),
+            spare: Submonitors::new(),
+            fault: false,
+            reason: None,
+        }
     }
 
     /// A new instance, if `event` starts one: any event does, unless instances are per process. The instance has
@@ -257,11 +266,15 @@ impl PropertyMonitor {
                     *state = next;
                     return None;
                 }
-                self.leave_table(outcome, instance)
+                if outcome.over {
+                    return self.decide(memory, instance, Some(event));
+                }
+                leave_table(outcome, instance);
+                None
             }
             State::Few(submonitors) => {
                 if rows::step(program, automaton, submonitors, &mut memory.spare, event) {
-                    return self.decide(instance);
+                    return self.decide(memory, instance, Some(event));
                 }
                 if submonitors.is_empty() {
                     instance.0 = State::Done;
@@ -272,7 +285,7 @@ impl PropertyMonitor {
             }
             State::Many(index) => {
                 if index.step(program, automaton, event) {
-                    return self.decide(instance);
+                    return self.decide(memory, instance, Some(event));
                 }
                 match index.len() {
                     0 => instance.0 = State::Done,
@@ -284,10 +297,11 @@ impl PropertyMonitor {
             State::Timed(timed) => {
                 // Without its time an event cannot be judged: who steps has said so.
                 let progress = timed.step(program, event, event.time?, limit);
-                self.proceed(memory, instance, progress)
+                memory.fault |= timed.windows().fault.take();
+                self.proceed(memory, instance, progress, Some(event))
             }
             State::Mixed(clauses) => match clauses.step(program, event, limit) {
-                Some(true) => self.decide(instance),
+                Some(true) => self.decide(memory, instance, Some(event)),
                 Some(false) if clauses.len() == 0 => {
                     instance.0 = State::Done;
                     None
@@ -303,6 +317,7 @@ impl PropertyMonitor {
         memory: &mut PropertyMemory,
         instance: &mut PropertyInstance,
         progress: Progress,
+        event: Option<&EventView<'_>>,
     ) -> Option<PropertyVerdict> {
         match progress {
             Progress::Going => None,
@@ -311,12 +326,7 @@ impl PropertyMonitor {
                 None
             }
             Progress::Limit => give_up(instance),
-            Progress::Verdict => {
-                if let State::Timed(timed) = &mut instance.0 {
-                    memory.missed = timed.missed.take();
-                }
-                self.decide(instance)
-            }
+            Progress::Verdict => self.decide(memory, instance, event),
         }
     }
 
@@ -339,35 +349,17 @@ impl PropertyMonitor {
     ) -> Option<PropertyVerdict> {
         let State::Timed(timed) = &mut instance.0 else { return None };
         let progress = timed.advance(&self.program, time);
-        self.proceed(memory, instance, progress)
-    }
-
-    /// What was not met, as a sentence: no `Reply(17)` came within 5 s of event 203.
-    #[must_use]
-    pub fn sentence(&self, missed: &Missed) -> String {
-        timed::sentence(&self.property, missed)
+        self.proceed(memory, instance, progress, None)
     }
 
     #[cold]
-    fn leave_table(
+    fn decide(
         &self,
-        outcome: &automaton::Outcome,
+        memory: &mut PropertyMemory,
         instance: &mut PropertyInstance,
+        event: Option<&EventView<'_>>,
     ) -> Option<PropertyVerdict> {
-        if outcome.over {
-            return self.decide(instance);
-        }
-        // More than one state without data only if one has more patterns than a mask has bits.
-        let row = |template: &automaton::Template| Submonitor { state: template.state, row: Row::new() };
-        instance.0 = match &*outcome.templates {
-            [] => State::Done,
-            all => State::Few(all.iter().map(row).collect()),
-        };
-        None
-    }
-
-    #[cold]
-    fn decide(&self, instance: &mut PropertyInstance) -> Option<PropertyVerdict> {
+        memory.reason = self.reason(memory, &instance.0, event);
         instance.0 = State::Done;
         Some(self.program.polarity.into())
     }
@@ -390,15 +382,30 @@ impl PropertyMonitor {
 }
 
 #[cold]
+fn leave_table(outcome: &automaton::Outcome, instance: &mut PropertyInstance) {
+    // More than one state without data only if one has more patterns than a mask has bits.
+    let row = |template: &automaton::Template| Submonitor { state: template.state, row: Row::new() };
+    instance.0 = match &*outcome.templates {
+        [] => State::Done,
+        all => State::Few(all.iter().map(row).collect()),
+    };
+}
+
+#[cold]
 fn give_up(instance: &mut PropertyInstance) -> Option<PropertyVerdict> {
     instance.0 = State::Done;
     Some(PropertyVerdict::ResourceLimit)
 }
 
 impl PropertyMemory {
-    /// The deadline by which the last verdict was given; nothing if an event gave it.
-    pub fn take_missed(&mut self) -> Option<Missed> {
-        self.missed.take()
+    /// Whether something about times had no value in the last steps: an event that could not be judged.
+    pub fn take_fault(&mut self) -> bool {
+        std::mem::take(&mut self.fault)
+    }
+
+    /// Why the last verdict was given, if there is more to say than which event gave it.
+    pub fn take_reason(&mut self) -> Option<Reason> {
+        self.reason.take()
     }
 }
 

@@ -33,7 +33,7 @@ pub fn read(text: &str) -> Option<i64> {
     }
     match text.parse::<f64>() {
         Ok(number) => of_float(number),
-        Err(_) => i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok(),
+        Err(_) => nanoseconds(text.parse().ok()?),
     }
 }
 
@@ -60,6 +60,54 @@ pub fn of_float(number: f64) -> Option<i64> {
         _ => 1.0,
     };
     Some((number * scale) as i64)
+}
+
+/// The names of formats, for messages.
+pub const NAMED: &str =
+    "rfc3339, rfc2822, unix, unix-ms, unix-us, unix-ns, clf, or directives such as `%Y-%m-%d %H:%M:%S`";
+
+/// The directives of a format that is written with them.
+fn directives(format: &str) -> Option<&str> {
+    match format {
+        "clf" => Some("%d/%b/%Y:%H:%M:%S %z"),
+        _ => Some(format).filter(|format| format.contains('%')),
+    }
+}
+
+/// Whether [`read_as`] knows `format`.
+#[must_use]
+pub fn is_format(format: &str) -> bool {
+    matches!(format, "rfc3339" | "rfc2822" | "unix" | "unix-ms" | "unix-us" | "unix-ns")
+        || directives(format).is_some()
+}
+
+/// The time that `text` stands for in `format`: one of [`NAMED`], or directives of `strptime`, without a zone in UTC.
+#[must_use]
+pub fn read_as(format: &str, text: &str) -> Option<i64> {
+    let text = text.trim();
+    let unit = match format {
+        "rfc3339" => return nanoseconds(text.parse().ok()?),
+        "rfc2822" => return nanoseconds(jiff::fmt::rfc2822::parse(text).ok()?.timestamp()),
+        "unix" => 1_000_000_000,
+        "unix-ms" => 1_000_000,
+        "unix-us" => 1000,
+        "unix-ns" => 1,
+        other => {
+            let parsed = jiff::fmt::strtime::parse(directives(other)?, text).ok()?;
+            let zoned =
+                || Some(parsed.to_datetime().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp());
+            return nanoseconds(parsed.to_timestamp().ok().or_else(zoned)?);
+        }
+    };
+    if let Ok(whole) = text.parse::<i64>() {
+        return whole.checked_mul(unit);
+    }
+    let scaled = text.parse::<f64>().ok()? * unit as f64;
+    (scaled.abs() < i64::MAX as f64).then_some(scaled as i64)
+}
+
+fn nanoseconds(time: Timestamp) -> Option<i64> {
+    i64::try_from(time.as_nanosecond()).ok()
 }
 
 /// `time` as RFC 3339.
@@ -95,6 +143,23 @@ pub fn show_duration(duration: i64) -> String {
     format!("{}{unit}", duration / scale)
 }
 
+/// `duration` for people: `5 s`, `1.5 ms`.
+#[must_use]
+pub fn words(duration: i64) -> String {
+    let short = show_duration(duration);
+    if let Some(at) = short.find(|c: char| c.is_ascii_alphabetic()).filter(|at| *at < 6) {
+        let (number, unit) = short.split_at(at);
+        return format!("{number} {unit}");
+    }
+    let below = |scale: &i64| duration.unsigned_abs() >= scale.unsigned_abs();
+    let (unit, scale) = UNITS[3..].iter().find(|(_, scale)| below(scale)).copied().unwrap_or(("ns", 1));
+    let sign = if duration < 0 { "-" } else { "" };
+    let (whole, rest) =
+        (duration.unsigned_abs() / scale.unsigned_abs(), duration.unsigned_abs() % scale.unsigned_abs());
+    let fraction = format!("{rest:0digits$}", digits = scale.ilog10() as usize);
+    format!("{sign}{whole}.{} {unit}", fraction.trim_end_matches('0'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +190,29 @@ mod tests {
     }
 
     #[test]
+    fn formats_have_names() {
+        let second = Some(1_770_091_506_000_000_000);
+        for (format, text) in [
+            ("rfc3339", "2026-02-03T04:05:06Z"),
+            ("rfc2822", "Tue, 3 Feb 2026 04:05:06 +0000"),
+            ("unix", "1770091506"),
+            ("unix", "1770091506.0"),
+            ("unix-ms", "1770091506000"),
+            ("unix-us", "1770091506000000"),
+            ("unix-ns", "1770091506000000000"),
+            ("clf", "03/Feb/2026:05:05:06 +0100"),
+            ("%Y-%m-%d %H:%M:%S", "2026-02-03 04:05:06"),
+        ] {
+            assert!(is_format(format), "{format}");
+            assert_eq!(read_as(format, text), second, "{format}: {text}");
+            assert_eq!(read_as(format, "soon"), None, "{format}");
+        }
+        assert!(!is_format("iso") && read_as("iso", "2026-02-03T04:05:06Z").is_none());
+        // A small number of milliseconds is not taken for seconds.
+        assert_eq!((read_as("unix-ms", "5"), read("5")), (Some(5_000_000), Some(5_000_000_000)));
+    }
+
+    #[test]
     fn durations_have_units() {
         for (text, nanoseconds) in [("5s", 5_000_000_000), ("1.5h", 5_400_000_000_000), ("0.1s", 100_000_000)]
         {
@@ -132,6 +220,9 @@ mod tests {
             assert_eq!(read_duration(&show_duration(nanoseconds)), Some(nanoseconds), "{text}");
         }
         assert_eq!([0, 90_000_000_000, 100_000_000].map(show_duration), ["0s", "90s", "100ms"]);
+        let shown =
+            [0, 100_000_000, 3_599_500_000_000, 3_599_000_000_001, -1_500_000_001, 1_234_567].map(words);
+        assert_eq!(shown, ["0 s", "100 ms", "3599.5 s", "3599.000000001 s", "-1.500000001 s", "1.234567 ms"]);
         assert!(["5", "s", "5x", "1.xs", "99999999999d"].iter().all(|bad| read_duration(bad).is_none()));
     }
 }

@@ -142,6 +142,8 @@ pub(crate) struct Chunk {
     pub(crate) broken: Option<String>,
     /// The number of each line, where they are not consecutive.
     pub(crate) numbers: Option<Vec<u64>>,
+    /// Instead of lines: nothing is to be read, and it is this late.
+    pub(crate) now: Option<i64>,
     /// The input of each line, where they are not all of one.
     pub(crate) sources: Option<Vec<u32>>,
 }

@@ -74,6 +74,8 @@ pub struct Options {
     pub max_line: usize,
     /// Go on with what is appended to the files.
     pub follow: bool,
+    /// While following, go by the clock when nothing comes: a deadline passes, and what is held back to be put in order goes on.
+    pub clock: bool,
     /// Set it to end early, as if the input had ended.
     pub stop: Arc<AtomicBool>,
     /// Whether events are messages of a protocol, with a sender and a label. Properties take any event.
@@ -114,6 +116,7 @@ impl Default for Options {
             history: 0,
             max_line: MAX_LINE,
             follow: false,
+            clock: false,
             stop: Arc::default(),
             messages: true,
             max_instances: MAX_INSTANCES,

@@ -42,6 +42,7 @@ pub fn watch_properties(
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
     options.messages = false;
+    options.clock |= monitors.iter().any(|monitor| monitor.property().is_timed());
     let mut at_start = Vec::new();
     for (number, monitor) in monitors.iter().enumerate() {
         let Some(verdict) = monitor.verdict_at_start() else { continue };

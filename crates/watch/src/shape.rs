@@ -12,9 +12,11 @@ pub(crate) enum Part {
     Payload,
     Time,
     End,
+    /// The key of an instance of a property.
+    Key,
 }
 
-pub(crate) const PARTS: usize = 7;
+pub(crate) const PARTS: usize = 8;
 
 /// A JSON pointer: `/ctx/session`. The empty pointer is the whole line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,28 +133,43 @@ impl Tree {
         ];
         let mut tree = Self { nodes: vec![Node::default()], flat: shape.payload.0.is_empty() };
         for (part, pointer) in parts {
-            let mut at = 0;
-            for key in &pointer.0 {
-                let found = tree.nodes[at].children.iter().find(|child| *child.key == **key);
-                at = match found {
-                    Some(child) => child.node,
-                    None => {
-                        let node = tree.nodes.len();
-                        tree.nodes.push(Node::default());
-                        let child = Child { key: key.as_str().into(), quoted: quoted(key), node, leaf: 0 };
-                        tree.nodes[at].children.push(child);
-                        node
-                    }
-                };
-            }
-            tree.nodes[at].parts |= 1 << part as u8;
+            tree.add(part, pointer.0.iter().map(String::as_str));
         }
+        tree.with_leaves()
+    }
+
+    /// The same tree that also finds the key at `steps`.
+    pub(crate) fn with_key<'k>(&self, steps: impl Iterator<Item = &'k str>) -> Self {
+        let mut tree = self.clone();
+        tree.add(Part::Key, steps);
+        tree.with_leaves()
+    }
+
+    fn add<'k>(&mut self, part: Part, steps: impl Iterator<Item = &'k str>) {
+        let mut at = 0;
+        for key in steps {
+            let found = self.nodes[at].children.iter().find(|child| *child.key == *key);
+            at = match found {
+                Some(child) => child.node,
+                None => {
+                    let node = self.nodes.len();
+                    self.nodes.push(Node::default());
+                    let child = Child { key: key.into(), quoted: quoted(key), node, leaf: 0 };
+                    self.nodes[at].children.push(child);
+                    node
+                }
+            };
+        }
+        self.nodes[at].parts |= 1 << part as u8;
+    }
+
+    fn with_leaves(mut self) -> Self {
         let leaf = |node: &Node| if node.children.is_empty() { node.parts } else { 0 };
-        let leaves: Vec<u8> = tree.nodes.iter().map(leaf).collect();
-        for child in tree.nodes.iter_mut().flat_map(|node| &mut node.children) {
+        let leaves: Vec<u8> = self.nodes.iter().map(leaf).collect();
+        for child in self.nodes.iter_mut().flat_map(|node| &mut node.children) {
             child.leaf = leaves[child.node];
         }
-        tree
+        self
     }
 }
 

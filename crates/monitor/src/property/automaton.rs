@@ -49,7 +49,7 @@ pub(crate) struct State {
     /// The different patterns of the modalities.
     pub(crate) patterns: Box<[u32]>,
     // INVARIANT: sorted, and not empty.
-    modalities: Box<[ModalityId]>,
+    pub(crate) modalities: Box<[ModalityId]>,
     /// Outcomes by mask.
     table: Box<[u32]>,
     rare: FxHashMap<Mask, u32>,

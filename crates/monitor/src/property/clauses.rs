@@ -18,7 +18,7 @@ type Member = (ModalityId, Environment);
 
 /// The clauses of one instance.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clauses(Vec<Box<[Member]>>);
+pub(crate) struct Clauses(pub(crate) Vec<Box<[Member]>>);
 
 impl Clauses {
     /// At the start, where `given` are the values of the variables `slots`.
@@ -38,7 +38,7 @@ impl Clauses {
     }
 
     /// Steps over `event`, keeping at most `limit` clauses; whether the verdict is reached, or `None` if there would
-    /// be more.
+    /// be more. With the verdict, the clause that gave it remains.
     pub(crate) fn step(&mut self, program: &Program, event: &EventView<'_>, limit: usize) -> Option<bool> {
         // Environments hold what peers send: the set is keyed at random.
         let mut seen: HashSet<Box<[Member]>> = HashSet::new();
@@ -56,12 +56,13 @@ impl Clauses {
                     .collect();
             }
             for members in combined {
-                let clause = normal(members);
-                if clause.is_empty() {
+                let next = normal(members);
+                if next.is_empty() {
+                    self.0 = vec![clause];
                     return Some(true);
                 }
-                if seen.insert(clause.clone()) {
-                    after.push(clause);
+                if seen.insert(next.clone()) {
+                    after.push(next);
                 }
             }
             if after.len() > limit {

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::automaton::{Automaton, Mask, StateId};
 use super::matcher::{Access, Demand};
 use super::program::Program;
-use super::{Missed, PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, State};
+use super::{PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, Reason, State};
 
 /// Properties that are run together.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub struct PropertyMemories {
 }
 
 impl PropertyMemories {
-    /// The deadline by which the last verdict of the property at `member` was given; nothing if an event gave it.
-    pub fn take_missed(&mut self, member: usize) -> Option<Missed> {
-        self.each.get_mut(member)?.take_missed()
+    /// Why the last verdict of the property at `member` was given, if there is more to say than which event gave it.
+    pub fn take_reason(&mut self, member: usize) -> Option<Reason> {
+        self.each.get_mut(member)?.take_reason()
     }
 }
 
@@ -151,6 +151,8 @@ pub struct PropertyStep {
     pub verdicts: SmallVec<[(usize, PropertyVerdict); 1]>,
     /// How many submonitors there are more than before, or fewer.
     pub grown: isize,
+    /// Whether something about times had no value, so that the event could not be judged.
+    pub fault: bool,
 }
 
 impl PropertyFamily {
@@ -280,6 +282,7 @@ impl PropertyFamily {
         let before = instance.submonitors();
         let limit = room.saturating_add_signed(-step.grown).saturating_add(before).max(1);
         let verdict = monitor.step(memory, instance, event, limit);
+        step.fault |= memory.take_fault();
         step.grown += instance.submonitors() as isize - before as isize;
         bundle.live -= u32::from(instance.is_done());
         if let Some(verdict) = verdict {

@@ -23,6 +23,8 @@ pub(crate) struct Index {
     /// One for each domain.
     tables: Vec<Table>,
     hasher: RandomState,
+    /// The submonitor that gave the verdict.
+    pub(crate) closing: Option<(StateId, Row)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -65,8 +67,11 @@ const TIDY: usize = 64;
 
 impl Index {
     pub(crate) fn new(program: &Program, automaton: &mut Automaton, submonitors: Submonitors) -> Self {
-        let mut index =
-            Self { tables: vec![Table::default(); program.domains.len()], hasher: RandomState::new() };
+        let mut index = Self {
+            tables: vec![Table::default(); program.domains.len()],
+            hasher: RandomState::new(),
+            closing: None,
+        };
         index.tables.iter_mut().for_each(Table::clear);
         for Submonitor { state, row } in submonitors {
             index.add(program, automaton, state, row);
@@ -88,6 +93,7 @@ impl Index {
         let mut moved = Vec::new();
         for table in &mut self.tables {
             if table.live > 0 && table.step(program, automaton, event, &self.hasher, &mut moved) {
+                self.closing = moved.pop();
                 return true;
             }
         }
@@ -221,6 +227,7 @@ impl Table {
                 let Some(row) = self.rows.get(id as usize).map(|entry| entry.row.clone()) else { continue };
                 self.release(id);
                 if step_row(program, automaton, event, state, &row, moved) {
+                    moved.push((state, row));
                     return true;
                 }
             }
@@ -230,6 +237,9 @@ impl Table {
                 continue;
             }
             if outcome.over {
+                let of = |id: &u32| self.group_of(*id) == group;
+                let row = (0..self.rows.len() as u32).find(of).and_then(|id| self.rows.get(id as usize));
+                moved.extend(row.map(|entry| (state, entry.row.clone())));
                 return true;
             }
             moves.push((group, state, outcome.stays, outcome.templates.is_empty()));
@@ -243,6 +253,7 @@ impl Table {
                         continue;
                     };
                     if step_row(program, automaton, event, state, &row, moved) {
+                        moved.push((state, row));
                         return true;
                     }
                 }

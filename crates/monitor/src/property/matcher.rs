@@ -40,6 +40,8 @@ struct Guarded {
     kept: Box<[Slot]>,
     /// What the match binds, in order.
     binds: Box<[Slot]>,
+    /// Whether it computes with times: then it must have a value.
+    about_time: bool,
     /// The windows it asks: the slot of each, its number, and the variables that name the group.
     windows: Box<[Asked]>,
 }
@@ -139,6 +141,7 @@ impl Matcher {
             parts: parts.into(),
             guard: pattern.guard.clone().map(|guard| {
                 Box::new(Guarded {
+                    about_time: guard.is_about_time(pattern.at.as_slice()),
                     guard,
                     kept: slots.into(),
                     binds: binds.as_slice().into(),
@@ -163,6 +166,19 @@ impl Matcher {
         }
     }
 
+    /// The values of the windows that the guard asks, where the match has bound `bound`.
+    pub(crate) fn asked(
+        &self,
+        environment: &[Datum],
+        bound: &[Term<'_>],
+        windows: &Windows,
+    ) -> Vec<(Slot, Value)> {
+        let Some(guarded) = self.guard.as_deref() else { return Vec::new() };
+        let asking = Asking { own: Variables { guarded, environment, bound }, windows };
+        let value = |asked: &Asked| Some((asked.slot, asking.get(asked.slot)?.to_owned()));
+        guarded.windows.iter().filter_map(value).collect()
+    }
+
     /// As [`matches`](Self::matches), with a guard that may ask `windows`.
     #[inline]
     pub(crate) fn matches_in<'a>(
@@ -176,10 +192,14 @@ impl Matcher {
         let matched = self.fits(event, environment, start, bound);
         let holds = |guard: &Guarded| {
             let own = Variables { guarded: guard, environment, bound: &bound[start..] };
-            match guard.windows.is_empty() {
-                true => guard.guard.holds(&own),
-                false => guard.guard.holds(&Asking { own, windows }),
+            let truth = match guard.windows.is_empty() {
+                true => guard.guard.truth(&own),
+                false => guard.guard.truth(&Asking { own, windows }),
+            };
+            if truth.is_none() && guard.about_time {
+                windows.fault.set(true);
             }
+            truth == Some(true)
         };
         if matched && self.guard.as_deref().is_none_or(holds) {
             return true;

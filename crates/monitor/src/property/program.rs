@@ -48,6 +48,8 @@ pub(crate) struct Modality {
     /// `φ`: one of these must be closed.
     pub(crate) after: Box<[Clause]>,
     pub(crate) timed: Option<Box<TimedPart>>,
+    /// What each place of its environment is, as the property calls it.
+    pub(crate) slots: Box<[Slot]>,
     /// Where it stands.
     pub(crate) node: FormulaId,
 }
@@ -57,8 +59,6 @@ pub(crate) struct Modality {
 pub(crate) struct TimedPart {
     pub(crate) bound: TimeBound,
     pub(crate) duration: Condition,
-    /// What each place of its environment is, as the duration calls it.
-    pub(crate) slots: Box<[Slot]>,
 }
 
 /// Where the value of a variable comes from.
@@ -138,6 +138,14 @@ impl Program {
     /// Whether submonitors keep values.
     pub(crate) fn has_data(&self) -> bool {
         self.domains.iter().any(|domain| !domain.is_empty())
+    }
+
+    /// The bit of a clause that is one modality without values, which waits for the next event.
+    #[inline]
+    pub(crate) fn fixed(&self, clause: &[ModalityId]) -> Option<u64> {
+        let [only] = clause else { return None };
+        let modality = self.modalities.get(*only as usize)?;
+        (modality.timed.is_none() && modality.slots.is_empty()).then(|| 1_u64.checked_shl(*only)).flatten()
     }
 
     pub(crate) fn domain(&self, modality: ModalityId) -> &[Slot] {
@@ -230,10 +238,15 @@ impl Compiler<'_> {
         };
         let pattern = self.matcher(matcher);
         let id = self.program.modalities.len() as ModalityId;
-        let timed = timed.map(|(bound, duration)| {
-            Box::new(TimedPart { bound, duration: duration.clone(), slots: slots.as_slice().into() })
+        let timed = timed.map(|(bound, duration)| Box::new(TimedPart { bound, duration: duration.clone() }));
+        self.program.modalities.push(Modality {
+            pattern,
+            domain,
+            after: Box::default(),
+            timed,
+            node,
+            slots: slots.into(),
         });
-        self.program.modalities.push(Modality { pattern, domain, after: Box::default(), timed, node });
         self.known.insert(node, id);
         self.pending.extend(next.map(|next| (id, next)));
         id

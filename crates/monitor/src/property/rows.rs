@@ -109,6 +109,9 @@ fn step_all(
         let number = automaton.outcome(program, state, mask);
         let Some(found) = automaton.outcomes.get(number as usize) else { continue };
         if found.over {
+            // Whoever tells why finds it there.
+            after.clear();
+            after.push(Submonitor { state, row });
             return true;
         }
         if let Some(state) = found.stays {

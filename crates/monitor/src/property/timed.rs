@@ -7,55 +7,45 @@
 
 use referee_theory::expr::{Dialect, guard_value};
 use referee_theory::property::pattern::Environment;
-use referee_theory::property::{
-    EventPattern, EventView, Formula, FormulaId, Pattern, Property, Slot, Term, TimeBound,
-};
+use referee_theory::property::{EventView, Slot, Term, TimeBound};
 use smallvec::SmallVec;
 
 use super::datum::Datum;
 use super::matcher::Bound;
-use super::program::{Clause, ModalityId, Program, TimedPart};
+use super::program::{Clause, ModalityId, Program, TimedPart, is_over};
 use super::rows::Row;
+use super::waiting::{self, Waiting};
 use super::window::Windows;
 
 /// The state of one instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
+    /// The modalities that wait alone and have no values, one bit each: most formulas have no other.
+    fixed: u64,
     clauses: Vec<Members>,
+    /// Of many that wait alone for a time, those that can be found by their values.
+    waiting: Option<Box<Waiting>>,
     windows: Windows,
     /// How many events it has seen.
     events: u64,
-    /// The deadline that closed it.
-    pub(crate) missed: Option<Missed>,
+    /// The clause that gave the verdict.
+    pub(crate) closing: Option<Box<[Member]>>,
 }
 
 type Members = SmallVec<[Member; 1]>;
 
 #[derive(Clone, Debug, PartialEq)]
-struct Member {
-    modality: ModalityId,
+pub(crate) struct Member {
+    pub(crate) modality: ModalityId,
     /// When its time is over; a modality has none.
-    until: i64,
+    pub(crate) until: i64,
     /// How many events were consumed when it was reached.
-    since: u64,
-    row: Row,
+    pub(crate) since: u64,
+    pub(crate) row: Row,
 }
 
 /// A modality waits for an event, whenever it comes.
 const NO_TIME: i64 = i64::MAX;
-
-/// An `expect` whose time was over.
-#[derive(Clone, Debug)]
-pub struct Missed {
-    /// Where it stands in the property.
-    pub node: FormulaId,
-    /// When its time was over.
-    pub deadline: i64,
-    /// How many events of the instance had happened when it began.
-    pub since: u64,
-    /// What its variables hold.
-    pub(crate) values: Vec<(Slot, referee_theory::Value)>,
-}
 
 /// What stepping comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +55,19 @@ pub(crate) enum Progress {
     Done,
     Limit,
 }
+
+/// What stepping a clause comes to.
+enum Stepped {
+    /// It waits on as it is.
+    Stays,
+    /// What became of it, if anything did, stands elsewhere.
+    Moved,
+    Closed,
+    TooMany,
+}
+
+/// With more clauses than this, they are looked for by their values.
+const FEW: usize = 16;
 
 /// The variables of a duration.
 struct Kept<'k>(&'k [Slot], &'k [Datum]);
@@ -88,8 +91,8 @@ impl referee_theory::expr::Variables<Slot> for Kept<'_> {
 
 impl TimedPart {
     /// When its time is over, if it begins at `start`; none if its duration is none.
-    fn until(&self, row: &[Datum], start: i64) -> Option<i64> {
-        let value = guard_value(Dialect::Native, &self.duration, &Kept(&self.slots, row))?.into_value();
+    fn until(&self, slots: &[Slot], row: &[Datum], start: i64) -> Option<i64> {
+        let value = guard_value(Dialect::Native, &self.duration, &Kept(slots, row))?.into_value();
         match value {
             referee_theory::Value::Duration(length) if length >= 0 => Some(start.saturating_add(length)),
             _ => None,
@@ -102,32 +105,59 @@ impl Timed {
     pub(crate) fn new(program: &Program, slots: &[Slot], given: &[Datum], time: i64) -> Self {
         let value =
             |slot: &Slot| slots.iter().position(|known| known == slot).and_then(|at| given.get(at).cloned());
-        let mut clauses = Vec::new();
+        let mut timed = Self {
+            fixed: 0,
+            clauses: Vec::new(),
+            waiting: None,
+            windows: Windows::new(&program.windows),
+            events: 0,
+            closing: None,
+        };
         for clause in &program.start {
-            let members: Option<Members> =
-                clause.iter().map(|id| member(program, *id, &value, time, 0)).collect();
-            clauses.extend(members);
+            match program.fixed(clause) {
+                Some(bit) => timed.fixed |= bit,
+                None => {
+                    let members: Option<Members> =
+                        clause.iter().map(|id| member(program, *id, &value, time, 0)).collect();
+                    timed.clauses.extend(members);
+                }
+            }
         }
-        Self { clauses, windows: Windows::new(&program.windows), events: 0, missed: None }
+        timed
     }
 
     /// What is kept: members of clauses, and entries of windows.
     pub(crate) fn len(&self) -> usize {
-        self.clauses.len() + self.windows.held()
+        self.kept() + self.windows.held()
+    }
+
+    fn kept(&self) -> usize {
+        self.fixed.count_ones() as usize + self.clauses.len() + self.waiting.as_ref().map_or(0, |it| it.len())
+    }
+
+    pub(crate) fn windows(&self) -> &Windows {
+        &self.windows
     }
 
     /// When an `expect` is over next: it wants to be asked once it is later than that.
     pub(crate) fn next_deadline(&self, program: &Program) -> Option<i64> {
         let expects = self.clauses.iter().flatten().filter(|member| is(program, member, TimeBound::Expect));
-        expects.map(|member| member.until).min()
+        let indexed = self.waiting.as_ref().and_then(|waiting| waiting.next_deadline());
+        expects.map(|member| member.until).chain(indexed).min()
     }
 
     /// All events before `time` are known.
     pub(crate) fn advance(&mut self, program: &Program, time: i64) -> Progress {
+        if self.clauses.is_empty() && self.waiting.is_none() {
+            return if self.fixed == 0 { Progress::Done } else { Progress::Going };
+        }
         // A `never` whose time is over was kept, and with it its clause.
         self.clauses.retain(|clause| {
             !clause.iter().any(|member| member.until < time && is(program, member, TimeBound::Never))
         });
+        if let Some(waiting) = &mut self.waiting {
+            waiting.advance(program, time);
+        }
         while let Some(deadline) = self.next_deadline(program).filter(|deadline| *deadline < time) {
             for clause in &mut self.clauses {
                 let missed =
@@ -135,12 +165,16 @@ impl Timed {
                 let last = clause.iter().rev().find(|member| missed(member)).cloned();
                 clause.retain(|member| !missed(member));
                 if let (true, Some(member)) = (clause.is_empty(), last) {
-                    self.missed = Some(of(program, member));
+                    self.closing = Some([member].into());
                     return Progress::Verdict;
                 }
             }
+            if let Some(waiting) = self.waiting.as_mut().filter(|it| it.next_deadline() == Some(deadline)) {
+                self.closing = waiting.take_first(program).map(|member| [member].into());
+                return Progress::Verdict;
+            }
         }
-        if self.clauses.is_empty() { Progress::Done } else { Progress::Going }
+        if self.kept() == 0 { Progress::Done } else { Progress::Going }
     }
 
     /// Consumes `event`, which happened at `time`.
@@ -157,28 +191,139 @@ impl Timed {
         }
         self.events += 1;
         self.windows.update(&program.windows, event, time);
-        let mut after: Vec<Members> = Vec::with_capacity(self.clauses.len());
-        for clause in std::mem::take(&mut self.clauses) {
-            let verdict = match &*clause {
-                [only] => self.alone(program, only, event, time, &mut after),
-                _ => self.together(program, &clause, event, time, limit, &mut after),
-            };
-            match verdict {
-                None => return Progress::Limit,
-                Some(true) => return Progress::Verdict,
-                Some(false) => {}
+        let mut after = Vec::new();
+        if let Some(id) = self.step_fixed(program, event, time, &mut after) {
+            self.closing = Some([Member { modality: id, until: NO_TIME, since: 0, row: Row::new() }].into());
+            return Progress::Verdict;
+        }
+        if !self.clauses.is_empty() {
+            match self.step_clauses(program, event, time, limit, &mut after) {
+                Progress::Going => {}
+                ended => return ended,
             }
         }
-        self.clauses = after;
-        match self.len() {
+        if let Some(waiting) = &mut self.waiting
+            && let Some(member) = waiting.step(program, event, &self.windows)
+        {
+            self.closing = Some([member].into());
+            return Progress::Verdict;
+        }
+        for members in after {
+            self.take(program, members);
+        }
+        if self.clauses.len() > FEW && self.waiting.is_none() {
+            self.index(program);
+        }
+        match self.kept() {
             0 => Progress::Done,
-            _ if self.clauses.is_empty() => Progress::Done,
-            count if count > limit => Progress::Limit,
+            _ if self.len() > limit => Progress::Limit,
             _ => Progress::Going,
         }
     }
 
-    /// Steps a clause of one member; whether it is closed.
+    /// Steps the modalities without values; the one that gives the verdict.
+    #[inline]
+    fn step_fixed(
+        &mut self,
+        program: &Program,
+        event: &EventView<'_>,
+        time: i64,
+        after: &mut Vec<Members>,
+    ) -> Option<ModalityId> {
+        let mut next = 0;
+        let mut rest = self.fixed;
+        while rest != 0 {
+            let id = rest.trailing_zeros();
+            rest &= rest - 1;
+            let Some(modality) = program.modalities.get(id as usize) else { continue };
+            let Some(matcher) = program.matchers.get(modality.pattern as usize) else { continue };
+            let mut bound = Bound::new();
+            if !matcher.matches_in(event, &[], &mut bound, &self.windows) {
+                continue;
+            }
+            if is_over(&modality.after) {
+                return Some(id);
+            }
+            for clause in &modality.after {
+                if let Some(bit) = program.fixed(clause) {
+                    next |= bit;
+                } else {
+                    after.extend(self.follow(program, (id, &[]), clause, &bound, time));
+                }
+            }
+        }
+        self.fixed = next;
+        None
+    }
+
+    /// Steps the clauses that stand one by one.
+    fn step_clauses(
+        &mut self,
+        program: &Program,
+        event: &EventView<'_>,
+        time: i64,
+        limit: usize,
+        after: &mut Vec<Members>,
+    ) -> Progress {
+        let mut progress = Progress::Going;
+        let mut clauses = std::mem::take(&mut self.clauses);
+        let mut closed = None;
+        clauses.retain(|clause| {
+            if progress != Progress::Going {
+                return false;
+            }
+            let stepped = match &**clause {
+                [only] => self.alone(program, only, event, time, after),
+                _ => self.together(program, clause, event, time, limit, after),
+            };
+            match stepped {
+                Stepped::Stays => return true,
+                Stepped::Moved => {}
+                Stepped::TooMany => progress = Progress::Limit,
+                Stepped::Closed => {
+                    progress = Progress::Verdict;
+                    closed = Some(clause.to_vec().into_boxed_slice());
+                }
+            }
+            false
+        });
+        self.clauses = clauses;
+        self.closing = closed;
+        progress
+    }
+
+    /// Adds a clause to those that wait.
+    fn take(&mut self, program: &Program, members: Members) {
+        if let (Some(waiting), [only]) = (&mut self.waiting, &*members)
+            && waiting::is_indexed(program, only.modality)
+        {
+            waiting.add(program, only.clone());
+            return;
+        }
+        if let [only] = &*members
+            && let Some(bit) = program.fixed(&[only.modality])
+        {
+            self.fixed |= bit;
+            return;
+        }
+        add(program, &mut self.clauses, members);
+    }
+
+    /// From now on those that can be found by their values are.
+    #[cold]
+    fn index(&mut self, program: &Program) {
+        let indexed =
+            |members: &Members| matches!(&**members, [only] if waiting::is_indexed(program, only.modality));
+        if self.clauses.iter().filter(|clause| indexed(clause)).count() <= FEW / 2 {
+            return;
+        }
+        self.waiting = Some(Box::default());
+        for members in std::mem::take(&mut self.clauses) {
+            self.take(program, members);
+        }
+    }
+
+    /// Steps a clause of one member.
     #[inline]
     fn alone(
         &self,
@@ -187,30 +332,30 @@ impl Timed {
         event: &EventView<'_>,
         time: i64,
         after: &mut Vec<Members>,
-    ) -> Option<bool> {
-        let Some(modality) = program.modalities.get(member.modality as usize) else { return Some(false) };
-        let Some(matcher) = program.matchers.get(modality.pattern as usize) else { return Some(false) };
+    ) -> Stepped {
+        let Some(modality) = program.modalities.get(member.modality as usize) else { return Stepped::Moved };
+        let Some(matcher) = program.matchers.get(modality.pattern as usize) else { return Stepped::Moved };
         let mut bound = Bound::new();
         let matched = matcher.matches_in(event, &member.row, &mut bound, &self.windows);
         match (&modality.timed, matched) {
-            (Some(part), true) => return Some(part.bound == TimeBound::Never),
-            (Some(_), false) => add(program, after, SmallVec::from_iter([member.clone()])),
-            (None, false) => {}
+            (Some(part), true) if part.bound == TimeBound::Never => Stepped::Closed,
+            (Some(_), false) => Stepped::Stays,
+            (None, true) if is_over(&modality.after) => Stepped::Closed,
             (None, true) => {
-                for clause in &modality.after {
-                    if clause.is_empty() {
-                        return Some(true);
-                    }
-                    if let Some(members) = self.follow(program, member, clause, &bound, time) {
-                        add(program, after, members);
-                    }
-                }
+                let from = (member.modality, &*member.row);
+                after.extend(
+                    modality
+                        .after
+                        .iter()
+                        .filter_map(|clause| self.follow(program, from, clause, &bound, time)),
+                );
+                Stepped::Moved
             }
+            (None, false) | (Some(_), true) => Stepped::Moved,
         }
-        Some(false)
     }
 
-    /// Steps a clause of several members; whether it is closed, or `None` if it comes to more than `limit`.
+    /// Steps a clause of several members.
     #[inline(never)]
     fn together(
         &self,
@@ -220,53 +365,60 @@ impl Timed {
         time: i64,
         limit: usize,
         after: &mut Vec<Members>,
-    ) -> Option<bool> {
+    ) -> Stepped {
         let mut combined: Vec<Vec<Member>> = vec![Vec::new()];
         for member in clause {
             let mut own = Vec::new();
-            if self.alone(program, member, event, time, &mut own)? {
+            match self.alone(program, member, event, time, &mut own) {
                 // This member is closed; the others remain.
-                continue;
+                Stepped::Closed => continue,
+                Stepped::Stays => own.push(SmallVec::from_iter([member.clone()])),
+                Stepped::Moved | Stepped::TooMany => {}
             }
             if combined.len().saturating_mul(own.len()) > limit {
-                return None;
+                return Stepped::TooMany;
             }
             combined = combined
                 .iter()
                 .flat_map(|left| own.iter().map(|right| [left.as_slice(), right.as_slice()].concat()))
                 .collect();
         }
+        if combined.iter().any(Vec::is_empty) {
+            return Stepped::Closed;
+        }
         for mut members in combined {
-            if members.is_empty() {
-                return Some(true);
-            }
             members.sort_by_key(|member| (member.modality, member.until, member.since));
             members.dedup();
-            add(program, after, members.into());
+            after.push(members.into());
         }
-        Some(false)
+        Stepped::Moved
     }
 
-    /// The members of `clause`, which stands behind the modality of `member`.
+    /// The members of `clause`, which stands behind the modality `id` with the values `row`.
     fn follow(
         &self,
         program: &Program,
-        member: &Member,
+        (id, row): (ModalityId, &[Datum]),
         clause: &Clause,
         bound: &Bound<'_>,
         time: i64,
     ) -> Option<Members> {
-        let modality = program.modalities.get(member.modality as usize)?;
+        let modality = program.modalities.get(id as usize)?;
         let binds = program.matchers.get(modality.pattern as usize).map(|matcher| &*matcher.binds)?;
-        let kept = program.domain(member.modality);
+        let kept = program.domain(id);
         let value = |slot: &Slot| {
             let new = binds.iter().position(|known| known == slot).and_then(|place| bound.get(place));
-            let old = || {
-                kept.iter().position(|known| known == slot).and_then(|place| member.row.get(place).cloned())
-            };
+            let old =
+                || kept.iter().position(|known| known == slot).and_then(|place| row.get(place).cloned());
             new.map(|term| Datum::of(*term)).or_else(old)
         };
-        clause.iter().map(|id| self::member(program, *id, &value, time, self.events)).collect()
+        let members: Option<Members> =
+            clause.iter().map(|id| member(program, *id, &value, time, self.events)).collect();
+        if members.is_none() {
+            // A duration that is none.
+            self.windows.fault.set(true);
+        }
+        members
     }
 }
 
@@ -279,9 +431,10 @@ fn member(
     since: u64,
 ) -> Option<Member> {
     let row: Row = program.domain(id).iter().map(value).collect::<Option<_>>()?;
-    let timed = program.modalities.get(id as usize)?.timed.as_deref();
+    let modality = program.modalities.get(id as usize)?;
+    let timed = modality.timed.as_deref();
     let until = match timed {
-        Some(part) => part.until(&row, time)?,
+        Some(part) => part.until(&modality.slots, &row, time)?,
         None => NO_TIME,
     };
     Some(Member { modality: id, until, since: if timed.is_some() { since } else { 0 }, row })
@@ -291,7 +444,7 @@ fn is(program: &Program, member: &Member, bound: TimeBound) -> bool {
     member.until != NO_TIME && bound_of(program, member.modality) == Some(bound)
 }
 
-fn bound_of(program: &Program, modality: ModalityId) -> Option<TimeBound> {
+pub(crate) fn bound_of(program: &Program, modality: ModalityId) -> Option<TimeBound> {
     program.modalities.get(modality as usize)?.timed.as_ref().map(|part| part.bound)
 }
 
@@ -317,69 +470,4 @@ fn add(program: &Program, after: &mut Vec<Members>, members: Members) {
         return;
     }
     after.push(members);
-}
-
-fn of(program: &Program, member: Member) -> Missed {
-    let modality = program.modalities.get(member.modality as usize);
-    let slots =
-        modality.and_then(|modality| modality.timed.as_ref()).map(|part| &*part.slots).unwrap_or_default();
-    let values = slots.iter().zip(&member.row).map(|(slot, datum)| (*slot, datum.view().to_owned()));
-    Missed {
-        node: modality.map_or(FormulaId(0), |modality| modality.node),
-        deadline: member.until,
-        since: member.since,
-        values: values.collect(),
-    }
-}
-
-/// What was not met, as a sentence.
-pub(super) fn sentence(property: &Property, missed: &Missed) -> String {
-    let Formula::Timed { pattern, duration, .. } = property.node(missed.node) else { return String::new() };
-    let (slots, values): (Vec<Slot>, Vec<Datum>) =
-        missed.values.iter().map(|(slot, value)| (*slot, Datum::of(value.view()))).unzip();
-    let kept = Kept(&slots, &values);
-    let length = guard_value(Dialect::Native, duration, &kept).map(|length| length.view().to_string());
-    let mut length = length.unwrap_or_default();
-    if let Some(unit) = length.find(|c: char| c.is_ascii_alphabetic()) {
-        length.insert(unit, ' ');
-    }
-    let of = match missed.since.checked_sub(1) {
-        Some(event) => format!("event {event}"),
-        None => "the beginning".to_owned(),
-    };
-    format!("no `{}` came within {length} of {of}", event(property.pattern(*pattern), &kept))
-}
-
-/// What `pattern` waits for, with the values that are known.
-fn event(pattern: &EventPattern, kept: &Kept<'_>) -> String {
-    let part = |part: &Pattern| show(part, kept);
-    let keys: Vec<String> =
-        pattern.keys.iter().map(|(key, value)| format!("{key}: {}", part(value))).collect();
-    let keys = if keys.is_empty() { String::new() } else { format!("{{{}}}", keys.join(", ")) };
-    let name = match &pattern.label {
-        Pattern::Literal(referee_theory::Value::String(label)) => label.to_string(),
-        Pattern::Any => String::new(),
-        label => part(label),
-    };
-    let payload = match &pattern.payload {
-        Pattern::Any => String::new(),
-        Pattern::Fields { positions, names, .. } => {
-            let names = names.iter().map(|(name, field)| format!("{name}: {}", part(field)));
-            let fields: Vec<String> = positions.iter().map(part).chain(names).collect();
-            format!("({})", fields.join(", "))
-        }
-        other => part(other),
-    };
-    match format!("{name}{payload}{keys}") {
-        empty if empty.is_empty() => "event".to_owned(),
-        text => text,
-    }
-}
-
-fn show(pattern: &Pattern, kept: &Kept<'_>) -> String {
-    match pattern {
-        Pattern::Literal(value) => value.view().to_string(),
-        Pattern::Test(slot) => kept.get(*slot).map_or_else(|| "_".to_owned(), |term| term.to_string()),
-        _ => "_".to_owned(),
-    }
 }

@@ -3,6 +3,7 @@
 //! A window keeps one entry for each match that is in it, grouped by the values of the variables that are bound outside. Entries
 //! have positions: their time, or the number of their event. What has a position up to the cutoff has left the window.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 
 use referee_theory::property::{Aggregate, EventView, Slot, Term, Window, WindowSpan};
@@ -62,6 +63,8 @@ pub(crate) struct Windows {
     all: Vec<State>,
     /// How many events there were.
     events: u64,
+    /// Whether something about times had no value.
+    pub(crate) fault: Cell<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -123,7 +126,7 @@ impl Windows {
             held: 0,
             sweep_beyond: 64,
         };
-        Self { all: programs.iter().map(state).collect(), events: 0 }
+        Self { all: programs.iter().map(state).collect(), events: 0, fault: Cell::new(false) }
     }
 
     /// How many entries there are.

@@ -212,3 +212,33 @@ fn a_window_is_a_recount() {
     }
     assert!(tally.violated > 5_000 && tally.kept > 5_000, "{} {}", tally.violated, tally.kept);
 }
+
+/// Many that wait at once are found by their values and by their deadlines.
+#[test]
+fn many_that_wait_are_each_met_or_missed() {
+    let texts = [
+        "max X.([{k: g}]expect [{v: g}] within 20s and [_]X)",
+        "max X.([{k: g}]expect [{v: g, k: h} when h != g] within (g + 8) * 1s and [_]X)",
+        "max X.([{k: g}]never [{v: g}] for 3s and [_]X)",
+        "max X.([{k: g, v: w}](expect [{v: g}] within 9s or never [{k: w}] for 9s) and [_]X)",
+        "max X.([{k: g, v: w}](expect [{v: g}] within 30s and never [{k: w, v: g}] for 9s) and [_]X)",
+    ];
+    let mut tally = Tally::default();
+    for seed in 0..24 {
+        let random = &mut Random::new(seed);
+        let (mut keys, mut times, mut time) = (Vec::new(), Vec::new(), 0);
+        for number in 0..48_i64 {
+            // A value is asked for, and mostly comes within 18 events.
+            let answered =
+                if random.below(40) == 0 { number + 100 } else { number - random.below(18) as i64 };
+            keys.push([("k", Term::Int(number)), ("v", Term::Int(answered.max(-1)))]);
+            times.push(time * SECOND);
+            time += random.below(2) as i64;
+        }
+        let events = views(&keys, &times);
+        for text in texts {
+            tally.follow(text, &events, SECOND / 2, times[47] + 12 * SECOND);
+        }
+    }
+    assert!(tally.violated > 500 && tally.kept > 500, "{} {}", tally.violated, tally.kept);
+}

@@ -377,6 +377,7 @@ impl Arguments {
             max_instances: self.max_instances as usize,
             max_line: self.max_line as usize,
             follow: self.follow,
+            clock: self.reorder.is_some(),
             stop,
             ..Options::default()
         }

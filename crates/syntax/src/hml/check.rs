@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::property::{EventPattern, Formula, FormulaId, Growth, Property, Scope};
+use referee_theory::property::{EventPattern, Formula, FormulaId, Growth, Property, Scope, Slot};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::properties::{
@@ -16,8 +16,10 @@ pub(super) fn property(property: &Property, origins: &Origins, diagnostics: &mut
         Scope::PerProcess(process) => Some(&process.start),
         _ => None,
     };
+    let timed = property.patterns().iter().chain(start).flat_map(EventPattern::and_windows);
+    let times: Vec<Slot> = timed.filter_map(|pattern| pattern.at).collect();
     for pattern in property.patterns().iter().chain(start).flat_map(EventPattern::and_windows) {
-        let mistakes = pattern.guard.iter().flat_map(|guard| guard.mistakes());
+        let mistakes = pattern.guard.iter().flat_map(|guard| guard.mistakes(&times));
         diagnostics.extend(mistakes.map(|mistake| guard_without_value(&mistake)));
     }
     let Some(polarity) = property.polarity() else {

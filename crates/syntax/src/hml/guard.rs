@@ -6,11 +6,12 @@ use referee_theory::expr::{
     CompiledPattern, Dialect, Expr, Function, Literal, Node, Operator, TooDeep, UnaryOperator,
 };
 use referee_theory::property::guard::Condition;
+use referee_theory::property::window::placeholder;
 use referee_theory::property::{Guard, Slot, Value};
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
 use super::parser::Parser;
-use super::window::{Asked, window_name};
+use super::window::Asked;
 use crate::diagnostics::RF0303;
 use crate::diagnostics::assertions::{assertion_syntax, bad_pattern, wrong_number_of_arguments};
 use crate::diagnostics::lexical::nested_too_deep;
@@ -67,9 +68,11 @@ impl Lowering<'_, '_> {
                 return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
             }
             Node::External { name, args } => match kind_test(name) {
-                Some(function) if args.len() == 1 => Node::Call(function, self.all(args)?),
-                Some(_) => {
-                    let what = format!("`{name}` takes 1 argument");
+                Some(function) if function.arity().admits(args.len()) => {
+                    Node::Call(function, self.all(args)?)
+                }
+                Some(function) => {
+                    let what = format!("`{name}` takes {}", function.arity());
                     return Err(self.cursor.report(wrong_number_of_arguments(span, what)));
                 }
                 None => return Err(no_function(span, name, self.cursor)),
@@ -159,7 +162,7 @@ impl Parser<'_> {
     pub(super) fn condition(&mut self, expr: &Expr, windows: &Asked) -> Parsed<Condition> {
         let names = self.data_names();
         let window = |name: &str| {
-            let at = (0..windows.len()).find(|at| window_name(*at) == name)?;
+            let at = (0..windows.len()).find(|at| placeholder(*at) == name)?;
             windows.get(at).map(|(slot, _)| *slot)
         };
         let known: Vec<(Arc<str>, Slot)> = expr

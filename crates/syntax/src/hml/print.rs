@@ -11,7 +11,7 @@ use referee_theory::property::{
     Fixpoint, Formula, FormulaId, Guard, Key, Modality, Property, Scope, Slot, TimeBound, Window, WindowSpan,
 };
 
-use super::window::window_name;
+use referee_theory::property::window::placeholder;
 
 /// All of `properties` as one file. Properties of detectEr's kind and of Referee's do not go into one file.
 #[must_use]
@@ -194,7 +194,7 @@ impl Printer<'_> {
     fn guard_in(&mut self, pattern: &referee_theory::property::EventPattern, guard: &Guard) {
         let mut windows = Vec::new();
         for (number, (slot, window)) in pattern.windows.iter().enumerate() {
-            let name = window_name(number);
+            let name = placeholder(number);
             windows.push((format!("`{name}`"), self.window(window)));
             self.names[slot.index()] = Some(name);
         }

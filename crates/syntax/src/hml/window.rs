@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use referee_theory::expr::{Literal, Node};
-use referee_theory::property::guard::{Condition, Mistake};
+use referee_theory::property::guard::{Condition, Mistake, constant};
+use referee_theory::property::window::placeholder;
 use referee_theory::property::{Aggregate, Modality, Slot, Window, WindowSpan};
 
 use super::cursor::{Parsed, Token};
@@ -18,11 +19,6 @@ use crate::source::{Span, narrow};
 
 /// Windows, and the slots that guards find their values in.
 pub(super) type Asked = Vec<(Slot, Arc<Window>)>;
-
-/// What stands for the window with this number in an expression: no user writes this letter.
-pub(super) fn window_name(number: usize) -> String {
-    format!("\u{2b7}{number}")
-}
 
 impl Parser<'_> {
     /// `NAME` after `at`: a new variable.
@@ -55,7 +51,24 @@ impl Parser<'_> {
                 let mistake = Mistake { place, operation: word, expected, found };
                 Err(self.cursor.report(guard_without_value(&mistake)))
             }
-            _ => Ok(condition),
+            _ => {
+                let mut variables = false;
+                condition.variables(&mut |_| variables = true);
+                let found = match constant(&condition) {
+                    _ if variables => return Ok(condition),
+                    Some(Literal::Duration(length)) if length >= 0 => return Ok(condition),
+                    Some(Literal::Duration(_)) => "negative duration".to_owned(),
+                    Some(other) => other.kind().to_owned(),
+                    None => "no value".to_owned(),
+                };
+                let mistake = Mistake {
+                    place: condition.place(),
+                    operation: word,
+                    expected: "a duration, as `5s`",
+                    found,
+                };
+                Err(self.cursor.report(guard_without_value(&mistake)))
+            }
         }
     }
 
@@ -71,7 +84,7 @@ impl Parser<'_> {
             let end = self.cursor.previous().end as usize;
             let span = Span::new(call, end);
             let slot = self.new_slot(window.aggregate.name(), span);
-            let name = window_name(asked.len());
+            let name = placeholder(asked.len());
             let blanks = " ".repeat((end - call).saturating_sub(name.len()));
             source.replace_range(call - start..end - start, &(name + &blanks));
             asked.push((slot, Arc::new(window)));

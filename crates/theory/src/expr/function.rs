@@ -65,7 +65,7 @@ pub enum Function {
     IsPid,
     /// `is_reference(x)`.
     IsReference,
-    /// `time(x)`: of RFC 3339 text, or of a number since 1970.
+    /// `time(x)`: of RFC 3339 text, or of a number since 1970. `time(x, "clf")`: of text in this format.
     Time,
 }
 
@@ -76,6 +76,8 @@ pub enum Arity {
     Exactly(usize),
     /// This many or more.
     AtLeast(usize),
+    /// One or two.
+    OneOrTwo,
 }
 
 impl Arity {
@@ -85,13 +87,16 @@ impl Arity {
         match self {
             Self::Exactly(expected) => count == expected,
             Self::AtLeast(least) => count >= least,
+            Self::OneOrTwo => count == 1 || count == 2,
         }
     }
 }
 
 impl fmt::Display for Arity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Exactly(count) | Self::AtLeast(count)) = *self;
+        let (Self::Exactly(count) | Self::AtLeast(count)) = *self else {
+            return f.write_str("one argument or two");
+        };
         let least = if matches!(self, Self::AtLeast(_)) { "at least " } else { "" };
         write!(f, "{least}{count} argument{}", if count == 1 { "" } else { "s" })
     }
@@ -206,6 +211,7 @@ impl Function {
                 Arity::Exactly(2)
             }
             Self::Min | Self::Max => Arity::AtLeast(2),
+            Self::Time => Arity::OneOrTwo,
             _ => Arity::Exactly(1),
         }
     }

@@ -22,7 +22,8 @@ pub use mistakes::Mistake;
 
 use super::Slot;
 use super::pattern::Environment;
-use crate::expr::{self, Computed, Dialect, Expr, Variables};
+use crate::expr::{self, Computed, Dialect, Expr, Function, Node, Variables};
+use crate::value::Value;
 
 /// A condition over slots, and how it is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +51,35 @@ impl<E: Environment + ?Sized> Variables<Slot> for Slots<'_, E> {
     }
 }
 
+/// What `condition` is, if that depends on no variable.
+#[must_use]
+pub fn constant(condition: &Condition) -> Option<Value> {
+    let nothing: &[Option<Value>] = &[];
+    expr::guard_value(Dialect::Native, condition, &Slots(nothing)).map(Computed::into_value)
+}
+
 impl Guard {
+    /// Whether the guard is true under `environment`; nothing if it has no value.
+    #[inline]
+    #[must_use]
+    pub fn truth(&self, environment: &(impl Environment + ?Sized)) -> Option<bool> {
+        expr::truth(self.dialect, &self.condition, &Slots(environment))
+    }
+
+    /// Whether it computes with times or durations.
+    #[must_use]
+    pub fn is_about_time(&self, times: &[Slot]) -> bool {
+        fn any(condition: &Condition, times: &[Slot]) -> bool {
+            let own = match condition.node() {
+                Node::Literal(Value::Time(_) | Value::Duration(_)) | Node::Call(Function::Time, _) => true,
+                Node::Variable(slot) => times.contains(slot),
+                _ => false,
+            };
+            own || condition.node().children().iter().any(|part| any(part, times))
+        }
+        any(&self.condition, times)
+    }
+
     /// Whether the guard has the value `true` under `environment`.
     #[must_use]
     pub fn holds(&self, environment: &(impl Environment + ?Sized)) -> bool {

@@ -188,7 +188,7 @@ fn the_dialects_differ_where_their_languages_do() {
 fn mistakes_in_guards_are_found_once() {
     let int = |value| constant(Value::Int(value));
     let slot = || condition(C::Variable(Slot(0)));
-    let mistakes = |condition| Guard { dialect: Dialect::Native, condition }.mistakes().len();
+    let mistakes = |condition| Guard { dialect: Dialect::Native, condition }.mistakes(&[]).len();
     assert_eq!(mistakes(slot()), 0);
     assert_eq!(mistakes(int(1)), 1);
     assert_eq!(mistakes(binary(Op::Less, slot(), int(1))), 0);

@@ -70,6 +70,12 @@ pub struct Window {
     pub outer: Box<[Slot]>,
 }
 
+/// What stands for the window with this number in an expression: no user writes this letter.
+#[must_use]
+pub fn placeholder(number: usize) -> String {
+    format!("\u{2b7}{number}")
+}
+
 impl Window {
     /// What matches, and the `q` of `in last n of [q]`.
     pub fn patterns(&self) -> impl Iterator<Item = &EventPattern> {

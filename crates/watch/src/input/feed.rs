@@ -29,6 +29,10 @@ pub(crate) struct Feed {
     messages: bool,
     shape: crate::shape::Shape,
     follow: bool,
+    /// Whether somebody wants to know what time it is while nothing comes.
+    clock: bool,
+    /// Whether it has been said since something came or was waited for.
+    told: bool,
     stop: Arc<AtomicBool>,
     lines: Option<Arc<dyn LineReader>>,
 }
@@ -82,6 +86,8 @@ impl Feed {
             messages: options.messages,
             shape: options.shape.clone(),
             follow: options.follow,
+            clock: options.follow && options.clock,
+            told: false,
             stop: Arc::clone(&options.stop),
             lines: options.source.clone(),
         }
@@ -94,6 +100,8 @@ impl Feed {
         count: &Arc<AtomicU64>,
     ) -> Result<Option<Chunk>, WatchError> {
         loop {
+            // Before the inputs are looked at: what they hold then is all that was written by now.
+            let now = if self.clock { clock() } else { None };
             let mut done = true;
             for index in 0..self.sources.len() {
                 if self.stop.load(Ordering::Relaxed) {
@@ -103,7 +111,10 @@ impl Feed {
                     continue;
                 }
                 match self.fill(index, buffer, count) {
-                    Ok(Filled::Chunk(chunk)) => return Ok(Some(chunk)),
+                    Ok(Filled::Chunk(chunk)) => {
+                        self.told = false;
+                        return Ok(Some(chunk));
+                    }
                     Ok(Filled::Idle(unused)) => buffer = unused,
                     Err(error) => {
                         let name = self.sources[index].name.to_string();
@@ -118,8 +129,13 @@ impl Feed {
             if done {
                 return Ok(None);
             }
+            if now.is_some() && !mem::replace(&mut self.told, true) {
+                buffer.clear();
+                return Ok(Some(Chunk { text: buffer, now, ..Chunk::default() }));
+            }
             if self.follow {
                 std::thread::sleep(POLL);
+                self.told = false;
             }
         }
     }
@@ -139,7 +155,7 @@ impl Feed {
                 ..Chunk::default()
             }));
         }
-        source.open(follow, &self.stop, count)?;
+        source.open(follow, self.clock && self.lines.is_none(), &self.stop, count)?;
         if let (State::Open { reader, tail, .. }, Some(lines), false) =
             (&mut source.state, &self.lines, mem::replace(&mut source.extracting, true))
         {
@@ -183,6 +199,7 @@ impl Feed {
                 }
             }
             let length = match reader.read(&mut buffer[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // All that could be decompressed is judged.
                 Err(error) if compressed && is_damage(&error) => {
@@ -233,7 +250,13 @@ impl Feed {
 }
 
 impl Source {
-    fn open(&mut self, follow: bool, stop: &Arc<AtomicBool>, count: &Arc<AtomicU64>) -> io::Result<()> {
+    fn open(
+        &mut self,
+        follow: bool,
+        clock: bool,
+        stop: &Arc<AtomicBool>,
+        count: &Arc<AtomicU64>,
+    ) -> io::Result<()> {
         let kind = match mem::replace(&mut self.state, State::Done) {
             State::Waiting(kind) => kind,
             opened => {
@@ -253,7 +276,7 @@ impl Source {
                 let live = !file.metadata()?.is_file();
                 let mut file: Box<dyn io::Read + Send> = Box::new(file);
                 if live {
-                    file = Box::new(Interruptible::new(file, Arc::clone(stop)));
+                    file = Box::new(Interruptible::new(file, Arc::clone(stop), clock));
                 }
                 let (reader, compressed) = compression::open(counted(file))?;
                 State::Open { reader, live, tail: false, compressed }
@@ -261,7 +284,7 @@ impl Source {
             InputKind::Messages(messages) => State::Messages(messages),
             InputKind::Stream { reader, live } => {
                 let reader = match live {
-                    true => Box::new(Interruptible::new(reader, Arc::clone(stop))),
+                    true => Box::new(Interruptible::new(reader, Arc::clone(stop), clock)),
                     false => reader,
                 };
                 let (reader, compressed) = compression::open(counted(reader))?;
@@ -310,6 +333,12 @@ impl Source {
         chunk.columns.clone_from(&self.columns);
         Ok(())
     }
+}
+
+/// What time it is.
+fn clock() -> Option<i64> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
 }
 
 /// Whether the data are wrong, not the way to them.

@@ -13,16 +13,23 @@ const BLOCKS: usize = 4;
 /// How often to look whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// So many bytes are waited for: they tell whether what comes is compressed.
+const HEAD: usize = 4;
+
 /// What a reader gives, until `stop` is set: then it has ended.
 pub(crate) struct Interruptible {
     blocks: Receiver<io::Result<Vec<u8>>>,
     block: Vec<u8>,
     at: usize,
+    /// How many bytes it has given.
+    given: usize,
     stop: Arc<AtomicBool>,
+    /// Whether to say that nothing has come for a while, instead of waiting on.
+    impatient: bool,
 }
 
 impl Interruptible {
-    pub(crate) fn new(mut reader: Box<dyn Read + Send>, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(mut reader: Box<dyn Read + Send>, stop: Arc<AtomicBool>, impatient: bool) -> Self {
         let (sender, blocks) = sync_channel(BLOCKS);
         // It ends with its reader, or when nobody wants more.
         std::thread::spawn(move || {
@@ -42,7 +49,7 @@ impl Interruptible {
                 }
             }
         });
-        Self { blocks, block: Vec::new(), at: 0, stop }
+        Self { blocks, block: Vec::new(), at: 0, given: 0, stop, impatient }
     }
 }
 
@@ -51,7 +58,12 @@ impl Read for Interruptible {
         while self.at == self.block.len() {
             match self.blocks.recv_timeout(LOOK) {
                 Ok(block) => (self.block, self.at) = (block?, 0),
-                Err(RecvTimeoutError::Timeout) if !self.stop.load(Ordering::Relaxed) => continue,
+                Err(RecvTimeoutError::Timeout) if !self.stop.load(Ordering::Relaxed) => {
+                    if self.impatient && self.given >= HEAD {
+                        return Err(io::ErrorKind::WouldBlock.into());
+                    }
+                    continue;
+                }
                 Err(_) => return Ok(0),
             }
             if self.block.is_empty() {
@@ -62,6 +74,7 @@ impl Read for Interruptible {
         let length = rest.len().min(buffer.len());
         buffer[..length].copy_from_slice(&rest[..length]);
         self.at += length;
+        self.given = self.given.saturating_add(length);
         Ok(length)
     }
 }

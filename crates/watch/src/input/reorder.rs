@@ -2,7 +2,7 @@
 //!
 //! A line is held back until a line has been read whose time is later by more than the window; then it goes
 //! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
-//! at once and is counted. A line without a time, or too long to be looked at, has that of the latest line before it.
+//! at once and is counted. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -40,6 +40,8 @@ pub(crate) struct Reorder {
     /// Whether the first line was seen, which must have a time; and where it is from.
     has_started: bool,
     first_input: Arc<str>,
+    /// What says the time, after the lines that need not wait.
+    quiet: Option<Chunk>,
     /// What stands for the rest of inputs that cannot be read.
     broken: Vec<Chunk>,
     /// Lines that came too late to be put in order.
@@ -112,6 +114,7 @@ impl Reorder {
             ended: false,
             has_started: false,
             first_input,
+            quiet: None,
             broken: Vec::new(),
             late: 0,
         }
@@ -127,6 +130,9 @@ impl Reorder {
             if let Some(chunk) = self.release(&mut buffer) {
                 return Ok(Some(chunk));
             }
+            if let Some(chunk) = self.quiet.take() {
+                return Ok(Some(chunk));
+            }
             if self.ended {
                 return Ok(self.broken.pop());
             }
@@ -138,6 +144,10 @@ impl Reorder {
                 // After all lines before it.
                 Some(chunk) if chunk.broken.is_some() => {
                     self.broken.push(chunk);
+                }
+                Some(chunk) if chunk.now.is_some() => {
+                    self.ready_before(chunk.now.unwrap_or(i64::MIN).saturating_sub(self.window));
+                    self.quiet = Some(chunk);
                 }
                 Some(chunk) if chunk.oversize => self.hold_line(&chunk, 0, None, Box::default()),
                 Some(chunk) => {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use referee_monitor::property::{Missed, PropertyVerdict};
+use referee_monitor::property::{PropertyVerdict, Reason};
 use referee_theory::time;
 
 use super::instances::Entry;
@@ -55,6 +55,11 @@ impl Clock {
         }
     }
 
+    /// When the next timer passes.
+    fn next(&self) -> Option<i64> {
+        self.timers.peek().map(|Reverse(timer)| timer.deadline)
+    }
+
     /// The next timer that has passed.
     fn due(&mut self) -> Option<Timer> {
         let Reverse(first) = self.timers.peek()?;
@@ -65,7 +70,21 @@ impl Clock {
     }
 }
 
+/// How much later than its time a line may be written, where `--reorder` does not say.
+const DELAY: i64 = 1_000_000_000;
+
 impl Lane {
+    /// Nothing has come, and it is `now`: tells whose deadlines have passed. The watermark goes no further than these, so that what
+    /// is written late is still judged where nothing was said.
+    pub(super) fn tick(&mut self, plan: &PropertyPlan, now: i64, outcome: &mut Outcome) {
+        let delay =
+            plan.options.reorder.map_or(DELAY, |window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX));
+        while let Some(deadline) = self.clock.next().filter(|deadline| *deadline < now.saturating_sub(delay))
+        {
+            self.reach(plan, deadline.saturating_add(1), None, 0, outcome);
+        }
+    }
+
     /// The watermark is `time` now: tells whose deadlines have passed. `place` is that of the line that says so.
     pub(super) fn reach(
         &mut self,
@@ -103,8 +122,8 @@ impl Lane {
             shard.held = shard.held.saturating_add_signed(step.grown);
             let (is_done, next) = (bundle.is_done(), family.properties.next_deadline(bundle));
             for (member, verdict) in &step.verdicts {
-                let Some(missed) = memories.take_missed(*member) else { continue };
-                let Some(mut report) = report(family, *member, *verdict, entry, &missed) else { continue };
+                let reason = memories.take_reason(*member);
+                let Some(mut report) = report(family, *member, *verdict, entry, reason) else { continue };
                 report.certain = !(entry.lost || any_lost);
                 report.place = place.map(|place| place());
                 match report.certain {
@@ -138,15 +157,16 @@ impl Lane {
     }
 }
 
-/// That `missed` was missed by the instance of `entry`.
+/// What the instance of `entry` says when its time is over, and why.
 fn report(
     family: &Family,
     member: usize,
     verdict: PropertyVerdict,
     entry: &Entry,
-    missed: &Missed,
+    reason: Option<Reason>,
 ) -> Option<PropertyReport> {
     let monitor = family.properties.monitors().get(member)?;
+    let deadline = reason.as_ref().and_then(|reason| reason.deadline);
     let by_session = family.keyed_by == KeyedBy::Session;
     let key = String::from_utf8_lossy(&entry.key).into_owned();
     let key = Some(key).filter(|key| !(by_session && key.is_empty()));
@@ -160,11 +180,11 @@ fn report(
         event: i64::try_from(entry.events).unwrap_or(i64::MAX) - 1,
         got: None,
         place: None,
-        time: Some(time::show(missed.deadline)),
+        time: deadline.map(time::show),
         history: entry.history.as_ref().map(|history| history.lines.clone()).unwrap_or_default(),
         derivation: None,
         unexplained: None,
-        deadline: Some(missed.deadline),
-        sentence: Some(monitor.sentence(missed)),
+        deadline,
+        sentence: reason.map(|reason| reason.sentence),
     })
 }

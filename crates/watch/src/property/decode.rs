@@ -69,7 +69,7 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
     let columns = decoded.chunk.columns.clone();
     let csv = plan.options.format == EventsFormat::Csv;
     let json = plan.options.format == EventsFormat::JsonLines;
-    let mut scanner = Scanner::new(&plan.reader.tree);
+    let mut scanner = Scanner::new(&plan.tree);
     let mut bump = Bump::new();
     let mut at = body;
     while at < text.len() {
@@ -224,16 +224,19 @@ fn push(
             KeyedBy::Process if plan.options.format == EventsFormat::Detecter => {
                 Found::Apart(plain::subject(content, bump).map_err(|flaw| at_column(flaw, 0))?.to_string())
             }
-            keyed_by => {
-                let view = match &view {
-                    Some(view) => view,
-                    None => &*view.insert(read()?),
-                };
-                match key(keyed_by, view) {
-                    Some(key) => Found::Apart(key),
-                    None => continue,
+            keyed_by => match plain_key(&event) {
+                Some(span) => Found::At(span),
+                None => {
+                    let view = match &view {
+                        Some(view) => view,
+                        None => &*view.insert(read()?),
+                    };
+                    match key(keyed_by, view) {
+                        Some(key) => Found::Apart(key),
+                        None => continue,
+                    }
                 }
-            }
+            },
         };
         concerns = true;
         let (key, key_is_apart) = match found {
@@ -269,6 +272,21 @@ fn push(
     }
     decoded.ignored += u64::from(!concerns);
     Ok(())
+}
+
+/// Where the key of the only family is, if it is a text or an integer as it stands.
+#[inline]
+fn plain_key(event: &Line<'_>) -> Option<Span> {
+    let span = event.spans.get(Part::Key);
+    match span.of(event.text).as_bytes() {
+        [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
+            Some(Span { start: span.start + 1, end: span.end - 1 })
+        }
+        digits @ [b'1'..=b'9', ..] if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) => {
+            Some(span)
+        }
+        _ => None,
+    }
 }
 
 /// When the event was, if that can be read.

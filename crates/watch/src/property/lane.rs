@@ -96,6 +96,9 @@ impl Job for PropertyPlan {
             }
         }
         lane.pass(position, u32::MAX, &mut passed, &mut outcome);
+        if let Some(now) = position.decoded.chunk.now {
+            lane.tick(position.plan, now, &mut outcome);
+        }
         outcome
     }
 
@@ -321,6 +324,9 @@ impl Stepping<'_> {
         let step = self.family.properties.step(self.memories, bundle, event, limit.saturating_sub(*held));
         *held = held.saturating_add_signed(step.grown);
         let is_done = bundle.is_done();
+        if step.fault {
+            self.fault();
+        }
         if self.family.timed && !is_done {
             let deadline = self.family.properties.next_deadline(bundle);
             let shard = self.record.shard / u16::try_from(plan.lanes).unwrap_or(u16::MAX);
@@ -338,6 +344,16 @@ impl Stepping<'_> {
             entry.bundle = None;
             entry.history = None;
         }
+    }
+
+    /// Something about times had no value: that part of a property says nothing of this event.
+    #[cold]
+    fn fault(&mut self) {
+        self.outcome.counts.malformed += 1;
+        let why = "a guard or duration that computes with times has no value here, or a duration is negative: what \
+                   depends on it is not judged";
+        let notice = Notice::Malformed(self.position.place(self.record.line), why.to_owned());
+        self.outcome.notices.push((self.record.line, notice));
     }
 
     /// There is no room for another key: says so once for each family and shard.
@@ -366,6 +382,7 @@ impl Stepping<'_> {
         for (member, verdict) in verdicts {
             let Some(mut report) = self.report(*member, *verdict, number as i64) else { continue };
             report.got = Some(show(event));
+            report.sentence = self.memories.take_reason(*member).map(|reason| reason.sentence);
             report.certain = !(entry.lost || self.any_lost);
             if let Some(history) = &entry.history {
                 self.explain(history, &mut report);

@@ -8,6 +8,7 @@ use referee_theory::property::{EventPattern, Key, Property, Scope};
 
 use super::event::Reader;
 use crate::options::Options;
+use crate::shape::Tree;
 
 /// Instances are spread over this many shards, whatever the number of threads.
 const SHARDS: usize = 64;
@@ -59,6 +60,8 @@ pub(super) struct PropertyPlan {
     pub(super) lanes: usize,
     /// Whether a property speaks of time.
     pub(super) timed: bool,
+    /// Where lines have their parts, and the key of the only family, if that is one member of the line.
+    pub(super) tree: Tree,
 }
 
 impl PropertyPlan {
@@ -89,7 +92,16 @@ impl PropertyPlan {
         };
         let families: Vec<Family> = groups.into_iter().map(family).collect();
         let timed = families.iter().any(|family| family.timed);
-        Self { timed, families, reader, hasher: RandomState::new(), shards, lanes, options }
+        let tree = match families.as_slice() {
+            [Family { keyed_by: KeyedBy::Keys(keys), .. }] => match &**keys {
+                [key] if key.steps().len() == 1 => {
+                    reader.tree.with_key(key.steps().iter().map(|step| &**step))
+                }
+                _ => reader.tree.clone(),
+            },
+            _ => reader.tree.clone(),
+        };
+        Self { tree, timed, families, reader, hasher: RandomState::new(), shards, lanes, options }
     }
 
     /// How many submonitors one shard may keep.

@@ -171,3 +171,61 @@ fn threads_and_chunks_change_nothing() {
         assert_eq!(told.len(), expected.len());
     }
 }
+
+/// T8 of docs/time.md.
+#[test]
+fn threads_and_chunks_change_nothing_about_time() {
+    let properties = "
+        property reply for each id { max X.([{e: 1}]expect [{e: 2}] within 2s and [_]X) }
+        property calm for each id { max X.([{e: 0}]never [{e: 0}] for 300ms and [_]X) }
+        property rare for each id { max X.([{e: 3} when count([{e: 3}] in 5s) > 2]ff and [_]X) }
+        property all { max X.([{e: 1, id: n}]expect [{e: 2, id: n}] within 4s and [_]X) }
+        property alone { max X.([{e: 0} at t][{e: 0} at u when u - t < 1ms]ff and [_]X) }";
+    let mut seed = 11_u64;
+    let mut random = move |bound: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % bound
+    };
+    let (mut events, mut time) = (String::new(), 1_770_000_000_000_u64);
+    for _ in 0..20_000 {
+        time += random(8);
+        // Some are late, some have no time that can be read.
+        let when = match random(400) {
+            0 => "\"yesterday\"".to_owned(),
+            1 => (time - 3).to_string(),
+            _ => time.to_string(),
+        };
+        events += &format!("{{\"time\":{when},\"e\":{},\"id\":{}}}\n", random(5), random(700));
+    }
+    let (expected, summary) = watch(properties, &events, Options::default());
+    for name in ["reply", "calm", "rare", "all", "malformed"] {
+        let count = expected.iter().filter(|line| line.contains(name)).count();
+        assert!(count > 0, "no {name} in {} lines", expected.len());
+    }
+    assert!(summary.pending > 0 && expected.len() > 500, "{} {}", summary.pending, expected.len());
+    for (threads, chunk) in [(1, 50), (2, 1 << 16), (3, 1000), (8, 1 << 12)] {
+        let (told, same) = watch(properties, &events, Options { threads, chunk, ..Options::default() });
+        let differ = told.iter().zip(&expected).find(|(told, expected)| told != expected);
+        assert_eq!(differ, None, "{threads} threads, chunks of {chunk}");
+        assert_eq!((told.len(), same.pending), (expected.len(), summary.pending));
+    }
+}
+
+#[test]
+fn what_has_no_time_is_said_to_be_unjudged() {
+    let events = "{\"time\":1,\"e\":1,\"x\":\"soon\"}\n{\"time\":2,\"e\":1,\"x\":-3}\n\
+                  {\"time\":3,\"e\":1,\"x\":5}\n{\"time\":20,\"e\":0}\n";
+    let why = "a guard or duration that computes with times has no value here, or a duration is negative: what \
+               depends on it is not judged";
+    let reads = "property p { max X.([{e: 1, x: x} at t when t - time(x) > 5s]ff and [_]X) }";
+    assert_eq!(told(reads, events, EventsFormat::JsonLines), [format!("log:1 malformed: {why}")]);
+    let lasts = "property p { max X.([{e: 1, x: x}]expect [{e: 2}] within x * 1s and [_]X) }";
+    let expected = [
+        format!("log:1 malformed: {why}"),
+        format!("log:2 malformed: {why}"),
+        "log:4 - event 2 p violation".to_owned(),
+    ];
+    assert_eq!(told(lasts, events, EventsFormat::JsonLines), expected);
+}

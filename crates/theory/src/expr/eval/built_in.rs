@@ -35,6 +35,15 @@ impl<'e, V, S: Variables<V>, F: Failure> Evaluator<'e, V, S, F> {
                 let failure = || EvalErrorKind::Conversion { function: "time", value: Term::to_owned(*x) };
                 time.map(|time| Computed::Term(Term::Time(time))).ok_or_else(|| F::of(failure))
             }
+            (B::Time, [x, Term::Text(format)]) => {
+                let time = match *x {
+                    Term::Text(text) => time::read_as(format, text),
+                    Term::Int(_) | Term::Float(_) => time::read_as(format, &x.to_string()),
+                    _ => return Err(mismatch()),
+                };
+                let failure = || EvalErrorKind::Conversion { function: "time", value: Term::to_owned(*x) };
+                time.map(|time| Computed::Term(Term::Time(time))).ok_or_else(|| F::of(failure))
+            }
             (B::StartsWith, [Term::Text(text), Term::Text(part)]) => bool(text.starts_with(part)),
             (B::EndsWith, [Term::Text(text), Term::Text(part)]) => bool(text.ends_with(part)),
             (B::Contains, [Term::Text(text), Term::Text(part)]) => bool(text.contains(part)),

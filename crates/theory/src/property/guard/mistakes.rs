@@ -3,8 +3,10 @@
 //! Variables may hold anything, so only what follows from constants and operators is found: `x && 1`,
 //! `"a" < 2`, `length({1, 2})`, a guard that is a number.
 
+use super::super::Slot;
 use super::{Condition, Guard};
 use crate::expr::{Dialect, Function, Node, Operator, Place, UnaryOperator};
+use crate::time;
 use crate::value::{Term, Value};
 
 /// An operation that never has a value.
@@ -76,21 +78,22 @@ impl Kinds {
 }
 
 impl Guard {
-    /// Every operation that cannot have a value, from left to right; one per place.
+    /// Every operation that cannot have a value, from left to right; one per place. The slots `times` hold times.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<Mistake> {
-        let mut checker = Checker { dialect: self.dialect, mistakes: Vec::new() };
+    pub fn mistakes(&self, times: &[Slot]) -> Vec<Mistake> {
+        let mut checker = Checker { dialect: self.dialect, times, mistakes: Vec::new() };
         checker.expect(&self.condition, BOOL, "when", "a condition");
         checker.mistakes
     }
 }
 
-struct Checker {
+struct Checker<'a> {
     dialect: Dialect,
+    times: &'a [Slot],
     mistakes: Vec<Mistake>,
 }
 
-impl Checker {
+impl Checker<'_> {
     /// The kinds `condition` may have, of those in `allowed`; if none, that is a mistake, reported once.
     fn expect(
         &mut self,
@@ -112,6 +115,7 @@ impl Checker {
     fn kinds(&mut self, condition: &Condition) -> Kinds {
         match condition.node() {
             Node::Literal(term) => kind_of(term),
+            Node::Variable(slot) if self.times.contains(slot) => TIME,
             Node::Variable(_) => ANYTHING,
             Node::List(parts) => self.built(parts, LIST),
             Node::Tuple(parts) => self.built(parts, TUPLE),
@@ -262,6 +266,23 @@ impl Checker {
                 (NUMBER.or(TEXT).or(BOOL), "numbers, strings or bools", ANYTHING)
             }
             F::Min | F::Max => (ANYTHING, "anything", ANYTHING),
+            F::Time if args.len() == 2 => {
+                if let [time, format] = args {
+                    self.expect(time, NUMBER.or(TEXT), name, "a number or a string");
+                    self.expect(format, TEXT, name, "the name of a format, or directives");
+                    if let Node::Literal(Value::String(text)) = format.node()
+                        && !time::is_format(text)
+                    {
+                        self.mistakes.push(Mistake {
+                            place: format.place(),
+                            operation: name,
+                            expected: time::NAMED,
+                            found: "string".to_owned(),
+                        });
+                    }
+                }
+                return TIME;
+            }
             F::Time => (NUMBER.or(TEXT).or(TIME), "a number or a string", TIME),
             F::IsAtom
             | F::IsBoolean
