@@ -30,6 +30,8 @@ pub enum Edit {
         role: Role,
         /// The state.
         before: State,
+        /// Only where this step leads there, not where others do.
+        after: Option<Step>,
         /// Whether it sends or receives.
         action: Action,
         /// The other end.
@@ -80,7 +82,6 @@ pub fn fixes(system: &System, witnesses: &[&Witness], options: &Options, cancel:
 /// Edits that might help, the likeliest first.
 fn candidates(witness: &Witness) -> Vec<Edit> {
     let mut edits = Vec::new();
-    let state_of = |role: Role| witness.end.standings.iter().find(|standing| standing.role == role);
     let next = witness.facts.iter().find_map(|fact| match fact {
         Fact::Next { from, to, message, .. } => Some((*from, *to, *message)),
         _ => None,
@@ -102,30 +103,23 @@ fn candidates(witness: &Witness) -> Vec<Edit> {
                 edits.extend(sent.map(|step| Edit::Rename { step, to: offer.message }));
             }
             edits.push(Edit::Drop { step: *offer });
-            if let Some(peer) = state_of(offer.peer) {
-                edits.push(Edit::Add {
-                    role: offer.peer,
-                    before: peer.state,
-                    action: Action::Send,
-                    peer: offer.role,
-                    message: offer.message,
-                });
-            }
+            edits.extend(additions(witness, offer.peer, Action::Send, offer.role, offer.message));
         }
     }
     edits.extend(sent.map(|step| Edit::Drop { step }));
-    if let Some((from, to, message)) = next
-        && let Some(receiver) = state_of(to)
-    {
-        edits.push(Edit::Add {
-            role: to,
-            before: receiver.state,
-            action: Action::Receive,
-            peer: from,
-            message,
-        });
+    if let Some((from, to, message)) = next {
+        edits.extend(additions(witness, to, Action::Receive, from, message));
     }
     edits
+}
+
+/// One more action of `role` before the state in which `witness` leaves it: wherever it comes from, or only after its last step.
+fn additions(witness: &Witness, role: Role, action: Action, peer: Role, message: Message) -> Vec<Edit> {
+    let standing = witness.end.standings.iter().find(|standing| standing.role == role);
+    let Some(before) = standing.map(|standing| standing.state) else { return Vec::new() };
+    let last = witness.steps.iter().rev().find(|step| step.role == role && step.target == before);
+    let add = |after: Option<Step>| Edit::Add { role, before, after, action, peer, message };
+    std::iter::once(add(None)).chain(last.map(|&step| add(Some(step)))).collect()
 }
 
 impl Edit {
@@ -152,7 +146,9 @@ impl Edit {
     #[must_use]
     pub fn origin(&self, system: &System) -> Origin {
         match self {
-            Self::Rename { step, .. } | Self::Drop { step } => step.origin,
+            Self::Rename { step, .. } | Self::Drop { step } | Self::Add { after: Some(step), .. } => {
+                step.origin
+            }
             Self::Add { role, before, .. } => match neighbour(system.machine(*role), *before) {
                 Some((_, step)) => step.origin,
                 None => Origin::NONE,
@@ -183,17 +179,18 @@ impl Edit {
                 let did = does(step.role, step.action, step.peer);
                 format!("drop {what}`{}`, which {did}", label(step.message))
             }
-            Self::Add { role, before, action, peer, message } => {
-                let place = match neighbour(system.machine(*role), *before) {
-                    Some((side, step)) => {
-                        let (verb, to) = match step.action {
-                            Action::Send => ("sends", "to"),
-                            Action::Receive => ("receives", "from"),
-                        };
-                        let (label, peer) = (label(step.message), name(step.peer));
-                        format!("{side} it {verb} `{label}` {to} `{peer}`")
-                    }
-                    None => "as all it does".to_owned(),
+            Self::Add { role, before, after, action, peer, message } => {
+                let beside = |side: &str, action: Action, message: Message, peer: Role| {
+                    let (verb, to) = match action {
+                        Action::Send => ("sends", "to"),
+                        Action::Receive => ("receives", "from"),
+                    };
+                    format!("{side} it {verb} `{}` {to} `{}`", label(message), name(peer))
+                };
+                let place = match (after, neighbour(system.machine(*role), *before)) {
+                    (Some(step), _) => beside("after", step.action, step.message, step.peer),
+                    (None, Some((side, step))) => beside(side, step.action, step.message, step.peer),
+                    (None, None) => "as all it does".to_owned(),
                 };
                 format!("add `{}`, which {}, {place}", label(*message), does(*role, *action, *peer))
             }
@@ -207,10 +204,15 @@ impl Edit {
         match self {
             Self::Rename { step, to } => draft.find(step)?.message = *to,
             Self::Drop { step } => draft.drop(step)?,
-            Self::Add { before, action, peer, message, .. } => {
+            Self::Add { before, after, action, peer, message, .. } => {
                 let added = draft.states;
                 draft.states += 1;
-                draft.redirect(*before, State(added));
+                match after {
+                    None => draft.redirect(*before, State(added)),
+                    // The only way there is the whole way there.
+                    Some(_) if draft.is_only_way(*before) => return None,
+                    Some(step) => draft.find(step)?.target = State(added),
+                }
                 let (action, peer, message) = (*action, *peer, *message);
                 let transition = Transition { action, peer, message, target: *before, origin: Origin::NONE };
                 draft.transitions.push((State(added), transition));
@@ -278,6 +280,12 @@ impl Draft {
             self.redirect(source, transition.target);
         }
         Some(())
+    }
+
+    /// Whether no more than one transition, or the beginning, leads to `state`.
+    fn is_only_way(&self, state: State) -> bool {
+        let ways = self.transitions.iter().filter(|(_, transition)| transition.target == state).count();
+        ways + usize::from(self.initial == state) < 2
     }
 
     /// Lets everything that leads to `from` lead to `to`.

@@ -17,11 +17,12 @@ use process::referee;
 use serde_json::Value;
 
 /// `A`'s side of conversations with `B`, who does the opposite.
-const CONVERSATIONS: [&str; 6] = [
+const CONVERSATIONS: [&str; 7] = [
     "B!a; end",
     "B!a; B?b; B!c; end",
     "{B!a; B?b; end, B!c; end}",
     "rec x. {B!a; B?b; x, B!c; B?c; end}",
+    "B!a; B?b; rec x. {B!a; x, B!c; end}",
     "B?a; {B?b; B!a; end, B?c; B!a; B!b; end}",
     "{B!a; {B?a; end, B?b; B!c; end}, B!b; B?c; end}",
 ];

@@ -69,6 +69,12 @@ fn the_mistakes_that_people_make() {
     let branch = said("R0: R1?c; {R2!c; end, R1!a; end}  R1: R0!c; end  R2: {R0?c; end, R0?a; end}");
     let drop = "drop the branch that begins with `a`, which `R0` sends to `R1`";
     assert!(branch.contains(&drop.to_owned()), "{branch:?}");
+    // What is missing before a loop is added there, not in every round.
+    let before_loop = said(
+        "B: S?subscribe; S!ack; rec x. {S!event; x, S!over; end}  S: B!subscribe; rec x. {B?event; x, B?over; end}",
+    );
+    let once = "add `ack`, which `S` receives from `B`, after it sends `subscribe` to `B`";
+    assert!(before_loop.contains(&once.to_owned()), "{before_loop:?}");
     // Two mistakes are not one edit.
     assert_eq!(said("A: B!a; C!x; end  B: A?b; end  C: A?y; end"), [""; 0]);
 }
