@@ -4,3 +4,7 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| referee_fuzz::imports(data));
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    referee_fuzz::mutate(data, size, max_size, seed)
+});

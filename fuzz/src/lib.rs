@@ -1,8 +1,10 @@
 //! What the targets share: what every language asserts of a text, and monitors with bytes to drive them.
 
+mod corpus;
 mod imports;
 mod monitors;
 
+pub use corpus::mutate;
 pub use imports::imports;
 pub use monitors::{Bytes, PROTOCOLS, is_compressed, monitors};
 

@@ -19,6 +19,10 @@ impl Scene<'_> {
         match *kind {
             Kind::Slip { corrects, .. } => corrects,
             Kind::Insert { before, text } => match text {
+                // With several branches it could close any of them: what stands behind belongs to another one then.
+                ")" if self.language == Language::Gt => {
+                    self.pieces.iter().all(|p| self.text[p.range.clone()] != *",")
+                }
                 ")" => self.ends_a_payload(before),
                 ";" | "," | "]" | "}" | ":" | "from" | "to" | "at" | "or" | "role" => true,
                 _ => false,

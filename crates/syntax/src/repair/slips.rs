@@ -10,6 +10,7 @@ use crate::language::Language;
 use crate::source::Span;
 
 mod foreign;
+mod habits;
 mod messages;
 mod names;
 mod protocols;
@@ -22,6 +23,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     match scene.language {
         Language::Scr => {
             found.extend(foreign::slips(scene));
+            found.extend(habits::slips(scene));
             found.extend(messages::slips(scene));
             found.extend(protocols::slips(scene));
             found.extend(names::slips(scene));

@@ -86,6 +86,8 @@ fn what_is_not_certain_is_left_alone() {
         // What is no type is not the payload.
         ("protocol P(role A, role B) {\n  m(A from A to B;\n}\n", Language::Scr),
         ("global protocol P(role ,Buyerrole Seller) {\n  m() from Buyer to Seller;\n}\n", Language::Scr),
+        // The `)` of any branch may be missing.
+        ("a -> b (x . a -> c (m . end, y . a -> c (n . end))\n", Language::Gt),
         // `.` is no other kind of `<`.
         (".outputs\n.state graph\nq0 1 ? reset .\ninitmarking q0\n.end\n", Language::Fsm),
     ] {

@@ -129,7 +129,10 @@ fn instantiates(scene: &Scene<'_>) -> Option<Candidate> {
 /// `A throws m() to B;`, of an older Scribble, and `protocol P(role A, role B) throws E {`.
 fn throws(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
-    let is_one = |piece: &usize| matches!(scene.word(*piece), "throws" | "catches" | "throw" | "catch");
+    // A label may be called like this.
+    let is_one = |piece: &usize| {
+        matches!(scene.word(*piece), "throws" | "catches" | "throw" | "catch") && scene.word(piece + 1) != "("
+    };
     let word = statement.clone().find(is_one)?;
     let is_header = statement.clone().any(|piece| scene.word(piece) == "protocol");
     let (start, end) = match is_header {
