@@ -1,5 +1,6 @@
 //! A text and what the user calls it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use referee_syntax::scr::Texts;
@@ -51,12 +52,6 @@ impl Source {
         FilePart { name, text: self.text.get(start as usize..end).unwrap_or_default(), start }
     }
 
-    /// The bytes called `name`. What is no UTF-8 is replaced, so that a diagnostic can point at it.
-    #[must_use]
-    pub fn from_bytes(name: &str, bytes: &[u8]) -> Self {
-        Self::new(name, &String::from_utf8_lossy(bytes))
-    }
-
     /// What the user calls it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -106,6 +101,18 @@ impl Source {
     pub fn location(&self, offset: u32) -> String {
         let start = self.position(offset);
         format!("{}:{}:{}", self.file(offset).name, start.line, start.column)
+    }
+}
+
+/// What a file of these bytes says. What is no UTF-8 is replaced, so that a diagnostic can point at it.
+///
+/// # Errors
+///
+/// It is written in UTF-16, in which no character would be where it seems to be.
+pub fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is written in UTF-16: save it as UTF-8".to_owned()),
+        _ => Ok(String::from_utf8_lossy(bytes)),
     }
 }
 

@@ -93,7 +93,7 @@ fn modules_are_below_their_roots() {
 
 #[test]
 fn the_language_is_told_or_seen() {
-    let source = Source::from_bytes("a.scr", b"\xef\xbb\xbfprotocol P(role a, role b) { }");
+    let source = Source::new("a.scr", "\u{feff}protocol P(role a, role b) { }");
     assert_eq!(source.text(), "protocol P(role a, role b) { }");
     assert_eq!(Parsed::of(source, None).unwrap().document().language, Language::Scr);
     let error = Parsed::of(Source::new("notes", "hello"), None).unwrap_err();

@@ -9,13 +9,28 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use referee::guard::read_module;
 use referee::syntax::source::MAX_SOURCE;
-use referee::{FileText, Language, Packages, Parsed, ReadOnce, Source, WellFormed};
+use referee::{FileText, Language, Packages, Parsed, ReadOnce, Source, WellFormed, decoded};
 
 use crate::output;
 
 /// Reads the file at `path`; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Source> {
     let name = path.display().to_string();
+    let bytes = bytes(path, &name)?;
+    let text = decoded(&bytes).map_err(|error| anyhow!("cannot read `{name}`: {error}"))?;
+    Ok(Source::new(&name, &text))
+}
+
+/// As [`read`], for a file that is written again: what cannot be read exactly would be lost.
+pub(crate) fn read_to_change(path: &Path) -> Result<Source> {
+    let source = read(path)?;
+    if source.text().contains(char::REPLACEMENT_CHARACTER) {
+        bail!("`{}` is not UTF-8: nothing is changed", source.name());
+    }
+    Ok(source)
+}
+
+fn bytes(path: &Path, name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = MAX_SOURCE as u64 + 1;
     if name == "-" {
@@ -27,7 +42,7 @@ pub(crate) fn read(path: &Path) -> Result<Source> {
     if bytes.len() > MAX_SOURCE {
         bail!("`{name}` is larger than 1 GiB: this is not a protocol");
     }
-    Ok(Source::from_bytes(&name, &bytes))
+    Ok(bytes)
 }
 
 /// Where imported modules are.

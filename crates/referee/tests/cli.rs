@@ -19,6 +19,10 @@ use serde_json::Value;
 const GOOD: &str = "protocol Ping(role a, role b) { Ping(x: int) from a to b where x > 0; }";
 const BAD: &str = "protocol Ping(role a, role b) {\n  Ping() from c to b;\n  rec X { continue Y; }\n}\n";
 
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 fn status(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
@@ -330,6 +334,36 @@ fn fmt_formats_and_checks() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// What is no UTF-8 is shown with what cannot be read replaced: written back, it would be lost.
+#[test]
+fn files_in_other_encodings_are_left_alone() {
+    let folder = std::env::temp_dir().join(format!("referee-encodings-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("Lib.scr");
+    let importing = folder.join("Main.scr");
+    std::fs::write(&importing, "import Lib;\nprotocol P(role a, role b) { do Lib.Q(a, b); }\n").unwrap();
+    let text = "module Lib;\nprotocol Q(role a,role b) { m() from a to b; }\n";
+    let latin = [text.as_bytes(), b"// caf\xe9\n"].concat();
+    let utf16 = ['\u{feff}'].into_iter().chain(text.chars()).flat_map(|c| (c as u16).to_le_bytes()).collect();
+    for (bytes, said, imported) in [
+        (latin, "is not UTF-8: nothing is changed", 0),
+        (utf16, "it is written in UTF-16: save it as UTF-8", 2),
+    ] {
+        std::fs::write(&file, &bytes).unwrap();
+        for command in ["fmt", "fix"] {
+            let output = referee(&[command, file.to_str().unwrap()], "");
+            assert_eq!(status(&output), 2, "{command}: {}", stderr(&output));
+            assert!(stderr(&output).contains(said), "{command}: {}", stderr(&output));
+            assert_eq!(std::fs::read(&file).unwrap(), bytes, "{command}: left alone");
+        }
+        let output = referee(&["check", importing.to_str().unwrap()], "");
+        assert_eq!(status(&output), imported, "{}", stderr(&output));
+        let all = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(all.contains(said), imported == 2, "{all}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn completions_are_scripts() {
     for shell in ["bash", "zsh", "fish"] {
@@ -547,6 +581,13 @@ fn protocols_move_between_languages() {
     assert_eq!(status(&output), 2);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("cannot be expressed in `gt`, because `Ping` has an assertion"), "{said}");
+    let output = referee(&["convert", "-", "--language", "scr", "--to", "kmc"], GOOD);
+    assert_eq!(status(&output), 0);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("conditions, such as that of `Ping`, cannot be said in `kmc`"), "{said}");
+    let output =
+        referee(&["convert", "-", "--language", "scr", "--to", "kmc"], &GOOD.replace(" where x > 0", ""));
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     let arguments = ["show", "-", "--language", "scr", "--view", "local", "--role", "b", "--format", "nuscr"];
     assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int) from a;\n(end)\n");
     let arguments = ["show", "-", "--language", "scr", "--view", "machine", "--role", "b", "--format", "dot"];

@@ -14,7 +14,7 @@ use crate::output;
 /// Write a protocol in another language, with the same behaviour.
 ///
 /// Global types are projected to machines, and machines have a global type where one can be found. What the other
-/// language cannot say is refused with the reason.
+/// language cannot say is refused with the reason, but for conditions in `.kmc` and `.fsm`: that these are left out is said.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The file; `-` is standard input.
@@ -57,5 +57,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         anyhow!("this protocol cannot be expressed in `{}`, because {reason}", arguments.to.name())
     })?;
     output::print(&converted)?;
+    if let Some(label) = condition(subject).filter(|_| matches!(arguments.to, Target::Kmc | Target::Fsm)) {
+        let language = arguments.to.name();
+        output::remark(&format!(
+            "conditions, such as that of `{label}`, cannot be said in `{language}`: they are left out"
+        ));
+    }
     Ok(Outcome::Holds)
+}
+
+/// The label of a message that has a condition.
+fn condition(subject: Subject<'_>) -> Option<&str> {
+    let vocabulary = match subject {
+        Subject::Global(_, global, _) => global.vocabulary(),
+        Subject::Binary(protocol) => &protocol.vocabulary,
+        Subject::System(system) => system.vocabulary(),
+    };
+    let found = vocabulary.messages().find(|message| vocabulary.spec(*message).assertion.is_some());
+    found.map(|message| vocabulary.label_of(message))
 }

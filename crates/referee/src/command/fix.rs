@@ -71,10 +71,7 @@ fn left(source: Source, language: Language, arguments: &Arguments) -> Result<Out
 }
 
 fn one(file: &Path, arguments: &Arguments) -> Result<Fixed> {
-    let source = input::read(file)?;
-    if source.text().contains(char::REPLACEMENT_CHARACTER) {
-        bail!("`{}` is not UTF-8: nothing is changed", source.name());
-    }
+    let source = input::read_to_change(file)?;
     let detected = || Language::detect(source.name(), source.text());
     let Some(language) = arguments.language.or_else(detected) else {
         bail!("cannot tell what language `{}` is written in; say so with --language", source.name());

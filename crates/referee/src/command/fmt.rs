@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut outcome = Outcome::Holds;
     for file in input::files(&arguments.paths)? {
         let from_folder = !arguments.paths.contains(&file);
-        let source = input::read(&file)?;
+        let source = input::read_to_change(&file)?;
         let language = match source.name() {
             "-" => Language::Scr,
             name => Language::detect(name, source.text())
