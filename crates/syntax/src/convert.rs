@@ -9,9 +9,15 @@ use std::sync::Arc;
 
 use referee_theory::session::{Session, SessionBranch, SessionType, SessionTypeBuilder, TermId};
 use referee_theory::synthesis::NoGlobalType;
-use referee_theory::{Field, Global, GlobalType, Machine, MessageSpec, Role, System, Vocabulary};
+use referee_theory::{
+    Field, Global, GlobalType, Machine, MachineBuilder, MessageSpec, Role, State, System, Transition,
+    Vocabulary,
+};
 
+use crate::analysis::Analysis;
 use crate::document::{BinaryProtocol, Content, Document, External};
+use crate::language::Language;
+use crate::parse;
 use crate::print::{self, Inexpressible};
 
 /// A language that protocols are converted to.
@@ -49,6 +55,18 @@ impl Target {
             Self::St => "st",
             Self::Kmc => "kmc",
             Self::Fsm => "fsm",
+        }
+    }
+
+    /// How its texts are read.
+    fn language(self) -> Language {
+        match self {
+            Self::Scr | Self::NuScr => Language::Scr,
+            Self::Gt => Language::Gt,
+            Self::GtJson => Language::GtJson,
+            Self::St => Language::St,
+            Self::Kmc => Language::Kmc,
+            Self::Fsm => Language::Fsm,
         }
     }
 
@@ -114,7 +132,7 @@ impl<'a> Subject<'a> {
                 "`{role}` may wait for ever, which cannot be said there"
             )));
         }
-        match target {
+        let text = match target {
             Target::Scr => print::scr(name, &*self.global()?, externals),
             Target::NuScr => print::nuscr(name, &*self.global()?),
             Target::Gt => print::gt(&*self.global()?),
@@ -125,6 +143,15 @@ impl<'a> Subject<'a> {
                 Self::Binary(protocol) if role.is_none() => print::st(protocol),
                 _ => print::st(&self.side(name, role)?),
             },
+        }?;
+        // A language may refuse what it can write down, as `.gt` does where a pair of roles has no relative type.
+        let read = Analysis::of(parse(&text, target.language()));
+        match read.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+            None => Ok(text),
+            Some(error) => Err(Inexpressible::new(format!(
+                "that language refuses it with {}: {}",
+                error.code.id, error.message
+            ))),
         }
     }
 
@@ -209,7 +236,16 @@ impl<'a> Subject<'a> {
                 return Err(Inexpressible::new(format!("there is no role `{role}` that does anything")));
             }
         };
-        let session = system.machine(process).session_type(vocabulary, print::MOST_NODES);
+        let (ours, theirs) = (system.machine(process), system.machine(environment));
+        if !dual(ours, environment).bisimilar(theirs, vocabulary) {
+            return Err(Inexpressible::new(format!(
+                "`{}` is not the other side of `{}`: it does not send and receive, in the same order, what the other \
+                 receives and sends",
+                vocabulary.role_name(environment),
+                vocabulary.role_name(process),
+            )));
+        }
+        let session = ours.session_type(vocabulary, print::MOST_NODES);
         let session = named_fields(&session.ok_or_else(Inexpressible::too_large)?);
         let vocabulary = Arc::clone(session.vocabulary());
         let externals = Vec::new();
@@ -224,19 +260,35 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// `session` with a name for every field: `.st` wants them, and they change nothing.
+/// What `peer` does if it does the opposite of `machine` at every step.
+fn dual(machine: &Machine, peer: Role) -> Machine {
+    let mut builder = MachineBuilder::new(peer);
+    let states: Vec<State> = machine.states().map(|_| builder.add_state()).collect();
+    for state in machine.states() {
+        for transition in machine.transitions(state) {
+            let (action, peer) = (transition.action.dual(), machine.role());
+            let target = states[transition.target.index()];
+            builder.add_transition(states[state.index()], Transition { action, peer, target, ..*transition });
+        }
+    }
+    builder.finish()
+}
+
+/// `session` with a name for every field: `.st` wants them, and they change nothing. The new names are nobody's: a
+/// condition further on still means the field that it meant.
 fn named_fields(session: &SessionType) -> SessionType {
     let mut vocabulary = Vocabulary::new();
     let old = session.vocabulary();
     for role in old.roles() {
         vocabulary.add_role(old.role_name(role));
     }
+    let prefix = free_prefix(old);
     let mut builder = SessionTypeBuilder::new();
     let nodes: Vec<TermId> = (0..session.node_count()).map(|_| builder.reserve()).collect();
     let mut message = |message| {
         let spec = old.spec(message);
         let name = |(index, field): (usize, &Field)| Field {
-            name: Some(field.name.clone().unwrap_or_else(|| format!("x{}", index + 1).into())),
+            name: Some(field.name.clone().unwrap_or_else(|| format!("{prefix}{}", index + 1).into())),
             ty: field.ty.clone(),
         };
         let fields = spec.fields.iter().enumerate().map(name).collect();
@@ -265,6 +317,22 @@ fn named_fields(session: &SessionType) -> SessionType {
     }
     let root = nodes[session.root().index()];
     builder.finish(Arc::new(vocabulary), session.role(), root).unwrap_or_else(|_| session.clone())
+}
+
+/// What new names of fields begin with: `x`, or `x_` and so on where a field is called `x1`.
+fn free_prefix(vocabulary: &Vocabulary) -> String {
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_taken = |prefix: &str| {
+        let mut fields = vocabulary.messages().flat_map(|message| vocabulary.spec(message).fields.iter());
+        fields.any(|field| {
+            field.name.as_deref().and_then(|name| name.strip_prefix(prefix)).is_some_and(is_number)
+        })
+    };
+    let mut prefix = String::from("x");
+    while is_taken(&prefix) {
+        prefix.push('_');
+    }
+    prefix
 }
 
 fn no_global_type(reason: &NoGlobalType, vocabulary: &Vocabulary) -> Inexpressible {

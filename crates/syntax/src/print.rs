@@ -78,6 +78,8 @@ fn is_name(name: &str) -> bool {
 fn checked<'a>(name: &'a str, what: &str) -> Result<&'a str, Inexpressible> {
     if is_name(name) {
         Ok(name)
+    } else if name.is_empty() {
+        Err(Inexpressible::new(format!("the empty {what} is not a name there")))
     } else {
         Err(Inexpressible::new(format!("the {what} `{name}` is not a name there")))
     }

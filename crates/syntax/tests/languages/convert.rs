@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use referee_syntax::convert::{Subject, Target};
-use referee_syntax::{Content, Document, Language, parse, print};
+use referee_syntax::{Analysis, Content, Document, Language, parse, print};
 use referee_theory::{Field, Machine, MachineBuilder, MessageSpec, Role, System, Transition, Vocabulary};
 
-use crate::support::{errors, said};
+use crate::support::{errors, files, said};
 
 /// All global types up to `depth` exchanges deep: three pairs of roles, one or two labels, one with a payload.
 fn all(depth: usize, in_loop: bool) -> Vec<String> {
@@ -29,6 +29,12 @@ fn all(depth: usize, in_loop: bool) -> Vec<String> {
         }
     }
     texts
+}
+
+/// What is wrong with `text`, everything that `referee check` says included.
+fn refused(text: &str, language: Language) -> Vec<String> {
+    let analysed = Analysis::of(parse(text, language));
+    analysed.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.message.clone()).collect()
 }
 
 fn language(target: Target) -> Language {
@@ -306,4 +312,114 @@ fn local_protocols_as_nuscr_and_scribble_print_them() {
     let scribble = "local protocol P_B(role A, self B) {\n  rec X {\n    choice at A {\n      ping(x: int) from A;\n      \
                     pong() to A;\n      continue X;\n    } or {\n      stop() from A;\n    }\n  }\n}\n";
     assert_eq!(print::local_scr("P", &session).as_deref(), Ok(scribble));
+}
+
+/// New names of fields are nobody's: what a condition reads stays what it read.
+#[test]
+fn names_that_are_made_up_capture_nothing() {
+    let convert = |text: &str| {
+        let document = parse(text, Language::Scr);
+        assert!(errors(&document).is_empty(), "{}", said(&document));
+        Subject::of(&document, None).expect("a protocol").convert(Target::St, None).expect("expressible")
+    };
+    let text = "protocol P(role a, role b) { m(x1: int) from a to b; n(int, string) from b to a; k() from a to b where x1 > 2; }";
+    assert_eq!(convert(text), "P = !m(x1: Int).?n(x_1: Int, x_2: String).!k()[x1 > 2].end\n");
+    let text = text.replace("n(int, string)", "n(int, x_7: string)");
+    assert_eq!(convert(&text), "P = !m(x1: Int).?n(x__1: Int, x_7: String).!k()[x1 > 2].end\n");
+}
+
+/// All machines of at most `depth` steps with `peer`: one or two labels, sent or received.
+fn machines(peer: &str, depth: usize) -> Vec<String> {
+    let mut texts = vec![String::from("end")];
+    if depth == 0 {
+        return texts;
+    }
+    let inner = machines(peer, depth - 1);
+    for action in ['!', '?'] {
+        for left in &inner {
+            texts.push(format!("{peer}{action}x; {left}"));
+            texts.push(format!("{peer}{action}y; {left}"));
+            texts.extend(
+                inner.iter().map(|right| format!("{{{peer}{action}x; {left}, {peer}{action}y; {right}}}")),
+            );
+        }
+    }
+    texts
+}
+
+/// The machine of the other side, by its text.
+fn opposite(text: &str) -> String {
+    text.replace("B!", "A\u{0}").replace("B?", "A!").replace("A\u{0}", "A?")
+}
+
+/// **Law.** A system is one session type exactly if its second machine is the dual of its first.
+#[test]
+fn a_session_type_stands_for_both_machines() {
+    let (mut written, mut refused) = (0, 0);
+    for ours in machines("B", 2).iter().filter(|text| *text != "end") {
+        for theirs in machines("A", 2).iter().filter(|text| *text != "end") {
+            let document = parse(&format!("A: {ours}\nB: {theirs}"), Language::Kmc);
+            assert!(errors(&document).is_empty(), "{}", said(&document));
+            let converted = Subject::of(&document, None).expect("a system").convert(Target::St, None);
+            let is_dual = opposite(ours) == *theirs;
+            assert_eq!(converted.is_ok(), is_dual, "A: {ours}\nB: {theirs}\n{converted:?}");
+            *if is_dual { &mut written } else { &mut refused } += 1;
+        }
+    }
+    assert!(written > 50 && refused > 2000, "{written} written, {refused} refused");
+    let document = parse("A: B!x; B?y; end\nB: A?x; A!z; end", Language::Kmc);
+    let reason =
+        Subject::of(&document, None).expect("a system").convert(Target::St, None).expect_err("no dual");
+    assert!(reason.to_string().starts_with("`B` is not the other side of `A`"), "{reason}");
+}
+
+/// **Law.** Whatever is written is read again, by everything that examines a text: over all examples and targets.
+#[test]
+fn what_is_written_of_the_examples_is_read_again() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let (mut written, mut not) = (0, Vec::new());
+    for (extension, language) in [
+        ("scr", Language::Scr),
+        ("gt", Language::Gt),
+        ("st", Language::St),
+        ("kmc", Language::Kmc),
+        ("fsm", Language::Fsm),
+    ] {
+        for (path, text) in files(&folder, extension) {
+            let document = parse(&text, language);
+            if !errors(&document).is_empty() {
+                continue;
+            }
+            let Some(subject) = Subject::of(&document, None) else { continue };
+            for target in Target::ALL {
+                match subject.convert(target, None) {
+                    Ok(text) => {
+                        written += 1;
+                        let refused = refused(&text, self::language(target));
+                        assert!(
+                            refused.is_empty(),
+                            "{} as {}:\n{text}\n{refused:?}",
+                            path.display(),
+                            target.name()
+                        );
+                    }
+                    Err(reason) => not.push(format!("{} as {}: {reason}", path.display(), target.name())),
+                }
+            }
+        }
+    }
+    println!("{written} written; not: {}", not.join("\n"));
+    assert!(written > 200, "only {written} were written");
+    let unread = not.iter().filter(|reason| reason.contains("refuses it with RF0410")).count();
+    assert!(unread >= 6, "what no pair of roles sees is refused, {unread}:\n{}", not.join("\n"));
+}
+
+#[test]
+fn the_empty_label_is_called_so() {
+    let document = parse("protocol P(role a, role b) { (int) from a to b; }", Language::Scr);
+    for target in [Target::Gt, Target::Kmc, Target::St] {
+        let reason =
+            Subject::of(&document, None).expect("a protocol").convert(target, None).expect_err("a reason");
+        assert_eq!(reason.to_string(), "the empty label is not a name there");
+    }
 }
