@@ -1,5 +1,6 @@
 //! The third stage: one protocol, whatever language it is written in, and a machine for each role.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use referee_monitor::Registry;
 use referee_syntax::diagnostics::suggest;
 use referee_syntax::document::Demands;
 use referee_syntax::{
-    BinaryProtocol, Content, Diagnostic, External, GlobalProtocol, LocalSystem, Origins, Position, ill_formed,
+    BinaryProtocol, Content, Diagnostic, External, GlobalProtocol, LocalSystem, Origins, Position,
+    ProjectedProtocol, ill_formed,
 };
 use referee_theory::expr::Signature;
 use referee_theory::relative::{RelativeError, RelativeType};
@@ -138,7 +140,13 @@ impl Projected {
                     None => !candidate.auxiliary,
                 });
                 let found = found.or(protocols.first().filter(|_| wanted.is_none()));
-                found.and_then(|found| Self::of_global(analysed, found)).ok_or_else(|| NoProtocol::Unknown {
+                let known = |found: &GlobalProtocol| {
+                    let global = found.global.as_ref()?;
+                    analysed.analysis().protocols.iter().find(|known| Arc::ptr_eq(&known.global, global))
+                };
+                let origins = Arc::new(analysed.document().origins.clone());
+                let found = found.and_then(|found| Self::of_global(analysed, found, known(found), &origins));
+                found.ok_or_else(|| NoProtocol::Unknown {
                     wanted: wanted.map(str::to_owned),
                     known: protocols.iter().filter_map(|protocol| protocol.name.clone()).collect(),
                 })
@@ -155,8 +163,16 @@ impl Projected {
     pub(crate) fn all(analysed: &Analysed) -> std::vec::IntoIter<Self> {
         let all: Vec<Self> = match &analysed.document().content {
             Content::Global(protocols) => {
+                let origins = Arc::new(analysed.document().origins.clone());
+                let projected = analysed.analysis().protocols.iter();
+                let known: HashMap<_, _> =
+                    projected.map(|known| (Arc::as_ptr(&known.global), known)).collect();
                 let whole = protocols.iter().filter(|protocol| !protocol.auxiliary);
-                whole.filter_map(|protocol| Self::of_global(analysed, protocol)).collect()
+                let of = |protocol: &GlobalProtocol| {
+                    let known = known.get(&Arc::as_ptr(protocol.global.as_ref()?)).copied();
+                    Self::of_global(analysed, protocol, known, &origins)
+                };
+                whole.filter_map(of).collect()
             }
             Content::Binary(binary) => Self::of_binary(analysed, binary).into_iter().collect(),
             Content::System(local) => Self::of_system(analysed, local).into_iter().collect(),
@@ -165,10 +181,14 @@ impl Projected {
         all.into_iter()
     }
 
-    fn of_global(analysed: &Analysed, found: &GlobalProtocol) -> Option<Self> {
+    /// `found`, of which `known` was found out already. All protocols of a text share its `origins`.
+    fn of_global(
+        analysed: &Analysed,
+        found: &GlobalProtocol,
+        known: Option<&ProjectedProtocol>,
+        origins: &Arc<Origins>,
+    ) -> Option<Self> {
         let global = found.global.clone()?;
-        let origins = &analysed.document().origins;
-        let known = analysed.analysis().protocols.iter().find(|known| Arc::ptr_eq(&known.global, &global));
         let machines = match known.map(|known| &known.local) {
             Some(Ok(system)) => system.machines().iter().cloned().map(Ok).collect(),
             Some(Err(_)) | None => {
@@ -184,7 +204,7 @@ impl Projected {
         };
         Some(Self {
             source: analysed.source().clone(),
-            origins: Arc::new(origins.clone()),
+            origins: Arc::clone(origins),
             kind: SubjectKind::Global { relative_first: found.demands == Demands::Relative },
             name: found.name.clone(),
             vocabulary: Arc::clone(&found.vocabulary),
@@ -242,17 +262,13 @@ impl Projected {
         self.source.position(self.origins.span(origin).start)
     }
 
-    /// Where the text of each of `origins` that is a place in the text begins and ends. Takes one pass over the text.
+    /// Where the text of each of `origins` that is a place in the text begins and ends.
     pub fn extents(&self, origins: impl IntoIterator<Item = Origin>) -> Vec<(Origin, (Position, Position))> {
         let known = origins.into_iter().filter(|origin| *origin != Origin::NONE);
         let spans = known.map(|origin| (origin, self.origins.span(origin)));
-        let spans: Vec<_> = spans.filter(|(_, span)| span.end > span.start).collect();
-        let mut offsets: Vec<u32> = spans.iter().flat_map(|(_, span)| [span.start, span.end]).collect();
-        offsets.sort_unstable();
-        offsets.dedup();
-        let positions = self.source.positions(&offsets);
-        let find = |offset: u32| positions[offsets.partition_point(|&other| other < offset)];
-        spans.into_iter().map(|(origin, span)| (origin, (find(span.start), find(span.end)))).collect()
+        let spans = spans.filter(|(_, span)| span.end > span.start);
+        let find = |offset: u32| self.source.position(offset);
+        spans.map(|(origin, span)| (origin, (find(span.start), find(span.end)))).collect()
     }
 
     /// The comment directly above `origin` in the text, line by line.

@@ -1,20 +1,37 @@
 //! A text and what the user calls it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use referee_syntax::Position;
 use referee_syntax::scr::Texts;
-use referee_syntax::{Lines, Position};
 
 /// A text and what the user calls it: the path of a file, `-`. With the texts that it imports behind it, each with its own
 /// name. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     /// Where imported texts begin, ascending, and what they are called.
     imported: Arc<[(u32, Arc<str>)]>,
+    /// Places whose line and column are known, found when the first is asked for: ascending, the beginning of every file and
+    /// one in every [`STRIDE`] bytes.
+    marks: Arc<OnceLock<Vec<(usize, Position)>>>,
 }
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.text, &self.imported) == (&other.name, &other.text, &other.imported)
+    }
+}
+
+impl Eq for Source {}
+
+/// How far a text is read at most to find a position.
+const STRIDE: usize = 1024;
+
+/// Where every text begins.
+const START: Position = Position { line: 1, column: 1 };
 
 /// One of the files of a [`Source`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +50,13 @@ impl Source {
     pub fn new(name: &str, text: &str) -> Self {
         // Some editors put a byte-order mark first.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { name: name.into(), text: text.into(), imported: Arc::default() }
+        Self { name: name.into(), text: text.into(), imported: Arc::default(), marks: Arc::default() }
     }
 
     /// The same with what it imports behind it.
     pub(crate) fn with_imports(&self, texts: Texts) -> Self {
-        Self { name: Arc::clone(&self.name), text: texts.text.into(), imported: texts.files.into() }
+        let (name, text, imported) = (Arc::clone(&self.name), texts.text.into(), texts.files.into());
+        Self { name, text, imported, marks: Arc::default() }
     }
 
     /// The file that byte `offset` is in.
@@ -68,32 +86,34 @@ impl Source {
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let file = self.file(offset);
-        Lines::new(file.text).position(offset - file.start)
+        let mut end = (offset as usize).min(file.start as usize + file.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let marks = self.marks.get_or_init(|| self.find_marks());
+        let mark =
+            marks.partition_point(|(at, _)| *at <= end).checked_sub(1).and_then(|mark| marks.get(mark));
+        let (at, position) = mark.copied().unwrap_or((0, START));
+        self.text.get(at..end).unwrap_or_default().chars().fold(position, after)
     }
 
-    /// As [`position`](Self::position) for `offsets` that ascend, in one pass over the text.
-    pub(crate) fn positions(&self, offsets: &[u32]) -> Vec<Position> {
-        let mut all = Vec::with_capacity(offsets.len());
-        let (mut start, mut at, mut position) = (0, 0, Position { line: 1, column: 1 });
-        for &offset in offsets {
-            let file = self.file(offset);
-            if file.start != start {
-                (start, at, position) = (file.start, 0, Position { line: 1, column: 1 });
+    fn find_marks(&self) -> Vec<(usize, Position)> {
+        let mut marks = vec![(0, START)];
+        let mut files = self.imported.iter().map(|(start, _)| *start as usize).peekable();
+        let mut position = START;
+        for (at, character) in self.text.char_indices() {
+            let begins = files.next_if(|start| *start <= at).is_some();
+            if begins {
+                position = START;
             }
-            let mut end = ((offset - start) as usize).min(file.text.len());
-            while !file.text.is_char_boundary(end) {
-                end -= 1;
+            if begins || marks.last().is_some_and(|(last, _)| at - last >= STRIDE) {
+                marks.push((at, position));
             }
-            for character in file.text.get(at..end).unwrap_or_default().chars() {
-                position = match character {
-                    '\n' => Position { line: position.line + 1, column: 1 },
-                    _ => Position { column: position.column + 1, ..position },
-                };
-            }
-            at = end;
-            all.push(position);
+            position = after(position, character);
         }
-        all
+        // An empty text at the end begins behind the last character.
+        marks.extend(files.map(|start| (start, START)));
+        marks
     }
 
     /// `auth.scr:12:7`: where byte `offset` is.
@@ -116,18 +136,41 @@ pub fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     }
 }
 
+/// Where the next character stands.
+fn after(position: Position, character: char) -> Position {
+    match character {
+        '\n' => Position { line: position.line + 1, column: 1 },
+        _ => Position { column: position.column + 1, ..position },
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use referee_syntax::Lines;
+
     use super::*;
 
-    /// One pass finds what a search for each finds: across lines, characters of several bytes and imported files.
+    /// Positions are those that the lines of the file have: across lines, characters of several bytes, imported files,
+    /// empty ones included, and lines longer than what is read at once.
     #[test]
-    fn many_positions_are_those_of_each() {
-        let text = "a: b!é;\nc→d\n\nend\nmodule x;\nβ\n".to_owned();
-        let files = vec![(u32::try_from(text.find("module").unwrap()).unwrap(), Arc::from("x.scr"))];
+    fn positions_are_those_of_the_lines() {
+        let long = "é→x".repeat(STRIDE);
+        let first = format!("a: b!é;\nc→d\n\nend\n{long}\n{long}");
+        let texts = [first.as_str(), "module x;\nβ\n", "", "x", ""];
+        let (mut text, mut files) = (String::new(), Vec::new());
+        for (index, part) in texts.iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+                files.push((u32::try_from(text.len()).unwrap(), Arc::from("x.scr")));
+            }
+            text += part;
+        }
         let source = Source::new("m.scr", "").with_imports(Texts { text, files });
-        let offsets: Vec<u32> = (0..=u32::try_from(source.text().len()).unwrap() + 2).collect();
-        let each: Vec<Position> = offsets.iter().map(|&offset| source.position(offset)).collect();
-        assert_eq!(source.positions(&offsets), each);
+        for offset in 0..=u32::try_from(source.text().len()).unwrap() + 2 {
+            let file = source.file(offset);
+            let expected = Lines::new(file.text).position(offset - file.start);
+            assert_eq!(source.position(offset), expected, "{offset}");
+        }
+        assert!(source.marks.get().is_some_and(|marks| marks.len() > texts.len() + 6));
     }
 }

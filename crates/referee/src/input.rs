@@ -141,7 +141,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     folders.push(entry.path());
-                } else if is_protocol(&entry.path()) {
+                } else if is_protocol(&entry.path()) && may_be_read(&entry.path()) {
                     found.push(entry.path());
                 }
             }
@@ -157,6 +157,12 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         files.extend(found);
     }
     Ok(files)
+}
+
+/// Whether reading `path`, which a folder contains, comes to an end: pipes and devices may wait or go on for ever. What a link
+/// leads to counts. What cannot be looked at is told when it is read.
+fn may_be_read(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |found| found.is_file())
 }
 
 fn is_protocol(path: &Path) -> bool {

@@ -86,10 +86,17 @@ impl Renderer {
         out
     }
 
-    /// `diagnostics` about `source`, each with the file that it is about.
+    /// `diagnostics` about `source`, each with the file that it is about; so many as somebody may read, errors first where
+    /// there are more.
     pub(crate) fn render_source(&self, source: &Source, diagnostics: &[Diagnostic]) -> String {
         let mut out = String::new();
-        for diagnostic in diagnostics {
+        let mut shown: Vec<&Diagnostic> = diagnostics.iter().collect();
+        if shown.len() > MOST_SHOWN {
+            shown.sort_by_key(|diagnostic| !diagnostic.is_error());
+            shown.truncate(MOST_SHOWN);
+        }
+        let more = diagnostics.len() - shown.len();
+        for diagnostic in shown {
             let file = source.file(diagnostic.span.start);
             let shift = |span: Span| Span { start: span.start - file.start, end: span.end - file.start };
             let is_here = |span: Span| source.file(span.start).start == file.start;
@@ -106,6 +113,9 @@ impl Renderer {
                     Some(own.help.map_or_else(|| elsewhere.clone(), |help| format!("{help}\n{elsewhere}")));
             }
             out += &self.render(file.name, file.text, &[own]);
+        }
+        if more > 0 {
+            let _ = writeln!(out, "… and {more} more; `--format json` has them all\n");
         }
         out
     }
@@ -156,6 +166,9 @@ fn report(diagnostic: &Diagnostic, text: &str) -> MietteDiagnostic {
 
 /// Nobody reads a longer line in a terminal, and the handler cannot count its columns.
 const MAX_LINE: usize = 4096;
+
+/// More diagnostics than these nobody reads, and each costs a look at the whole text.
+const MOST_SHOWN: usize = 200;
 
 /// `report` about `text` without the lines it is about, if one of them is too long to be shown: then it only says where.
 fn with_readable_lines(mut report: MietteDiagnostic, name: &str, text: &str) -> MietteDiagnostic {

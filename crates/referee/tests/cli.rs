@@ -596,3 +596,38 @@ fn protocols_move_between_languages() {
     let dot = stdout(&referee(&arguments, GOOD));
     assert!(dot.contains("a?Ping(x: int)"), "{dot}");
 }
+
+/// A pipe or a device in a folder may be read for ever: folders stand for their regular files.
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_in_a_folder_are_not_read() {
+    let folder = std::env::temp_dir().join(format!("referee-cli-pipes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a.kmc"), "A: B!x; end\nB: A?x; end\n").unwrap();
+    std::os::unix::fs::symlink(folder.join("a.kmc"), folder.join("link.kmc")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero.scr")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe.scr")).status().unwrap();
+    assert!(made.success());
+    let output = referee(&["check", folder.to_str().unwrap()], "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(text.contains("2 files checked"), "{text}");
+}
+
+/// A pipe that is named is read, and whoever waits for it can be ended.
+#[cfg(unix)]
+#[test]
+fn waiting_for_a_pipe_ends_with_the_first_signal() {
+    let pipe = std::env::temp_dir().join(format!("referee-cli-{}.scr", std::process::id()));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child =
+        std::process::Command::new(env!("CARGO_BIN_EXE_referee")).arg("check").arg(&pipe).spawn().unwrap();
+    // The handler of signals is set before the pipe is opened: without a reader this waits.
+    let writer = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    let kill = std::process::Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(kill.success());
+    let status = child.wait().unwrap();
+    drop(writer);
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(!status.success());
+}

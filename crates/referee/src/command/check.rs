@@ -1,11 +1,12 @@
 //! `referee check`: is it well formed, and what can be said about it before anything runs?
 
+use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use referee::syntax::{GlobalProtocol, ProjectedProtocol};
+use referee::syntax::{Analysis, GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
 use referee::{Analysed, Content, Followers, Language, Severity, view};
 
@@ -82,9 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut findings = Vec::new();
     let mut out = output::stdout();
     for file in &files {
-        let parsed = arguments
-            .imports
-            .read_file(file)
+        let parsed = compatibility::while_reading(|| arguments.imports.read_file(file))
             .and_then(|source| input::parse(source, arguments.language, &arguments.imports));
         let checked = match parsed {
             Ok(parsed) => {
@@ -234,8 +233,9 @@ fn report(read: &Analysed, answers: &Answers, renderer: &Renderer) -> String {
             if checked.is_empty() {
                 text += &format!("{} {name}: no protocols\n", mark(None));
             }
+            let projected = by_name(analysis);
             for protocol in checked {
-                let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
+                let found = projected.get(&protocol.name.as_deref());
                 let title = protocol.name.as_deref().map_or(String::new(), |n| format!(": protocol {n}"));
                 let title = title + &format!(" ({})", roles(&protocol.vocabulary));
                 text += &format!("{} {name}{title}\n", mark(protocol.name.as_deref()));
@@ -259,6 +259,12 @@ fn report(read: &Analysed, answers: &Answers, renderer: &Renderer) -> String {
         }
     }
     text
+}
+
+/// The projected protocols by their names; the first where several have one.
+pub(crate) fn by_name(analysis: &Analysis) -> HashMap<Option<&str>, &ProjectedProtocol> {
+    // Of equal keys the last stays.
+    analysis.protocols.iter().rev().map(|projected| (projected.name.as_deref(), projected)).collect()
 }
 
 fn roles(vocabulary: &Vocabulary) -> String {

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use referee::Language;
 use referee::syntax::convert::{Subject, Target};
+use referee::theory::Global;
 
 use crate::Outcome;
 use crate::input;
@@ -63,7 +64,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "conditions, such as that of `{label}`, cannot be said in `{language}`: they are left out"
         ));
     }
+    if let Some(role) =
+        idle(subject).filter(|_| matches!(arguments.to, Target::Gt | Target::GtJson | Target::St))
+    {
+        let language = arguments.to.name();
+        output::remark(&format!(
+            "roles without messages, such as `{role}`, cannot be said in `{language}`: they are left out"
+        ));
+    }
     Ok(Outcome::Holds)
+}
+
+/// A role that sends and receives nothing.
+fn idle(subject: Subject<'_>) -> Option<&str> {
+    match subject {
+        Subject::Global(_, global, _) => {
+            let mut takes_part = vec![false; global.vocabulary().roles().len()];
+            for (_, node) in global.nodes() {
+                if let Global::Exchange(exchange) = node {
+                    let receivers = exchange.branches.iter().map(|branch| branch.receiver);
+                    receivers.chain([exchange.sender]).for_each(|role| takes_part[role.index()] = true);
+                }
+            }
+            let idle = global.vocabulary().roles().find(|role| !takes_part[role.index()])?;
+            Some(global.vocabulary().role_name(idle))
+        }
+        Subject::Binary(_) => None,
+        Subject::System(system) => {
+            let idle = system.machines().iter().find(|machine| machine.all_transitions().is_empty())?;
+            Some(system.vocabulary().role_name(idle.role()))
+        }
+    }
 }
 
 /// The label of a message that has a condition.

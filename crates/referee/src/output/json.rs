@@ -10,7 +10,7 @@ use referee::watch::{Place, PropertyReport, Report};
 use referee::{Analysed, Content, Diagnostic, Source, view};
 use serde_json::{Value, json};
 
-use crate::command::check::Answers;
+use crate::command::check::{Answers, by_name};
 
 /// Changes with the meaning of a key.
 const SCHEMA_VERSION: u32 = 1;
@@ -39,10 +39,11 @@ pub(crate) fn checked(read: &Analysed, answers: &Answers) -> Value {
                 "relative": defined(analysis.protocols.iter().all(|protocol| protocol.relative.is_ok())),
             });
         }
+        let projected = by_name(analysis);
         let checked = protocols.iter().filter(|protocol| !protocol.auxiliary);
         let protocols: Vec<Value> = checked
             .map(|protocol| {
-                let found = analysis.protocols.iter().find(|projected| projected.name == protocol.name);
+                let found = projected.get(&protocol.name.as_deref()).copied();
                 global_protocol(protocol, found, answers)
             })
             .collect();

@@ -1,5 +1,6 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,12 +134,12 @@ enum ReductionName {
 #[derive(Default)]
 pub(crate) struct Answers {
     all: Vec<About>,
+    /// Where the first of each name is.
+    by_name: HashMap<Option<String>, usize>,
 }
 
 /// The answers about one protocol or system.
 struct About {
-    /// Its name, where it has one.
-    name: Option<String>,
     /// About its projections, or the machines it consists of.
     local: Option<Answer>,
     /// About the network of its multiparty monitors.
@@ -163,8 +164,13 @@ impl Answers {
         self.all.iter().fold(Outcome::Holds, |outcome, about| outcome.and(about.outcome()))
     }
 
+    fn push(&mut self, name: Option<&str>, about: About) {
+        self.by_name.entry(name.map(str::to_owned)).or_insert(self.all.len());
+        self.all.push(about);
+    }
+
     fn about(&self, name: Option<&str>) -> Option<&About> {
-        self.all.iter().find(|about| about.name.as_deref() == name)
+        self.by_name.get(&name.map(str::to_owned)).and_then(|index| self.all.get(*index))
     }
 
     /// What the answers about the protocol called `name` come to.
@@ -225,7 +231,7 @@ pub(crate) fn of_file(
             true => NetworkAnswer::about(&protocol, local.as_ref(), arguments, diagrams)?,
             false => None,
         };
-        answers.all.push(About { name: name.map(str::to_owned), local, monitors });
+        answers.push(name, About { local, monitors });
     }
     Ok(answers)
 }
@@ -233,10 +239,21 @@ pub(crate) fn of_file(
 /// Set by Ctrl-C; explorations end with what they have.
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 
-/// Makes Ctrl-C end explorations instead of the process; a second one ends the process.
+/// Set while a text is read, which may take for ever where it comes from a pipe.
+static READING: AtomicBool = AtomicBool::new(false);
+
+/// Does `read`; signals end the process meanwhile.
+pub(super) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
+    READING.store(true, Ordering::Relaxed);
+    let result = read();
+    READING.store(false, Ordering::Relaxed);
+    result
+}
+
+/// Makes Ctrl-C and SIGTERM end explorations instead of the process; a second one ends the process.
 pub(super) fn handle_ctrl_c() {
     let handler = || {
-        if CANCELLED.swap(true, Ordering::Relaxed) {
+        if READING.load(Ordering::Relaxed) || CANCELLED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
     };
