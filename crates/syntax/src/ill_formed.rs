@@ -11,9 +11,9 @@ use referee_theory::session::SessionError;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
 use crate::diagnostics::assertions::{
-    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, copies_may_differ, external_predicate,
-    maybe_unbound, nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function,
-    unknown_variable, wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
+    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, external_predicate, maybe_unbound,
+    nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable,
+    wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
 };
 use crate::diagnostics::names::unknown_recursion_variable;
 use crate::diagnostics::projection::{
@@ -129,12 +129,6 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
             span(expr.place()),
             (vocabulary.role_name(sender.0), &names(&sender.1)),
             (vocabulary.role_name(receiver.0), &names(&receiver.1)),
-        ),
-        AssertionError::CopiesMayDiffer { expr, variable, bound, sender, receiver } => copies_may_differ(
-            span(variable_place(expr, variable)),
-            origins.span(*bound),
-            variable,
-            (vocabulary.role_name(*sender), vocabulary.role_name(*receiver)),
         ),
         AssertionError::CannotCompute { expr, role, unknown } => {
             cannot_compute(span(expr.place()), vocabulary.role_name(*role), &names(unknown))

@@ -79,19 +79,6 @@ pub enum AssertionError {
         /// The receiver, and what it does not know.
         receiver: (Role, Vec<Arc<str>>),
     },
-    /// Only the receiver could check it, by its own copy of a value of which the sender was sent another copy.
-    CopiesMayDiffer {
-        /// The assertion.
-        expr: Arc<Expr>,
-        /// The variable.
-        variable: Arc<str>,
-        /// Where the last copy was sent.
-        bound: Origin,
-        /// The sender, who may have been sent another value.
-        sender: Role,
-        /// The receiver.
-        receiver: Role,
-    },
     /// A role that carries recursion data cannot compute its next value.
     CannotCompute {
         /// The value.
@@ -228,17 +215,8 @@ impl<'a> Use<'a> {
     }
 }
 
-/// The variables of an expression that are not fields of its own message.
-type Known<'a> = SmallVec<[KnownVariable<'a>; 2]>;
-
-/// A variable, with the roles that know it.
-struct KnownVariable<'a> {
-    name: &'a Arc<str>,
-    roles: Roles,
-    /// Those who were sent copies of their own, and where the last one was sent.
-    copies: Roles,
-    bound: Origin,
-}
+/// The variables of an expression that are not fields of its own message, each with the roles that know it.
+type Known<'a> = SmallVec<[(&'a Arc<str>, Roles); 2]>;
 
 /// The variables an expression may use, with their types.
 type Variables<'a> = SmallVec<[(&'a Arc<str>, Type); 4]>;
@@ -285,17 +263,6 @@ impl<'a> Checker<'a> {
                 expr: Arc::clone(one.expr),
                 sender: (exchange.sender, sender_lacks),
                 receiver: (receiver, receiver_lacks),
-            });
-        } else if let Some(copied) = known.iter().find(|variable| {
-            // Whoever sent the copies may have sent different values: the sender of this message is not to blame for that.
-            !variable.roles.contains(&exchange.sender) && variable.copies.contains(&exchange.sender)
-        }) {
-            self.result.errors.push(AssertionError::CopiesMayDiffer {
-                expr: Arc::clone(one.expr),
-                variable: Arc::clone(copied.name),
-                bound: copied.bound,
-                sender: exchange.sender,
-                receiver,
             });
         } else {
             let (sender, receiver) = (sender_lacks.is_empty(), receiver_lacks.is_empty());
@@ -386,8 +353,7 @@ impl<'a> Checker<'a> {
             }
             let mut roles = first.roles.clone();
             others.iter().for_each(|site| roles.retain(|role| site.roles.contains(role)));
-            let copies = reaching.sites.iter().flat_map(|site| site.copies.iter().copied()).collect();
-            known.push(KnownVariable { name: variable, roles, copies, bound: first.origin });
+            known.push((variable, roles));
         }
         (variables, known)
     }
@@ -395,6 +361,6 @@ impl<'a> Checker<'a> {
 
 /// The variables that `role` does not know.
 fn unknown_to(role: Role, known: &Known<'_>) -> Vec<Arc<str>> {
-    let unknown = known.iter().filter(|variable| !variable.roles.contains(&role));
-    unknown.map(|variable| Arc::clone(variable.name)).collect()
+    let unknown = known.iter().filter(|(_, roles)| !roles.contains(&role));
+    unknown.map(|(variable, _)| Arc::clone(variable)).collect()
 }

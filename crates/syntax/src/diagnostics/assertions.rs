@@ -99,24 +99,6 @@ pub fn nobody_can_check(span: Span, sender: (&str, &[String]), receiver: (&str, 
         .help("send the missing values to one of them first")
 }
 
-/// `sender` and `receiver` were each sent a copy of `variable`, and the receiver alone could check.
-#[must_use]
-pub fn copies_may_differ(
-    span: Span,
-    bound: Span,
-    variable: &str,
-    (sender, receiver): (&str, &str),
-) -> Diagnostic {
-    RF0310
-        .at(span, format!("nobody can tell whether `{sender}` keeps this assertion"))
-        .label(format!("`{sender}` was sent its own copy of `{variable}`, and the copies may differ"))
-        .related(bound, format!("`{variable}` is the copy that was sent last"))
-        .help(format!(
-            "name `{sender}` last among the receivers, so that it answers for the copy it has; or let `{sender}` send \
-             `{variable}` to `{receiver}`"
-        ))
-}
-
 /// `role` carries recursion data whose next value needs what it does not know.
 #[must_use]
 pub fn cannot_compute(span: Span, role: &str, unknown: &[String]) -> Diagnostic {

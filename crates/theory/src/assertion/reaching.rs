@@ -21,8 +21,6 @@ pub(super) struct Site {
     pub(super) ty: Type,
     /// Who learns the value there.
     pub(super) roles: Roles,
-    /// Who was sent the same message just before, each a copy of its own: `m(x: int) from a to b, c`.
-    pub(super) copies: Roles,
 }
 
 /// The bindings that may have been the last.
@@ -163,8 +161,7 @@ impl<'a> Search<'a> {
             for way in self.before.first[node.index()]..self.before.first[node.index() + 1] {
                 let (previous, branch) = self.before.ways[way as usize];
                 match binding(self.global, previous, branch as usize, variable) {
-                    Some(mut site) => {
-                        site.copies = self.copies(previous, branch as usize);
+                    Some(site) => {
                         self.sites.push(site);
                         self.region[next].sites.push(narrow(self.sites.len() - 1));
                     }
@@ -197,29 +194,6 @@ impl<'a> Search<'a> {
                 }
                 way = other;
             }
-        }
-    }
-
-    /// Who was sent the message of `branch` by the same role just before.
-    fn copies(&self, mut node: NodeId, branch: usize) -> Roles {
-        let mut copies = Roles::new();
-        let Global::Exchange(last) = self.global.node(node) else { return copies };
-        let (sender, message) = (last.sender, last.branches[branch].message);
-        let own = last.branches[branch].receiver;
-        // At most one step for each role: a receiver that comes again was sent something new.
-        'back: loop {
-            for way in self.before.first[node.index()]..self.before.first[node.index() + 1] {
-                let (previous, branch) = self.before.ways[way as usize];
-                let Global::Exchange(exchange) = self.global.node(previous) else { continue };
-                let copy = exchange.branches[branch as usize];
-                let same = exchange.sender == sender && copy.message == message;
-                if same && copy.receiver != own && !copies.contains(&copy.receiver) {
-                    copies.push(copy.receiver);
-                    node = previous;
-                    continue 'back;
-                }
-            }
-            return copies;
         }
     }
 
@@ -266,7 +240,7 @@ fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> 
             let fields = &global.vocabulary().spec(branch.message).fields;
             let field = fields.iter().find(|field| field.name.as_deref() == Some(variable))?;
             let roles = smallvec![exchange.sender, branch.receiver];
-            return Some(Site { origin: branch.origin, ty: field.ty.clone(), roles, copies: Roles::new() });
+            return Some(Site { origin: branch.origin, ty: field.ty.clone(), roles });
         }
         Global::Rec(rec) => rec,
         Global::Call(call) => match global.node(call.target) {
@@ -281,7 +255,7 @@ fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> 
     } else {
         parameter.roles.iter().copied().collect()
     };
-    Some(Site { origin: parameter.origin, ty: parameter.ty.clone(), roles, copies: Roles::new() })
+    Some(Site { origin: parameter.origin, ty: parameter.ty.clone(), roles })
 }
 
 /// Global types have fewer than 2³² nodes and ways.

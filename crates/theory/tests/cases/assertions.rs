@@ -177,29 +177,6 @@ fn nobody_can_check() {
     assert!(checked.enforcement.is_empty());
 }
 
-/// `l(x) from a to b, c; m(y) from b to c where x == y`: c has another copy than b, and b is not to blame if they differ.
-#[test]
-fn copies_of_one_message_may_differ() {
-    let check = |receivers: [&str; 2], (from, to): (&str, &str)| {
-        let mut p = Protocol::new();
-        let end = p.end();
-        let same = equal(variable("x"), variable("y"));
-        let then = p.send((from, to), ("m", 2), &[("y", Type::Int)], Some(same), end);
-        let then = p.send(("a", receivers[1]), ("l", 1), &[("x", Type::Int)], None, then);
-        let root = p.send(("a", receivers[0]), ("l", 0), &[("x", Type::Int)], None, then);
-        p.check(root).1
-    };
-    for to in ["c", "a"] {
-        let checked = check(["b", "c"], ("b", to));
-        assert!(matches!(checked.errors.as_slice(), [AssertionError::CopiesMayDiffer { .. }]), "{checked:?}");
-        assert!(checked.enforcement.is_empty());
-    }
-    // Who has the last copy answers for it, and so does who sent them all; who has none at all may guess.
-    assert_eq!(enforcement(&check(["c", "b"], ("b", "c"))), (true, false));
-    assert_eq!(enforcement(&check(["b", "c"], ("a", "b"))), (true, false));
-    assert_eq!(enforcement(&check(["b", "c"], ("d", "c"))), (false, true));
-}
-
 /// The sender lacks one variable, the receiver another.
 #[test]
 fn each_knows_half() {
