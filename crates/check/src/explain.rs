@@ -29,7 +29,17 @@ pub(crate) fn explain(
             words.role(send.peer),
             messages(bound),
         ),
-        Failure::Race { first, second } => format!(
+        Failure::Race { first, second, together: false } => format!(
+            "{} can receive `{}` from {}, and `{}` from {}, which it could receive in that state too, is sent later \
+             without waiting for that. No explored configuration has both at the head of their channels, so no race \
+             was seen: a condition of the theorem fails, no more",
+            words.role(first.role),
+            words.label(first.message),
+            words.role(first.peer),
+            words.label(second.message),
+            words.role(second.peer),
+        ),
+        Failure::Race { first, second, together: true } => format!(
             "{} can receive `{}` from {}, but `{}` from {} may come instead, and {} does not decide which is first",
             words.role(first.role),
             words.label(first.message),
@@ -164,6 +174,11 @@ impl Words<'_> {
     /// "`B` never receives `quit` from `A`: it has ended".
     fn orphan(&self, facts: &[Fact], witness: &Witness) -> String {
         let mut text = String::new();
+        let says_why = |fact: &Fact| matches!(fact, Fact::Ended { .. } | Fact::Waits { .. });
+        if let (false, Some(to)) = (facts.iter().any(says_why), witness.role()) {
+            // Where it could receive the head, it would have.
+            text = format!(": no state that {} can still reach receives it", self.role(to));
+        }
         for fact in facts {
             match fact {
                 Fact::Next { from, to, message, .. } => {

@@ -50,7 +50,7 @@ impl Checker<'_> {
             }
         }
         match (verdict, within) {
-            (Verdict::Safe { .. }, Some(witness)) => only_within(witness),
+            (Verdict::Safe { .. }, Some(witness)) => only_within(witness, self.options.semantics),
             (other, _) => other,
         }
     }

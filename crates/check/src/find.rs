@@ -6,9 +6,10 @@ use crate::explain::explain;
 use crate::graph::Graph;
 use crate::obstacle::Obstacle;
 use crate::properties::independence::races;
-use crate::properties::{Chained, Property};
+use crate::properties::{Chained, Property, sent_independently};
 use crate::reach::StateSet;
 use crate::saturate::Saturation;
+use crate::show::Violated;
 use crate::verdict::Ground;
 use crate::witness::{Failure, Witness, situation, step_of, steps_of};
 
@@ -75,7 +76,8 @@ impl Finder<'_> {
             found.is_some()
         })?;
         let ground = found?;
-        let mut witnesses = self.shown(&labels, state, found, &blocked);
+        let mut witnesses =
+            self.shown(&labels, state, found, Violated { after: labels.len(), blocked: &blocked });
         // What violates k-safety earlier may do so whatever the bound, for a reason that no ground shows.
         witnesses.iter_mut().for_each(|witness| witness.shortest &= !doubtful);
         if most > 1 && self.graph.states() as usize <= SMALL {
@@ -94,7 +96,8 @@ impl Finder<'_> {
     /// A shortest execution to a violation of k-safety, real or not.
     pub(crate) fn any_violation(&self) -> Option<Witness> {
         let (labels, state) = self.graph.shortest(|state| self.violates_safety(state))?;
-        self.shown(&labels, state, None, &StateSet::new(0)).into_iter().next()
+        let violated = Violated { after: labels.len(), blocked: &StateSet::new(0) };
+        self.shown(&labels, state, None, violated).into_iter().next()
     }
 
     /// Adds violations of other kinds and roles, from bottom components and, where room is not what they are about, from
@@ -137,9 +140,9 @@ impl Finder<'_> {
             }
             let labels = self.graph.path_to(state, &tree);
             let before = self.first_violation(&labels, ground_at);
-            for mut witness in self.shown(&labels, state, Some(ground), blocked) {
+            let violated = Violated { after: before, blocked };
+            for mut witness in self.shown(&labels, state, Some(ground), violated) {
                 if witness.is_shown() {
-                    witness.point_of_no_return = before;
                     // It tells more than the same where it only begins.
                     witnesses.retain(|known| known.is_shown() || known.failure != witness.failure);
                 } else if witnesses.iter().any(|known| known.failure == witness.failure) {
@@ -188,7 +191,13 @@ impl Finder<'_> {
         let (labels, state) = self.graph.shortest(|state| bad.contains(state))?;
         let failure = match property {
             Property::OutputIndependence => self.blocked_send(state),
-            Property::StrongInputIndependence | Property::ChainedInputIndependence => self.race(state),
+            Property::StrongInputIndependence | Property::ChainedInputIndependence => {
+                // Where both messages are there it is plain.
+                if let Some(open) = self.open_race() {
+                    return Some(Witness { property, ..open });
+                }
+                self.unseen_race(state, property)
+            }
             Property::Exhaustivity => self.unsendable(state),
             _ => Some(Failure::Unstable),
         }?;
@@ -212,7 +221,7 @@ impl Finder<'_> {
         let (labels, state) = self.graph.shortest(|state| race(state).is_some())?;
         let (first, second) = race(state)?;
         let step = |label: u32| step_of(&model.moves[label as usize]);
-        let failure = Failure::Race { first: step(first), second: step(second) };
+        let failure = Failure::Race { first: step(first), second: step(second), together: true };
         Some(self.witness(Property::ChainedInputIndependence, failure, &labels, state))
     }
 
@@ -305,35 +314,27 @@ impl Finder<'_> {
         None
     }
 
-    fn race(&self, state: u32) -> Option<Failure> {
-        let model = self.graph.model;
+    /// A reception at `state` and a rival of it that is sent later: under k-CIBI without depending on it.
+    fn unseen_race(&self, state: u32, property: Property) -> Option<Failure> {
+        let moves = &self.graph.model.moves;
         let rivals = races(self.graph);
-        let mut first = None;
-        for (label, target) in self.graph.edges(state) {
-            let candidates = rivals.of(label);
-            if candidates.is_empty() {
-                continue;
+        let later = |target: u32, label: u32, rival: u32| {
+            if property == Property::ChainedInputIndependence {
+                return sent_independently(self.graph, label, rival, target);
             }
-            let fired: Vec<u32> = self.graph.edges(state).map(|(label, _)| label).collect();
-            let mut sent = vec![false; model.moves.len()];
-            self.each_label(&self.reachable(target), |label| sent[label as usize] = true);
-            let comes = |rival: &&u32| {
-                let rival_move = &model.moves[**rival as usize];
-                fired.contains(rival)
-                    || model.moves.iter().zip(&sent).any(|(step, &sent)| {
-                        sent && step.sends
-                            && step.channel == rival_move.channel
-                            && step.symbol == rival_move.symbol
-                    })
-            };
-            if let Some(&second) = candidates.iter().find(comes) {
-                first = Some((label, second));
-                break;
-            }
-        }
-        let (first, second) = first?;
-        let step = |label: u32| step_of(&model.moves[label as usize]);
-        Some(Failure::Race { first: step(first), second: step(second) })
+            let mut sent = false;
+            let wanted = &moves[rival as usize];
+            self.each_label(&self.reachable(target), |label| {
+                let step = &moves[label as usize];
+                sent |= step.sends && (step.channel, step.symbol) == (wanted.channel, wanted.symbol);
+            });
+            sent
+        };
+        self.graph.edges(state).find_map(|(label, target)| {
+            let &second = rivals.of(label).iter().find(|&&rival| later(target, label, rival))?;
+            let step = |label: u32| step_of(&moves[label as usize]);
+            Some(Failure::Race { first: step(label), second: step(second), together: false })
+        })
     }
 
     fn unsendable(&self, state: u32) -> Option<Failure> {

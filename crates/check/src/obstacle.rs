@@ -29,6 +29,11 @@ pub(crate) struct Future {
 impl Future {
     /// What happens in the part `reachable` of `graph`.
     pub(crate) fn within(graph: &Graph<'_>, reachable: &StateSet) -> Self {
+        Self::among(graph, (0..graph.states()).filter(|&state| reachable.contains(state)))
+    }
+
+    /// What happens in `states`.
+    pub(crate) fn among(graph: &Graph<'_>, states: impl Iterator<Item = u32>) -> Self {
         let model = graph.model;
         let mut future = Self {
             moves: vec![false; model.role_count()],
@@ -36,7 +41,7 @@ impl Future {
             sends: model.channels.iter().map(|channel| vec![false; channel.symbols.len()]).collect(),
             certain: true,
         };
-        for state in (0..graph.states()).filter(|&state| reachable.contains(state)) {
+        for state in states {
             for (label, _) in graph.edges(state) {
                 let step = &model.moves[label as usize];
                 future.moves[step.role as usize] = true;
@@ -72,6 +77,12 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
+    /// Causes before symptoms: by kind, and who waits for one that waits itself comes after that one.
+    pub(crate) fn order(&self) -> (Violation, bool) {
+        let waits = self.facts.iter().skip(1).any(|fact| matches!(fact, Fact::Waits { .. }));
+        (self.violation, self.violation == Violation::NeverSent && waits)
+    }
+
     /// Whether the configuration itself shows it.
     pub(crate) fn is_plain(&self) -> bool {
         self.violation.is_plain(&self.facts)
@@ -84,7 +95,7 @@ pub(crate) fn obstacles(graph: &Graph<'_>, state: u32, future: &Future, goes_on:
     let look = Look { graph, model: graph.model, state, future, goes_on };
     let mut all: Vec<Obstacle> = (0..graph.model.role_count()).filter_map(|role| look.stuck(role)).collect();
     all.extend((0..graph.model.channels.len()).filter_map(|channel| look.unreceived(channel)));
-    all.sort_by_key(|obstacle| obstacle.violation);
+    all.sort_by_key(Obstacle::order);
     all
 }
 

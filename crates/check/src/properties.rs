@@ -8,7 +8,7 @@ pub(crate) mod exhaustivity;
 pub(crate) mod independence;
 pub(crate) mod safety;
 
-pub(crate) use cibi::{Chained, chained_input};
+pub(crate) use cibi::{Chained, chained_input, sent_independently};
 pub(crate) use independence::{has_race, output_independence, strong_input};
 pub(crate) use safety::{Safety, safety, stability};
 

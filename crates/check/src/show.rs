@@ -27,19 +27,27 @@ const MORE_ROOM: [u32; 3] = [1, 2, 4];
 /// … and how many configurations that may take.
 const MAX_STATES_BEYOND: usize = 500;
 
+/// Where on an execution safety is violated.
+#[derive(Clone, Copy)]
+pub(crate) struct Violated<'a> {
+    /// After so many of its steps.
+    pub(crate) after: usize,
+    /// The configurations from which a full channel can keep somebody from sending.
+    pub(crate) blocked: &'a StateSet,
+}
+
 impl Finder<'_> {
-    /// The violations at `state`, which `labels` lead to, each of another kind or role. `blocked`: the configurations from
-    /// which a full channel can keep somebody from sending.
+    /// The violations at `state`, which `labels` lead to, each of another kind or role.
     pub(crate) fn shown(
         &self,
         labels: &[u32],
         state: u32,
         ground: Option<Ground>,
-        blocked: &StateSet,
+        violated: Violated<'_>,
     ) -> Vec<Witness> {
         let all = match ground {
-            Some(Ground::NothingHelps) => self.shown_under_any_bound(labels, state, blocked),
-            _ => self.shown_in_bottom(labels, state, ground),
+            Some(Ground::NothingHelps) => self.shown_under_any_bound(labels, state, violated),
+            _ => self.shown_in_bottom(labels, state, ground, violated),
         };
         let mut witnesses: Vec<Witness> = Vec::new();
         for witness in all {
@@ -51,7 +59,13 @@ impl Finder<'_> {
     }
 
     /// What is wrong in the nearest bottom component.
-    fn shown_in_bottom(&self, labels: &[u32], state: u32, ground: Option<Ground>) -> Vec<Witness> {
+    fn shown_in_bottom(
+        &self,
+        labels: &[u32],
+        state: u32,
+        ground: Option<Ground>,
+        violated: Violated<'_>,
+    ) -> Vec<Witness> {
         let is_bottom = |at| self.answers.is_bottom(self.graph, at);
         let Some((more, end)) = self.graph.path_from(state, is_bottom) else { return Vec::new() };
         let future = Future::within(self.graph, &self.reachable(end));
@@ -65,18 +79,18 @@ impl Finder<'_> {
                 obstacle.facts.push(Fact::Loop { first: path.len() });
                 path.extend(cycle);
             }
-            witnesses.push(self.violation_witness(obstacle, ground, &path, labels.len(), end));
+            witnesses.push(self.violation_witness(obstacle, ground, &path, violated, end));
         }
         witnesses
     }
 
     /// What is wrong at `state` even if channels had room for everything, each where it is plain.
-    fn shown_under_any_bound(&self, labels: &[u32], state: u32, blocked: &StateSet) -> Vec<Witness> {
+    fn shown_under_any_bound(&self, labels: &[u32], state: u32, violated: Violated<'_>) -> Vec<Witness> {
         let ground = Some(Ground::NothingHelps);
         let (mut open, mut plain) = (self.hopeless(state), Vec::<(Obstacle, u32)>::new());
         let mut unblocked = None;
         let nearby = Nearby::of(self.graph, state, |at| {
-            if self.full && !blocked.contains(at) {
+            if self.full && !violated.blocked.contains(at) {
                 unblocked = Some(at);
                 return false;
             }
@@ -91,14 +105,13 @@ impl Finder<'_> {
             !open.is_empty()
         });
         let path_to = |at: u32| [labels, &nearby.path_to(at)].concat();
-        plain.sort_by_key(|(obstacle, _)| obstacle.violation);
-        let tell = |(obstacle, at)| self.violation_witness(obstacle, ground, &path_to(at), labels.len(), at);
+        plain.sort_by_key(|(obstacle, _)| obstacle.order());
+        let tell = |(obstacle, at)| self.violation_witness(obstacle, ground, &path_to(at), violated, at);
         let mut witnesses: Vec<Witness> = plain.into_iter().map(tell).collect();
         if let Some(at) = unblocked {
             // From here on the graph tells all that can follow.
-            for mut witness in self.shown_in_bottom(&path_to(at), at, Some(Ground::NothingBlocked)) {
+            for witness in self.shown_in_bottom(&path_to(at), at, Some(Ground::NothingBlocked), violated) {
                 if !witnesses.iter().any(|known| known.failure == witness.failure) {
-                    witness.point_of_no_return = labels.len();
                     witnesses.push(witness);
                 }
             }
@@ -111,21 +124,27 @@ impl Finder<'_> {
                 let mut path = path_to(first);
                 starved.facts.push(Fact::Loop { first: path.len() });
                 path.extend(turn);
-                Some(self.violation_witness(starved, ground, &path, labels.len(), end))
+                Some(self.violation_witness(starved, ground, &path, violated, end))
             });
-            witnesses.extend(looped.or_else(|| self.shown_from_beginning(labels, &failure, blocked)));
+            witnesses.extend(looped.or_else(|| self.shown_from_beginning(labels, &failure, violated)));
         }
         witnesses
     }
 
     /// An obstacle that nothing behind the end of `labels` shows: from the first configuration on the way that has it more may be
     /// reachable. If nothing there shows it either, that is the end.
-    fn shown_from_beginning(&self, labels: &[u32], failure: &Failure, blocked: &StateSet) -> Option<Witness> {
+    fn shown_from_beginning(
+        &self,
+        labels: &[u32],
+        failure: &Failure,
+        violated: Violated<'_>,
+    ) -> Option<Witness> {
         let is_it = |obstacle: &Obstacle| obstacle.failure == *failure;
         let mut state = 0;
         for (count, label) in labels.iter().enumerate() {
             if self.hopeless(state).iter().any(is_it) {
-                let mut all = self.shown_under_any_bound(&labels[..count], state, blocked).into_iter();
+                let violated = Violated { after: count, ..violated };
+                let mut all = self.shown_under_any_bound(&labels[..count], state, violated).into_iter();
                 return all.find(|witness| tells_of(witness, failure));
             }
             state = self.graph.all_edges(state).find(|(other, _)| other == label)?.1;
@@ -141,7 +160,7 @@ impl Finder<'_> {
         });
         shown.or_else(|| {
             let ground = Some(Ground::NothingHelps);
-            Some(self.violation_witness(obstacle, ground, labels, labels.len(), state))
+            Some(self.violation_witness(obstacle, ground, labels, violated, state))
         })
     }
 
@@ -164,7 +183,7 @@ impl Finder<'_> {
         }
         let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
         let finder = Finder { graph: &after.graph, answers: &answers, full: true, beyond: false };
-        let all = finder.shown_under_any_bound(&[], 0, &finder.blocks());
+        let all = finder.shown_under_any_bound(&[], 0, Violated { after: 0, blocked: &finder.blocks() });
         all.into_iter().find(|witness| tells_of(witness, failure) && witness.is_shown())
     }
 
@@ -252,7 +271,7 @@ impl Finder<'_> {
         obstacle: Obstacle,
         ground: Option<Ground>,
         labels: &[u32],
-        before: usize,
+        violated: Violated<'_>,
         state: u32,
     ) -> Witness {
         let Obstacle { violation, property, failure, facts, .. } = obstacle;
@@ -262,7 +281,12 @@ impl Finder<'_> {
         witness.violation = Some(violation);
         witness.ground = ground;
         witness.facts = facts;
-        witness.point_of_no_return = before;
+        if witness.is_shown() {
+            let Violated { after, blocked } = violated;
+            witness.point_of_no_return = self.no_return(labels, after, &witness.failure, ground, blocked);
+            // What violates safety earlier is another mistake.
+            witness.shortest &= witness.point_of_no_return == after;
+        }
         witness.explanation = words.violation(violation, &witness);
         witness
     }

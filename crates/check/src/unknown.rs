@@ -11,7 +11,14 @@ use crate::growth::{Growth, growth};
 use crate::model::Semantics;
 use crate::properties::Property;
 use crate::verdict::{Premises, Reason, Verdict};
-use crate::witness::Witness;
+use crate::witness::{Failure, Witness};
+
+/// What to do where the bound may be the cause.
+const LARGER_K: &str = "a larger k may show whether it is";
+
+/// What to do where a condition fails although no race was seen.
+const UNSEEN_RACE: &str = "this may be safe all the same, for the condition is not a necessary one; a state that \
+                           receives from one peer only always meets it";
 
 impl Checker<'_> {
     /// The verdict when no bound decided: `finder` has the graph of the last one, `k`.
@@ -46,8 +53,17 @@ impl Checker<'_> {
                     "let the sender wait for an answer now and then: no larger k can show that it is safe"
                         .to_owned()
                 }
+                Reason::Bound(_) => {
+                    "let the sender wait for an answer now and then: no larger k can show that it is safe"
+                        .to_owned()
+                }
                 _ => advice,
             },
+            Some(_) if matches!(&reason, Reason::Premise(w) if w.property == Property::Exhaustivity) => {
+                "let the sender wait for an answer now and then; a larger k helps only if with so much room every \
+                 send can be made in the end"
+                    .to_owned()
+            }
             _ => advice,
         };
         Verdict::Unknown { reason, explanation, advice, growth }
@@ -59,28 +75,23 @@ impl Checker<'_> {
         finder: &Finder<'_>,
         premises: Result<Premises, Option<Property>>,
     ) -> (Reason, String, String) {
-        if self.model.faults.is_some()
+        let semantics = self.options.semantics;
+        let no_theorem = self.no_theorem();
+        if (no_theorem.is_some() || self.model.faults.is_some())
             && let Some(witness) = finder.any_violation()
         {
-            let text = explained(&witness);
-            let advice = "this may be due to the bound alone: a larger k may help".to_owned();
-            return (Reason::Bound(Box::new(witness)), text, advice);
+            let mut text = within_bound(&witness, semantics);
+            if let Some((_, why, _)) = &no_theorem {
+                text = format!("{text}. Beyond that bound nothing is known: {why}");
+            }
+            return (Reason::Bound(Box::new(witness)), text, LARGER_K.to_owned());
         }
-        if self.options.semantics == Semantics::Mailbox {
-            return (
-                Reason::Mailbox,
-                format!(
-                    "with {} per mailbox there is no violation that every bound has, but some sends find no room, \
-                     and with mailboxes no theorem says more than was explored",
-                    messages(k)
-                ),
-                "a larger k may leave room for every send, which would be an answer".to_owned(),
-            );
-        }
-        if let Some(defect) = self.shape.defects.first() {
-            let (why, advice) = self.defect(defect);
-            let more = format!("{why}; and with {} per channel some sends find no room", messages(k));
-            return (Reason::NotSessionAutomata(*defect), more, advice);
+        if let Some((reason, why, advice)) = no_theorem {
+            // Even where this bound has a violation of which no execution is told, none is shown for every bound.
+            let found = if finder.answers.is_safe() { "was found" } else { "was shown for every bound" };
+            let room = room(k, semantics);
+            let text = format!("{why}; with {room} no violation {found}, but some sends find no room");
+            return (reason, text, advice);
         }
         if let Some(race) = &self.race {
             let text = explained(race) + ". No larger k can change that";
@@ -92,9 +103,8 @@ impl Checker<'_> {
         let Err(property) = premises else {
             return match finder.any_violation() {
                 Some(witness) => {
-                    let text = explained(&witness);
-                    let advice = "this may be due to the bound alone: a larger k may help".to_owned();
-                    (Reason::Bound(Box::new(witness)), text, advice)
+                    let text = within_bound(&witness, semantics);
+                    (Reason::Bound(Box::new(witness)), text, LARGER_K.to_owned())
                 }
                 None => paper(format!(
                     "at k = {k} Algorithm 1 as printed ignores a pending action and reports a violation that \
@@ -107,11 +117,29 @@ impl Checker<'_> {
             let name = property.name();
             return paper(format!("at k = {k} the graph of Algorithm 1 does not tell of {name}"));
         };
-        let (text, advice) = (explained(&witness), advice_on(property).to_owned());
+        let advice = match witness.failure {
+            Failure::Race { together: false, .. } => UNSEEN_RACE,
+            _ => advice_on(property),
+        };
+        let (text, advice) = (explained(&witness), advice.to_owned());
         if property == Property::StrongInputIndependence {
             return (Reason::ChainTooLong(Box::new(witness)), text, advice);
         }
         (Reason::Premise(Box::new(witness)), text, advice)
+    }
+
+    /// Why no theorem lifts what holds within a bound, whatever the bound, and what to do then.
+    fn no_theorem(&self) -> Option<(Reason, String, String)> {
+        if self.options.semantics == Semantics::Mailbox {
+            return Some((
+                Reason::Mailbox,
+                "with mailboxes no theorem says more than was explored".to_owned(),
+                "a larger k may leave room for every send, which would be an answer".to_owned(),
+            ));
+        }
+        let defect = self.shape.defects.first()?;
+        let (why, advice) = self.defect(defect);
+        Some((Reason::NotSessionAutomata(*defect), why, advice))
     }
 
     fn defect(&self, defect: &Defect) -> (String, String) {
@@ -178,9 +206,9 @@ pub(crate) fn explored_in_part(k: u32, explored: &Explored<'_>) -> Verdict {
 }
 
 /// The verdict where `witness` is a loop in which a role stands before a full channel for ever.
-pub(crate) fn only_within(witness: Witness) -> Verdict {
-    let text = explained(&witness);
-    unknown(Reason::Bound(Box::new(witness)), text, "this may be due to the bound alone: a larger k may help")
+pub(crate) fn only_within(witness: Witness, semantics: Semantics) -> Verdict {
+    let text = within_bound(&witness, semantics);
+    unknown(Reason::Bound(Box::new(witness)), text, LARGER_K)
 }
 
 fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
@@ -201,6 +229,21 @@ fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
 
 pub(crate) fn unknown(reason: Reason, explanation: impl Into<String>, advice: impl Into<String>) -> Verdict {
     Verdict::Unknown { reason, explanation: explanation.into(), advice: advice.into(), growth: None }
+}
+
+/// "4 messages per mailbox".
+fn room(k: u32, semantics: Semantics) -> String {
+    let queue = if semantics == Semantics::Mailbox { "mailbox" } else { "channel" };
+    format!("{} per {queue}", messages(k))
+}
+
+/// A violation of which it is not known that every bound has it.
+fn within_bound(witness: &Witness, semantics: Semantics) -> String {
+    format!(
+        "a violation was found with room for {} (it may be due to the bound alone): {}",
+        room(witness.bound, semantics),
+        witness.explanation
+    )
 }
 
 fn explained(witness: &Witness) -> String {

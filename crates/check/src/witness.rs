@@ -84,12 +84,15 @@ pub enum Failure {
         /// The step whose channel is full.
         send: Step,
     },
-    /// This role can receive, and another sender's message can come in between.
+    /// This role can receive, and another sender's message, which it could receive instead, is sent without waiting
+    /// for that.
     Race {
         /// The reception that is possible.
         first: Step,
-        /// The reception that is or becomes possible too.
+        /// The reception of the other message.
         second: Step,
+        /// Whether both are possible at the end of the witness. Otherwise no explored configuration has both.
+        together: bool,
     },
     /// This send can never be made within the bound before its role moves.
     Unsendable {
@@ -106,7 +109,7 @@ impl Failure {
     pub fn actions(&self) -> Vec<Step> {
         match *self {
             Self::Blocked { send } | Self::Unsendable { send } => vec![send],
-            Self::Race { first, second } => vec![first, second],
+            Self::Race { first, second, .. } => vec![first, second],
             Self::Unreceived { .. } | Self::Stuck { .. } | Self::Unstable => Vec::new(),
         }
     }
@@ -232,8 +235,8 @@ pub struct Witness {
     pub bound: u32,
     /// The steps, from the initial configuration.
     pub steps: Vec<Step>,
-    /// After how many of the steps the property is violated: for k-safety, from there on nothing helps any more, and
-    /// what follows shows it.
+    /// After how many of the steps the property is violated: for k-safety, from there on this very mistake can no longer be
+    /// avoided, and what follows shows it.
     pub point_of_no_return: usize,
     /// Whether no shorter execution than up to that point violates the property under this bound.
     pub shortest: bool,

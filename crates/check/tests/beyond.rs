@@ -350,3 +350,67 @@ fn a_wait_cycle_is_one_violation() {
     let two = "A: B?x; B!y; end  B: A?y; A!x; end  C: D?x; D!y; end  D: C?y; C!x; end  E: A?z; end";
     assert_eq!(of(two), [Violation::WaitCycle, Violation::WaitCycle, Violation::NeverSent]);
 }
+
+/// `B` never gets its `a`, with room for 4; `A` fills a channel, so that no bound shows that every bound has this.
+#[test]
+fn a_violation_that_may_be_due_to_the_bound_is_told() {
+    let rest =
+        "E: rec e. C!p; C?k; C!q; C?k; e  C: rec c. E?p; E!k; {E?q; E!k; c, E?p; B!a; end}  B: C?a; end";
+    let mailbox = Options { semantics: Semantics::Mailbox, ..Options::default() };
+    let cases = [
+        ("A: rec x. D!t; x  D: rec y. A?t; y", mailbox, "mailbox", "with mailboxes no theorem says more"),
+        (
+            "A: rec x. {D!t; x, D?u; x}  D: rec y. A?t; y",
+            Options::default(),
+            "channel",
+            "state `q0` of `A` mixes",
+        ),
+    ];
+    for (loops, options, queue, why) in cases {
+        let report = run(&types(&format!("{loops}  {rest}")), &options);
+        let Verdict::Unknown { reason: Reason::Bound(witness), explanation, advice, .. } = &report.verdict
+        else {
+            panic!("{:?}", report.verdict)
+        };
+        assert!(witness.violation.is_some() && witness.ground.is_none(), "{witness:?}");
+        let start = format!(
+            "a violation was found with room for 4 messages per {queue} (it may be due to the bound alone): `B` waits \
+             for `a` from `C`, but `C` never sends that"
+        );
+        assert!(explanation.starts_with(&start) && explanation.contains(why), "{explanation}");
+        assert!(!advice.contains("may help"), "{advice}");
+    }
+    // Without a violation within the bound, it says so.
+    let report = run(&types("A: rec x. B!a; x  B: rec y. A?a; y"), &mailbox);
+    let Verdict::Unknown { explanation, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert!(explanation.contains("with 4 messages per mailbox no violation was found"), "{explanation}");
+}
+
+/// `b` stands behind a `z` whenever `a` can be received: no configuration has both, so nothing "may come instead".
+#[test]
+fn a_condition_that_fails_is_no_race() {
+    let system = types(
+        "Ann: rec x. {Bob!stop; end, Bob!more; Cy!a; x}  Bob: rec y. Cy!z; {Ann?stop; Cy!b; end, Ann?more; y}  \
+         Cy: rec t. Bob?z; {Bob?b; end, Ann?a; t}",
+    );
+    let report = run(&system, &Options::default());
+    let Verdict::Unknown { reason, explanation, advice, .. } = &report.verdict else {
+        panic!("{:?}", report.verdict)
+    };
+    assert_eq!(reason.code(), "cibi");
+    assert!(explanation.contains("no race was seen") && !explanation.contains("instead"), "{explanation}");
+    assert!(!advice.contains("speed"), "{advice}");
+}
+
+/// What no bound has room for and what a larger bound may show do not contradict each other.
+#[test]
+fn advice_fits_a_channel_that_grows() {
+    let system = types(
+        "P: rec x. {Q!a; x, Q!b; rec z. {Q?c; z, Q?d; end}}  Q: rec x. {P!c; x, P!d; rec z. {P?a; z, P?b; end}}",
+    );
+    let Verdict::Unknown { explanation, advice, .. } = run(&system, &Options::default()).verdict else {
+        panic!()
+    };
+    assert!(explanation.contains("no bound leaves room for all of it"), "{explanation}");
+    assert!(!advice.contains("may help") && advice.starts_with("let the sender wait"), "{advice}");
+}

@@ -126,3 +126,72 @@ fn every_kind_of_violation_is_explained() {
         assert!(referee(&["explain", word], "").status.success(), "{word}");
     }
 }
+
+/// A label is suggested only where the sender can have meant it.
+#[test]
+fn a_branch_that_is_missing_is_said_to_be_missing() {
+    let (_, text) = said("kmc", &[], "A: {B!go; end, B!stop; end}  B: A?go; end");
+    assert!(text.contains("`B` has no branch for `stop` there") && !text.contains("did you mean"), "{text}");
+}
+
+/// Who waits for one that waits itself comes after that one.
+#[test]
+fn causes_come_before_symptoms() {
+    let (_, text) = said("kmc", &[], "B: C?go; end  C: D?n; B!go; end  D: end");
+    let (cause, symptom) =
+        (text.find("`C` waits for `n`").unwrap(), text.find("`B` waits for `go`").unwrap());
+    assert!(
+        text.contains("unsafe: `C` waits for `n` from `D`, which has ended") && cause < symptom,
+        "{text}"
+    );
+}
+
+/// What is never received is crossed out, also where the sentence is about something else.
+#[test]
+fn what_is_never_received_is_crossed_out() {
+    let (_, text) = said("kmc", &[], "A: B!junk; {C!hi; end, C!ho; end}  B: end  C: A?hi; end");
+    let line = text.lines().find(|line| line.contains(" junk ")).unwrap();
+    assert!(line.contains('✗'), "{text}");
+}
+
+#[test]
+fn what_is_never_received_says_why() {
+    let (_, text) = said("kmc", &[], "A: B!x; rec l. B!a; B?b; l  B: rec l. {A?a; A!b; l, A?c; end}");
+    assert!(text.contains("unsafe"), "{text}");
+    let (_, text) = said("kmc", &[], "A: B!x; end  B: rec l. C!a; C?b; l  C: rec l. B?a; B!b; l");
+    let why = "`B` never receives `x` from `A`: no state that `B` can still reach receives it; the last";
+    assert!(text.contains(why), "{text}");
+}
+
+#[test]
+fn a_component_with_one_type_is_enough() {
+    let [component, protocol] = ["component.kmc", "protocol.kmc"].map(temporary);
+    std::fs::write(&component, "A: B!login; B?ok; end").unwrap();
+    std::fs::write(&protocol, LOGIN).unwrap();
+    let with = format!("A={}", component.display());
+    let output = referee(&["check", protocol.to_str().unwrap(), "--with", &with], "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    // It is not safe, so the monitor does not blame it "all the same".
+    assert!(text.contains("a monitor of `A` would blame it: ") && text.contains("unsafe"), "{text}");
+    for file in [component, protocol] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn edits_that_are_not_found_are_told_of() {
+    let (_, text) = said("kmc", &["--minimal-fix"], "A: B!a; end  B: C?b; D?c; end  C: end  D: end");
+    assert!(text.contains("--minimal-fix: no single edit was found"), "{text}");
+}
+
+/// Each reason of the JSON contract has a page.
+#[test]
+fn every_reason_is_explained() {
+    let schema: Value = serde_json::from_str(include_str!("../src/command/check/schema.json")).unwrap();
+    let codes = schema["$defs"]["reason"]["properties"]["code"]["enum"].as_array().unwrap();
+    assert!(codes.len() > 10);
+    for code in codes {
+        let output = referee(&["explain", code.as_str().unwrap()], "");
+        assert!(output.status.success(), "{code}");
+    }
+}

@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
             return builder.finish();
         };
         if mentions.is_empty() {
-            self.cursor.report(systems::no_transitions(automaton.header, role.index()));
+            self.cursor.report(systems::no_transitions(automaton.header, self.vocabulary.role_name(role)));
             builder.add_named_state(name);
             return builder.finish();
         }
@@ -346,7 +346,7 @@ impl<'a> Parser<'a> {
             let reached: rustc_hash::FxHashSet<String> =
                 machine.states().map(|state| machine.state_name(state)).collect();
             for (name, span) in mentions.into_iter().filter(|(name, _)| !reached.contains(*name)) {
-                self.cursor.report(systems::unreachable_state(span, name, role.index()));
+                self.cursor.report(systems::unreachable_state(span, name, self.vocabulary.role_name(role)));
             }
         }
         machine

@@ -55,6 +55,11 @@ pub(crate) fn chained_input(graph: &Graph<'_>, most: usize) -> Chained {
     Chained::Decided(bad)
 }
 
+/// Whether after the reception `label`, which leads to `target`, what `rival` receives is sent independently of it.
+pub(crate) fn sent_independently(graph: &Graph<'_>, label: u32, rival: u32, target: u32) -> bool {
+    Search::new(graph, label, &[rival]).fails_from(target, &mut usize::MAX.clone()) == Some(true)
+}
+
 /// What depends on the first reception: the same for many configurations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Taint {

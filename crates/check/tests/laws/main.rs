@@ -11,6 +11,7 @@ mod complete;
 mod fairness;
 mod faults;
 mod independence;
+mod inevitable;
 mod instances;
 mod lifting;
 mod property;

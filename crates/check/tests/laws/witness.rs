@@ -172,7 +172,7 @@ fn the_bound_hides_nothing() {
         (
             "A: rec x . B!b; x  B: rec x . A!c; A!d; x",
             Violation::Starved,
-            "`B` never receives `b` from `A`; the last 2 steps can be repeated for ever",
+            "`B` never receives `b` from `A`: no state that `B` can still reach receives it; the last 2 steps can be repeated for ever",
         ),
         (
             "A: B!b; end  B: A!c; A!d; A!e; end",

@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
     code: Vec<String>,
 }
 
-/// The words of `check --explain` and the kinds of violations, and what they mean.
-const TOPICS: [(&str, &str); 14] = [
+/// The words of `check --explain`, the kinds of violations and the reasons why there is no answer, and what they mean.
+const TOPICS: [(&str, &str); 21] = [
     ("k", include_str!("explain/k.md")),
     ("OBI", include_str!("explain/obi.md")),
     ("SIBI", include_str!("explain/sibi.md")),
@@ -33,6 +33,13 @@ const TOPICS: [(&str, &str); 14] = [
     ("orphan-message", include_str!("explain/orphan-message.md")),
     ("starved", include_str!("explain/starved.md")),
     ("blocked-send", include_str!("explain/blocked-send.md")),
+    ("mixed-state", include_str!("explain/mixed-state.md")),
+    ("nondeterministic", include_str!("explain/nondeterministic.md")),
+    ("no-bound", include_str!("explain/no-bound.md")),
+    ("bound", include_str!("explain/bound.md")),
+    ("limit", include_str!("explain/limit.md")),
+    ("cibi-undecided", include_str!("explain/cibi-undecided.md")),
+    ("paper-reduction", include_str!("explain/paper-reduction.md")),
 ];
 
 /// The text about the word `name`.

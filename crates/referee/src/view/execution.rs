@@ -19,8 +19,8 @@ pub struct Run<'a> {
     end: &'a Situation,
     /// The roles that the note is about.
     about: Vec<Role>,
-    /// The send that is wrong.
-    wrong: Option<usize>,
+    /// The sends whose message is never received.
+    wrong: Vec<usize>,
     /// From where on steps can be repeated for ever.
     round: Option<usize>,
     /// After how many steps nothing helps any more.
@@ -46,15 +46,6 @@ impl<'a> Run<'a> {
             Fact::Loop { first } => Some(*first),
             _ => None,
         });
-        let next = witness.facts.iter().find_map(|fact| match fact {
-            Fact::Next { from, to, .. } => Some((*from, *to)),
-            _ => None,
-        });
-        let is_next = |index: &usize| {
-            next.is_some_and(|(from, to)| {
-                witness.steps[*index].role == from && witness.steps[*index].peer == to
-            })
-        };
         Self {
             system,
             title: format!("{title}: {}", witness.explanation),
@@ -62,7 +53,7 @@ impl<'a> Run<'a> {
             steps: &witness.steps,
             end: &witness.end,
             about: about(witness, system.vocabulary()),
-            wrong: unreceived(&witness.steps).into_iter().find(is_next),
+            wrong: never_received(witness),
             round,
             no_return: witness.violation.map(|_| witness.point_of_no_return),
         }
@@ -81,14 +72,14 @@ impl<'a> Run<'a> {
             end: &execution.end,
             about: last.map(|step| [step.role, step.peer].to_vec()).unwrap_or_default(),
             // What violates the property is not wrong with its channel.
-            wrong: None,
+            wrong: Vec::new(),
             round: None,
             no_return: None,
         }
     }
 
     /// As a chart: an arrow where a message is received, an open one where it is left in its channel or lost, a crossed one
-    /// where it is what goes wrong; under each role, where it stands at the end, if there are `footers`. Roles that take no
+    /// where it is never received; under each role, where it stands at the end, if there are `footers`. Roles that take no
     /// part are left out, repetitions are folded.
     #[must_use]
     pub fn chart(&self, footers: bool) -> Sequence {
@@ -172,7 +163,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// How each send is drawn: as received, as left in its channel or lost, or as the one that is wrong.
+    /// How each send is drawn: as received, as left in its channel or lost, or as never received.
     fn fates(&self) -> Vec<MessageStyle> {
         let mut styles = vec![MessageStyle::Normal; self.steps.len()];
         for (index, step) in self.steps.iter().enumerate() {
@@ -181,7 +172,7 @@ impl<'a> Run<'a> {
             }
         }
         unreceived(self.steps).into_iter().for_each(|index| styles[index] = MessageStyle::Pending);
-        self.wrong.into_iter().for_each(|index| styles[index] = MessageStyle::Failed);
+        self.wrong.iter().for_each(|&index| styles[index] = MessageStyle::Failed);
         styles
     }
 
@@ -225,13 +216,34 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The sends whose message stays in its channel whatever follows: its receiver has ended or never moves again, or the head
+/// of that channel is never taken.
+fn never_received(witness: &Witness) -> Vec<usize> {
+    if witness.violation.is_none() {
+        return Vec::new();
+    }
+    let over = |role: Role| {
+        let mut standings = witness.end.standings.iter();
+        standings.any(|standing| standing.role == role && standing.offers.is_empty())
+    };
+    let stays = |step: &Step| {
+        over(step.peer)
+            || witness.facts.iter().any(|fact| match fact {
+                Fact::Next { from, to, mailbox: false, .. } => (*from, *to) == (step.role, step.peer),
+                Fact::Next { to, .. } | Fact::NeverMoves { role: to } => *to == step.peer,
+                _ => false,
+            })
+    };
+    unreceived(&witness.steps).into_iter().filter(|&index| stays(&witness.steps[index])).collect()
+}
+
 /// The roles the failure is about.
 fn about(witness: &Witness, vocabulary: &Vocabulary) -> Vec<Role> {
     let mut roles: Vec<Role> = match witness.failure {
         Failure::Unreceived { from, to, .. } => vec![from, to],
         Failure::Stuck { role } => vec![role],
         Failure::Blocked { send } | Failure::Unsendable { send } => vec![send.role, send.peer],
-        Failure::Race { first, second } => vec![first.role, first.peer, second.peer],
+        Failure::Race { first, second, .. } => vec![first.role, first.peer, second.peer],
         Failure::Unstable => vocabulary.roles().collect(),
     };
     for fact in &witness.facts {

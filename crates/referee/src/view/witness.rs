@@ -21,7 +21,8 @@ pub struct Place {
 /// The place of each origin that has one.
 pub type Places<'a> = &'a dyn Fn(Origin) -> Option<Place>;
 
-/// "did you mean `exit`?", where another message comes than the one that is waited for.
+/// "did you mean `exit`?", where another message comes than the one that is waited for; "`B` has no branch for `stop` there",
+/// where no other label can be meant.
 #[must_use]
 pub fn hint(witness: &Witness, system: &System) -> Option<String> {
     let vocabulary = system.vocabulary();
@@ -48,11 +49,30 @@ pub fn hint(witness: &Witness, system: &System) -> Option<String> {
         .map(|step| vocabulary.label_of(step.message))
         .filter(|label| *label != wrong)
         .collect();
-    let meant = match labels[..] {
-        [only] => only,
-        _ => suggest::closest(wrong, labels)?,
+    if labels.is_empty() {
+        return None;
+    }
+    // What the sender could have sent there as well is not what it meant.
+    let sends = |step: &Step, label: &str| {
+        (step.action, step.role, step.peer) == (Action::Send, from, to)
+            && vocabulary.label_of(step.message) == label
     };
-    Some(format!("did you mean `{meant}`?"))
+    let is_choice = |label: &&str| {
+        witness.steps.iter().filter(|step| sends(step, wrong)).any(|step| {
+            system.machine(from).transitions(step.source).iter().any(|other| {
+                (other.action, other.peer) == (Action::Send, to)
+                    && vocabulary.label_of(other.message) == *label
+            })
+        })
+    };
+    let meant = match labels[..] {
+        [only] => Some(only),
+        _ => suggest::closest(wrong, labels),
+    };
+    Some(match meant.filter(|label| !is_choice(label)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("`{}` has no branch for `{wrong}` there", vocabulary.role_name(to)),
+    })
 }
 
 /// One step: who does what, with whom, between which states, and where the text says so.

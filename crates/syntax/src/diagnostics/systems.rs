@@ -125,7 +125,7 @@ pub fn no_blank_after_rec(span: Span, name: &str) -> Diagnostic {
 
 /// The machine of `role` at `span` has no transitions.
 #[must_use]
-pub fn no_transitions(span: Span, role: usize) -> Diagnostic {
+pub fn no_transitions(span: Span, role: &str) -> Diagnostic {
     RF0510
         .at(span, format!("machine `{role}` has no transitions"))
         .help("Referee accepts this; KMC cannot read it")
@@ -133,7 +133,7 @@ pub fn no_transitions(span: Span, role: usize) -> Diagnostic {
 
 /// The state `name`, first mentioned at `span`, is never reached in the machine of `role`.
 #[must_use]
-pub fn unreachable_state(span: Span, name: &str, role: usize) -> Diagnostic {
+pub fn unreachable_state(span: Span, name: &str, role: &str) -> Diagnostic {
     RF0511
         .at(span, format!("machine `{role}` never reaches the state `{name}`"))
         .help("check `.marking` and the targets of the transitions, or remove the state")

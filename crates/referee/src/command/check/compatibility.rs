@@ -384,6 +384,9 @@ fn fixes_of(
     let Verdict::Unsafe { witness, others, .. } = verdict else { return Vec::new() };
     let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
     let fixes = check::fixes(system, &witnesses, options, &within(FIX_TIME));
+    if fixes.is_empty() {
+        output::remark("--minimal-fix: no single edit was found that makes it safe");
+    }
     fixes.into_iter().map(|fix| fix.edit).collect()
 }
 

@@ -32,7 +32,7 @@ impl Run<'_> {
             text: text(step, self.system),
             states: Some((step.source.0, step.target.0)),
             lines: lines.get(&step.origin).copied(),
-            wrong: self.wrong == Some(index),
+            wrong: self.wrong.contains(&index),
             bindings: Vec::new(),
             note: step.fault.map(|fault| fault.name().to_owned()),
         });

@@ -134,7 +134,8 @@ impl Answer {
             let what = format!("with one copy of `{role}`; --instances {role}=1..6 checks more");
             let _ = writeln!(text, "  {}", styled(SOFT, what));
         }
-        self.with.iter().for_each(|component| text += &component.text());
+        let is_safe = matches!(report.verdict, Verdict::Safe { .. });
+        self.with.iter().for_each(|component| text += &component.text(is_safe));
         if let Some(faults) = &self.faults {
             let _ = writeln!(text, "  with {}", faults::text(faults, self.system.vocabulary()));
         }

@@ -70,11 +70,14 @@ fn conformance(protocol: &Projected, role: Role, component: &Component<'_>) -> O
 }
 
 impl Substituted {
-    /// One line, and another if a monitor would blame it.
-    pub(super) fn text(&self) -> String {
+    /// One line, and another if a monitor would blame it, although the system `is_safe` or because it is not.
+    pub(super) fn text(&self, is_safe: bool) -> String {
         let Self { role, file, .. } = self;
         let notion = match (self.plays, &self.blamed) {
-            (_, Some(why)) => format!("\n  a monitor of `{role}` would blame it all the same: {why}"),
+            (_, Some(why)) => {
+                let though = if is_safe { " all the same" } else { "" };
+                format!("\n  a monitor of `{role}` would blame it{though}: {why}")
+            }
             (Some(true), None) => format!(", which it plays: a monitor of `{role}` never blames it"),
             _ => String::new(),
         };
