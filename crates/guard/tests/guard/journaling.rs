@@ -1,5 +1,6 @@
 //! What is reported while the journal cannot be written.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use referee_guard::Guard;
@@ -15,9 +16,8 @@ fn wrong_session(setup: &Setup) {
     assert_eq!(client.rest(), "");
 }
 
-/// The folder is gone for a while, so that no new file can be begun in it; each record begins one.
-#[test]
-fn a_journal_that_cannot_be_written_is_waited_for() {
+/// A guard whose journal begins a new file with each record, and the sessions whose verdicts it has logged.
+fn journaling() -> (Setup, PathBuf, Arc<Mutex<Vec<String>>>) {
     let folder = Folder::new();
     let journal = folder.0.join("journal");
     let top = format!("[journal]\nfolder = \"{}\"\nrotate-at = 10\nkeep = 1000\n", journal.display());
@@ -33,7 +33,13 @@ fn a_journal_that_cannot_be_written_is_waited_for() {
     let text = config(&polite_server(), "", &top);
     let guard = Guard::start_observed(&plans(&folder, &text), Vec::new(), Some(Box::new(observer))).unwrap();
     let address = guard.addresses()[0].1.clone();
-    let setup = Setup { guard, address, folder };
+    (Setup { guard, address, folder }, journal, logged)
+}
+
+/// The folder is gone for a while, so that no new file can be begun in it; each record begins one.
+#[test]
+fn a_journal_that_cannot_be_written_is_waited_for() {
+    let (setup, journal, logged) = journaling();
     wrong_session(&setup);
     setup.wait_idle();
     setup.wait("the first verdict", |_| logged.lock().unwrap().len() == 1);
@@ -70,17 +76,13 @@ fn a_journal_that_cannot_be_written_is_waited_for() {
 /// Nothing can be written any more: the guard still stops, and says what is lost.
 #[test]
 fn a_guard_stops_although_its_journal_cannot_be_written() {
-    let folder = Folder::new();
-    let journal = folder.0.join("journal");
-    let top = format!("[journal]\nfolder = \"{}\"\nrotate-at = 10\n", journal.display());
-    let text = config(&polite_server(), "", &top);
-    let guard = Guard::start(&plans(&folder, &text), Vec::new()).unwrap();
-    let address = guard.addresses()[0].1.clone();
-    let setup = Setup { guard, address, folder };
+    let (setup, journal, logged) = journaling();
     wrong_session(&setup);
-    setup.wait_idle();
+    // What is written at once is in one file.
+    setup.wait("the first verdict", |_| logged.lock().unwrap().len() == 1);
     std::fs::rename(&journal, setup.folder.0.join("away")).unwrap();
     wrong_session(&setup);
+    setup.wait("a failure", |setup| setup.metric("referee_journal_errors_total").is_some_and(|n| n >= 1.0));
     setup.guard.halt();
     assert!(setup.metric("referee_reports_dropped_total").is_some_and(|n| n >= 1.0));
 }
