@@ -6,7 +6,7 @@
 //! Configurations are numbered by owner at the end; which numbers they get depends on the number of threads,
 //! what is found does not.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
@@ -20,12 +20,15 @@ use crate::model::Model;
 use crate::store::{Store, Words, zeros};
 
 /// How many configurations a thread expands in one round.
-const ROUND: usize = 1 << 13;
+const ROUND: usize = 1 << 14;
 
 /// After how many words of successors a thread ends its round, at least and at most; in between, what these and their numbers
 /// need is about a thirtieth of the memory that is allowed.
 const WORDS: [usize; 2] = [1 << 10, 1 << 17];
 const PART: usize = 1 << 10;
+
+/// How many rounds pass between two reports of progress.
+const TICK: usize = 1 << 4;
 
 /// Rounds of fewer configurations are not worth starting threads.
 const FEW: usize = 1 << 10;
@@ -63,8 +66,12 @@ struct Shard {
     out: Vec<Batch>,
     /// Per sender: what has come from there.
     inbox: Vec<Batch>,
-    /// For each move fired in this round: its number and the owner of what it reached.
+    /// Whether edges are kept.
+    keep: bool,
+    /// For each move fired in this round, if edges are kept: its number and the owner of what it reached.
     fired: Vec<(u32, u32)>,
+    /// How many moves were fired in this round.
+    moves: usize,
     /// Each configuration expanded in this round and where its moves end in `fired`.
     rows: Vec<(u32, usize)>,
     /// The moves of the configuration that is being expanded.
@@ -78,7 +85,7 @@ struct Shard {
 }
 
 impl Shard {
-    fn new(model: &Model, layout: &Layout, threads: usize) -> Self {
+    fn new(model: &Model, layout: &Layout, threads: usize, keep: bool) -> Self {
         Self {
             store: Store::new(layout.bits()),
             edges: Edges::new(model),
@@ -86,7 +93,9 @@ impl Shard {
             again: Vec::new(),
             out: (0..threads).map(|_| Batch::default()).collect(),
             inbox: (0..threads).map(|_| Batch::default()).collect(),
+            keep,
             fired: Vec::new(),
+            moves: 0,
             rows: Vec::new(),
             chosen: Vec::with_capacity(2 * APART),
             source: zeros(layout.width()),
@@ -126,13 +135,13 @@ impl Shard {
         self.out.iter_mut().for_each(Batch::clear);
         let most = (words / layout.width().max(1)).max(1);
         // What is expanded again comes first, in rows of its own: see `proviso.rs`.
-        while self.rows.len() < ROUND && self.fired.len() < most {
+        while self.rows.len() < ROUND && self.moves < most {
             let Some(again) = self.again.pop() else { break };
             self.expand(again.state, again.role..again.role + 1, model, layout);
         }
         while self.again.is_empty()
             && self.rows.len() < ROUND
-            && self.fired.len() < most
+            && self.moves < most
             && (self.next as usize) < self.store.len()
         {
             let state = self.next;
@@ -172,8 +181,11 @@ impl Shard {
                     owner
                 }
             };
-            self.fired.push((number, owner as u32));
+            if self.keep {
+                self.fired.push((number, owner as u32));
+            }
         }
+        self.moves += self.chosen.len();
         self.rows.push((state, self.fired.len()));
     }
 
@@ -181,6 +193,7 @@ impl Shard {
     fn forget(&mut self) {
         self.fired.clear();
         self.rows.clear();
+        self.moves = 0;
     }
 
     /// Numbers what was sent here.
@@ -197,9 +210,9 @@ impl Shard {
     }
 
     /// Writes the rows of the round before; a target is its number times the number of owners plus its owner.
-    fn write_rows(&mut self, keep: bool) {
-        self.transitions += self.fired.len();
-        if !keep {
+    fn write_rows(&mut self) {
+        self.transitions += self.moves;
+        if !self.keep {
             self.forget();
             return;
         }
@@ -236,62 +249,107 @@ pub(crate) fn explore_parallel<'m>(
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Explored<'m> {
-    let layout = Layout::new(model, bound);
-    let (width, threads, keep) = (layout.width(), limits.threads.max(1), limits.keep_edges);
-    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(model, &layout, threads)).collect();
-    let initial = zeros(width);
-    shards[owner(&initial, threads)].store.intern(&initial);
-    let mut proviso = Proviso::new(model.role_count(), threads);
-    let mut stopped = None;
-    let words = (limits.memory / threads / PART).clamp(WORDS[0], WORDS[1]);
-    let memory = |shards: &[Shard], proviso: &Proviso| {
-        shards.iter().map(|shard| shard.memory(width)).sum::<usize>() + proviso.memory()
-    };
-    while stopped.is_none() {
-        if shards.iter().all(Shard::idle) {
-            shards.iter_mut().for_each(|shard| shard.write_rows(keep));
-            let room = limits.memory.saturating_sub(memory(&shards, &proviso));
-            let parts: Vec<Part<'_>> =
-                shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
-            let again = if reduced { proviso.settle(model, &layout, &parts, room) } else { Some(Vec::new()) };
-            match again {
-                None => stopped = Some(Stop::Memory),
-                Some(again) => {
-                    // Each shard takes its own from the last one on.
-                    again.into_iter().rev().for_each(|again| shards[again.part].again.push(again));
-                }
-            }
-            if shards.iter().all(Shard::idle) {
-                break;
-            }
-        }
-        each(&mut shards, |shard| {
-            shard.write_rows(keep);
-            shard.generate(model, &layout, reduced, words);
+    let mut search = Search::new(model, bound, reduced, limits);
+    let stopped = loop {
+        // Within the pool one of its threads takes part: from outside, each step would wake two threads and wait for both.
+        let rounds = rayon::scope(|_| {
+            (1..TICK).try_for_each(|_| search.round().map_continue(|_| ()))?;
+            search.round()
         });
-        deliver(&mut shards, |shard| &mut shard.out, |shard| &mut shard.inbox);
-        let memory = memory(&shards, &proviso);
-        if memory > limits.memory {
-            shards.iter_mut().for_each(Shard::forget);
-            stopped = Some(Stop::Memory);
-            break;
+        match rounds {
+            ControlFlow::Continue(progress) => observer.progress(progress),
+            ControlFlow::Break(stopped) => break stopped,
         }
-        each(&mut shards, |shard| shard.receive(width));
-        deliver(&mut shards, |shard| &mut shard.inbox, |shard| &mut shard.out);
-        let progress = Progress {
-            bound,
-            states: shards.iter().map(|shard| shard.store.len()).sum(),
-            transitions: shards.iter().map(|shard| shard.transitions).sum(),
-            memory,
-        };
-        stopped = exceeded(&progress, &limits);
-        observer.progress(progress);
-    }
-    shards.iter_mut().for_each(|shard| shard.write_rows(keep));
+    };
+    let Search { mut shards, layout, .. } = search;
+    shards.iter_mut().for_each(Shard::write_rows);
     let transitions = shards.iter().map(|shard| shard.transitions).sum();
     let parts = shards.into_iter().map(|shard| (shard.store, shard.edges)).collect();
     let graph = Graph::joined(model, layout, parts);
-    Explored { graph: if keep { graph } else { graph.without_edges(transitions) }, stopped }
+    Explored { graph: if limits.keep_edges { graph } else { graph.without_edges(transitions) }, stopped }
+}
+
+/// What the rounds of an exploration share.
+struct Search<'m, 'l> {
+    model: &'m Model,
+    layout: Layout,
+    bound: u32,
+    reduced: bool,
+    limits: Limits<'l>,
+    shards: Vec<Shard>,
+    proviso: Proviso,
+    /// After how many words of successors a thread ends its round.
+    words: usize,
+}
+
+impl<'m, 'l> Search<'m, 'l> {
+    fn new(model: &'m Model, bound: u32, reduced: bool, limits: Limits<'l>) -> Self {
+        let layout = Layout::new(model, bound);
+        let threads = limits.threads.max(1);
+        let shard = |_| Shard::new(model, &layout, threads, limits.keep_edges);
+        let mut shards: Vec<Shard> = (0..threads).map(shard).collect();
+        let initial = zeros(layout.width());
+        shards[owner(&initial, threads)].store.intern(&initial);
+        let proviso = Proviso::new(model.role_count(), threads);
+        let words = (limits.memory / threads / PART).clamp(WORDS[0], WORDS[1]);
+        Self { model, layout, bound, reduced, limits, shards, proviso, words }
+    }
+
+    /// Expands some configurations. Breaks when everything was seen, or with what ended the search before.
+    fn round(&mut self) -> ControlFlow<Option<Stop>, Progress> {
+        if self.shards.iter().all(Shard::idle) {
+            match self.settle() {
+                Some(true) => {}
+                Some(false) => return ControlFlow::Break(None),
+                None => return ControlFlow::Break(Some(Stop::Memory)),
+            }
+        }
+        let (model, layout, reduced, words) = (self.model, &self.layout, self.reduced, self.words);
+        each(&mut self.shards, |shard| {
+            shard.write_rows();
+            shard.generate(model, layout, reduced, words);
+        });
+        deliver(&mut self.shards, |shard| &mut shard.out, |shard| &mut shard.inbox);
+        let memory = self.memory();
+        if memory > self.limits.memory {
+            self.shards.iter_mut().for_each(Shard::forget);
+            return ControlFlow::Break(Some(Stop::Memory));
+        }
+        let width = self.layout.width();
+        each(&mut self.shards, |shard| shard.receive(width));
+        deliver(&mut self.shards, |shard| &mut shard.inbox, |shard| &mut shard.out);
+        let progress = Progress {
+            bound: self.bound,
+            states: self.shards.iter().map(|shard| shard.store.len()).sum(),
+            transitions: self.shards.iter().map(|shard| shard.transitions).sum(),
+            memory,
+        };
+        match exceeded(&progress, &self.limits) {
+            Some(stop) => ControlFlow::Break(Some(stop)),
+            None => ControlFlow::Continue(progress),
+        }
+    }
+
+    /// Bytes held by all.
+    fn memory(&self) -> usize {
+        let width = self.layout.width();
+        self.shards.iter().map(|shard| shard.memory(width)).sum::<usize>() + self.proviso.memory()
+    }
+
+    /// Whether there is anything more to expand now that nothing waits; `None` if finding out needs more memory than is allowed.
+    fn settle(&mut self) -> Option<bool> {
+        self.shards.iter_mut().for_each(Shard::write_rows);
+        if !self.reduced {
+            return Some(false);
+        }
+        let room = self.limits.memory.saturating_sub(self.memory());
+        let parts: Vec<Part<'_>> =
+            self.shards.iter().map(|shard| Part { store: &shard.store, edges: &shard.edges }).collect();
+        let again = self.proviso.settle(self.model, &self.layout, &parts, room)?;
+        // Each shard takes its own from the last one on.
+        again.into_iter().rev().for_each(|again| self.shards[again.part].again.push(again));
+        Some(!self.shards.iter().all(Shard::idle))
+    }
 }
 
 /// Moves the batch `from` has for each other to the place `to` has for it there.
