@@ -141,7 +141,7 @@ resume = {json.dumps(self.resume)}
                     self.monitors[service] = self.start(REFEREE, "guard", self.place / f"{service}.toml", out=f"monitor-{service}")
                     kills += 1
                 self.assertGreater(kills, 3)
-                self.assert_over(players)
+                self.assert_over(players, seconds=300)
             finally:
                 for child in self.children:
                     child.kill()
