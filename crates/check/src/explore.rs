@@ -281,7 +281,7 @@ impl Batch {
         selection: &mut S,
     ) {
         let key = store.folded(state);
-        store.unfold(key, &mut self.source);
+        store.read(state, &mut self.source);
         let from = self.chosen.len();
         selection.choose(state, &View { model, layout, words: &self.source }, &mut self.chosen);
         for &number in &self.chosen[from..] {

@@ -20,19 +20,122 @@ pub(crate) fn zeros(width: usize) -> Words {
     if width <= 4 { Words::from_buf_and_len([0; 4], width) } else { Words::from_elem(0, width) }
 }
 
+/// So many words of configurations are kept as they are besides: small graphs are read much more often than they grow, and
+/// putting a wide configuration together again takes a look at each of its words.
+const PLAIN: usize = 1 << 19;
+
 /// Interned configurations, numbered from 0 in order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    width: usize,
-    /// What the configuration is folded to.
-    keys: Keys,
-    /// Where the halves of configurations of more than one word are kept.
-    halves: Option<Box<[Store; 2]>>,
+    tree: Tree,
+    /// The first configurations, if they have more than one word.
+    plain: Vec<u64>,
 }
 
 impl Store {
     /// For configurations of as many words as `bits` has entries, each of so many bits.
     pub(crate) fn new(bits: &[u32]) -> Self {
+        Self { tree: Tree::new(bits), plain: Vec::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tree.keys.len()
+    }
+
+    /// The words of configuration `number`.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Words {
+        let mut words = zeros(self.tree.width);
+        self.read(number, &mut words);
+        words
+    }
+
+    /// Writes the words of configuration `number` to `words`.
+    #[inline]
+    pub(crate) fn read(&self, number: u32, words: &mut [u64]) {
+        let width = self.tree.width;
+        match self.plain.get(number as usize * width..(number as usize + 1) * width) {
+            Some(plain) => words.copy_from_slice(plain),
+            None => self.tree.unfold(self.folded(number), words),
+        }
+    }
+
+    /// What configuration `number` is folded to.
+    #[inline]
+    pub(crate) fn folded(&self, number: u32) -> u64 {
+        self.tree.folded(number)
+    }
+
+    /// What `words` are folded to.
+    pub(crate) fn fold(&mut self, words: &[u64]) -> u64 {
+        self.tree.fold(words)
+    }
+
+    /// What `words` are folded to, most of which are equal to `source`, which is folded to `key`.
+    #[inline]
+    pub(crate) fn fold_near(&mut self, words: &[u64], source: &[u64], key: u64) -> u64 {
+        self.tree.fold_near(words, source, key)
+    }
+
+    /// The number of `words`.
+    pub(crate) fn intern(&mut self, words: &[u64]) -> u32 {
+        let number = self.tree.intern(words);
+        self.keep_plain();
+        number
+    }
+
+    /// Adds the number of what is folded to each of `keys` to `numbers`.
+    pub(crate) fn intern_all(&mut self, keys: &[u64], numbers: &mut Vec<u32>) {
+        self.tree.keys.intern_all(keys, numbers);
+        self.keep_plain();
+    }
+
+    /// Keeps what is new as it is, as far as there is room.
+    #[inline]
+    fn keep_plain(&mut self) {
+        let width = self.tree.width;
+        while width > 1 && self.plain.len() < self.len() * width && self.plain.len() + width <= PLAIN {
+            let (from, number) = (self.plain.len(), self.plain.len() / width);
+            self.plain.resize(from + width, 0);
+            self.tree.unfold(self.tree.folded(number as u32), &mut self.plain[from..]);
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory_with(0)
+    }
+
+    /// Bytes held once `more` configurations are interned.
+    pub(crate) fn memory_with(&self, more: usize) -> usize {
+        let plain = match self.tree.width {
+            0 | 1 => 0,
+            width => (self.plain.len() + more * width).min(PLAIN),
+        };
+        let held = self.plain.capacity();
+        // A vector that grows is there twice for a while, the second time up to twice as long.
+        let plain = if plain > held { held + 2 * plain } else { held };
+        self.tree.memory_with(more) + plain * size_of::<u64>()
+    }
+
+    /// Frees the tables: nothing can be interned or found afterwards.
+    pub(crate) fn seal(&mut self) {
+        self.tree.seal();
+    }
+}
+
+/// Configurations of a width, or halves of wider ones, each kept once.
+#[derive(Clone, Debug)]
+struct Tree {
+    width: usize,
+    /// What each is folded to.
+    keys: Keys,
+    /// Where the halves of those of more than one word are kept.
+    halves: Option<Box<[Tree; 2]>>,
+}
+
+impl Tree {
+    fn new(bits: &[u32]) -> Self {
         let width = bits.len();
         if width <= 1 {
             return Self { width, keys: Keys::new(bits.first().copied().unwrap_or(0)), halves: None };
@@ -42,27 +145,14 @@ impl Store {
         Self { width, keys: Keys::new(u64::BITS), halves }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// The words of configuration `number`.
     #[inline]
-    pub(crate) fn get(&self, number: u32) -> Words {
-        let mut words = zeros(self.width);
-        self.unfold(self.folded(number), &mut words);
-        words
-    }
-
-    /// What configuration `number` is folded to.
-    #[inline]
-    pub(crate) fn folded(&self, number: u32) -> u64 {
+    fn folded(&self, number: u32) -> u64 {
         self.keys.get(number)
     }
 
     /// The words of what is folded to `key`.
     #[inline]
-    pub(crate) fn unfold(&self, key: u64, words: &mut [u64]) {
+    fn unfold(&self, key: u64, words: &mut [u64]) {
         match &self.halves {
             None => words[0] = key,
             Some(halves) => {
@@ -73,8 +163,7 @@ impl Store {
         }
     }
 
-    /// What `words` are folded to.
-    pub(crate) fn fold(&mut self, words: &[u64]) -> u64 {
+    fn fold(&mut self, words: &[u64]) -> u64 {
         match &mut self.halves {
             None => words[0],
             Some(halves) => {
@@ -86,7 +175,7 @@ impl Store {
 
     /// What `words` are folded to, most of which are equal to `source`, which is folded to `key`.
     #[inline]
-    pub(crate) fn fold_near(&mut self, words: &[u64], source: &[u64], key: u64) -> u64 {
+    fn fold_near(&mut self, words: &[u64], source: &[u64], key: u64) -> u64 {
         match &mut self.halves {
             None => words[0],
             Some(halves) => {
@@ -106,8 +195,7 @@ impl Store {
         }
     }
 
-    /// The number of `words`.
-    pub(crate) fn intern(&mut self, words: &[u64]) -> u32 {
+    fn intern(&mut self, words: &[u64]) -> u32 {
         let key = self.fold(words);
         self.keys.intern(key)
     }
@@ -118,25 +206,14 @@ impl Store {
         self.keys.intern(key)
     }
 
-    /// Adds the number of what is folded to each of `keys` to `numbers`.
-    pub(crate) fn intern_all(&mut self, keys: &[u64], numbers: &mut Vec<u32>) {
-        self.keys.intern_all(keys, numbers);
-    }
-
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        self.memory_with(0)
-    }
-
     /// Bytes held once `more` configurations are interned. Halves are few: they are taken to become twice as many at most.
-    pub(crate) fn memory_with(&self, more: usize) -> usize {
+    fn memory_with(&self, more: usize) -> usize {
         let halves = self.halves.iter().flat_map(|halves| halves.iter());
-        let halves = halves.map(|half| half.memory_with(more.min(half.len())));
+        let halves = halves.map(|half| half.memory_with(more.min(half.keys.len())));
         self.keys.memory_with(more) + halves.sum::<usize>()
     }
 
-    /// Frees the tables: nothing can be interned or found afterwards.
-    pub(crate) fn seal(&mut self) {
+    fn seal(&mut self) {
         self.keys.seal();
         self.halves.iter_mut().flat_map(|halves| halves.iter_mut()).for_each(Self::seal);
     }

@@ -157,7 +157,7 @@ impl Shard {
     }
 
     fn expand(&mut self, state: u32, roles: Range<usize>, model: &Model, layout: &Layout) {
-        self.store.unfold(self.store.folded(state), &mut self.source);
+        self.store.read(state, &mut self.source);
         let view = View { model, layout, words: &self.source };
         self.chosen.clear();
         roles.for_each(|role| view.choose(role, &mut self.chosen));
