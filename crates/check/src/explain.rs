@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use referee_theory::{Action, Role, System};
+use referee_theory::{Action, Message, Role, System};
 
 use crate::faults::Fault;
 use crate::model::Semantics;
@@ -73,7 +73,7 @@ impl Words<'_> {
         format!("`{}`", self.system.vocabulary().role_name(role))
     }
 
-    fn label(&self, message: referee_theory::Message) -> &str {
+    fn label(&self, message: Message) -> &str {
         self.system.vocabulary().label_of(message)
     }
 
@@ -87,6 +87,9 @@ impl Words<'_> {
                 format!("{}: none of them can go on", list(&waits, "and"))
             }
             Violation::NeverSent | Violation::Starved if witness.property == Property::Progress => {
+                self.never_sent(facts, witness)
+            }
+            Violation::BlockedSend if witness.property == Property::Progress => {
                 self.never_sent(facts, witness)
             }
             Violation::BlockedSend => self.blocked(facts),
@@ -120,21 +123,33 @@ impl Words<'_> {
         }
     }
 
-    /// "`B` waits for `exit` from `A`, but the next message from `A` is `quit`".
+    /// "`B` waits for `exit` from `A`, but the next message from `A` is `quit`"; where the labels are the same, "`B` waits for
+    /// `price(string)` from `A`, but the next message from `A` is `price(int)`".
     fn unexpected(&self, facts: &[Fact]) -> String {
-        let waits = facts.iter().find_map(|fact| self.waits(fact)).unwrap_or_default();
         let next = facts.iter().find_map(|fact| match fact {
-            Fact::Next { from, message, mailbox: true, .. } => Some(format!(
-                "the next message in its mailbox is `{}` from {}",
-                self.label(*message),
-                self.role(*from)
-            )),
-            Fact::Next { from, message, .. } => {
-                Some(format!("the next message from {} is `{}`", self.role(*from), self.label(*message)))
-            }
+            Fact::Next { from, message, mailbox, .. } => Some((*from, *message, *mailbox)),
             _ => None,
         });
-        format!("{waits}, but {}", next.unwrap_or_default())
+        let waits = facts.iter().find_map(|fact| match fact {
+            Fact::Waits { role, offers } => Some((*role, offers)),
+            _ => None,
+        });
+        let (Some((from, message, mailbox)), Some((role, offers))) = (next, waits) else {
+            return String::new();
+        };
+        let vocabulary = self.system.vocabulary();
+        let same_label = |step: &Step| step.peer == from && self.label(step.message) == self.label(message);
+        let by_payload = offers.iter().any(same_label);
+        let text = |message| match by_payload {
+            true => vocabulary.display(message).to_string(),
+            false => self.label(message).to_owned(),
+        };
+        let waits = format!("{} waits for {}", self.role(role), self.offers(offers, text));
+        let (from, message) = (self.role(from), text(message));
+        match mailbox {
+            true => format!("{waits}, but the next message in its mailbox is `{message}` from {from}"),
+            false => format!("{waits}, but the next message from {from} is `{message}`"),
+        }
     }
 
     /// "`S` waits for `ack` from `C`, which has ended"; "`R` waits for `c` from `Q`, but `Q` waits for `a` from `S`";
@@ -187,7 +202,11 @@ impl Words<'_> {
                 }
                 Fact::Ended { .. } => text += ": it has ended",
                 Fact::Waits { offers, .. } => {
-                    let _ = write!(text, ": it waits for {}", self.offers(offers));
+                    let _ = write!(
+                        text,
+                        ": it waits for {}",
+                        self.offers(offers, |message| self.label(message).to_owned())
+                    );
                 }
                 _ => {}
             }
@@ -258,7 +277,8 @@ impl Words<'_> {
     fn waits(&self, fact: &Fact) -> Option<String> {
         match fact {
             Fact::Waits { role, offers } => {
-                Some(format!("{} waits for {}", self.role(*role), self.offers(offers)))
+                let offers = self.offers(offers, |message| self.label(message).to_owned());
+                Some(format!("{} waits for {offers}", self.role(*role)))
             }
             _ => None,
         }
@@ -271,8 +291,8 @@ impl Words<'_> {
         }
     }
 
-    /// "`a` or `b` from `S`, or `c` from `T`".
-    fn offers(&self, offers: &[Step]) -> String {
+    /// "`a` or `b` from `S`, or `c` from `T`", each message as `text` has it.
+    fn offers(&self, offers: &[Step], text: impl Fn(Message) -> String) -> String {
         let mut peers: Vec<Role> = Vec::new();
         for step in offers {
             if !peers.contains(&step.peer) {
@@ -284,7 +304,7 @@ impl Words<'_> {
             .map(|peer| {
                 let offered = offers.iter().filter(|step| step.peer == peer);
                 let mut labels: Vec<String> = Vec::new();
-                for label in offered.map(|step| format!("`{}`", self.label(step.message))) {
+                for label in offered.map(|step| format!("`{}`", text(step.message))) {
                     if !labels.contains(&label) {
                         labels.push(label);
                     }

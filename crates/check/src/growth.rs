@@ -160,7 +160,7 @@ fn grows(graph: &Graph<'_>, channel: u32) -> Option<Growth> {
         format!("`{from}` can send `{message}` for ever while `{to}` never reads: no bound suffices")
     } else {
         format!(
-            "`{from}` can send `{message}` to `{to}` for ever without waiting: no bound leaves room for all of it"
+            "`{from}` can send `{message}` to `{to}` for ever before `{to}` reads it: no bound leaves room for all of it"
         )
     };
     Some(Growth {

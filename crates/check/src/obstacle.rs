@@ -80,7 +80,10 @@ impl Obstacle {
     /// Causes before symptoms: by kind, and who waits for one that waits itself comes after that one.
     pub(crate) fn order(&self) -> (Violation, bool) {
         let waits = self.facts.iter().skip(1).any(|fact| matches!(fact, Fact::Waits { .. }));
-        (self.violation, self.violation == Violation::NeverSent && waits)
+        // Somebody who waits for one that stands before a full channel is a cause as much as one who waits for what never comes.
+        let blocked = self.violation == Violation::BlockedSend && self.property == Property::Progress;
+        let violation = if blocked { Violation::NeverSent } else { self.violation };
+        (violation, violation == Violation::NeverSent && waits)
     }
 
     /// Whether the configuration itself shows it.
@@ -198,7 +201,14 @@ impl Look<'_> {
         for peer in peers {
             facts.extend(self.why_not(peer, role));
         }
-        make(if starved { Violation::Starved } else { Violation::NeverSent }, facts, going)
+        // Who stands before a full channel would go on with more room.
+        let blocked = facts.iter().all(|fact| matches!(fact, Fact::AboutToSend { .. }));
+        let violation = match (starved, blocked && !facts.is_empty()) {
+            (true, _) => Violation::Starved,
+            (false, true) => Violation::BlockedSend,
+            (false, false) => Violation::NeverSent,
+        };
+        make(violation, facts, going)
     }
 
     /// Why `peer` does not send what `role` waits for.
@@ -211,6 +221,12 @@ impl Look<'_> {
                 return vec![self.waits(peer), Fact::NeverMoves { role: this }];
             }
             _ => {}
+        }
+        if self.future.certain
+            && !self.future.moves[peer]
+            && let Some(send) = self.moves(peer).iter().find(|step| step.sends)
+        {
+            return vec![Fact::AboutToSend { send: step_of(send) }];
         }
         let wanted = self.moves(role).iter().filter(|step| step.peer == this);
         let never = |step: &Move| {

@@ -167,6 +167,12 @@ impl Edit {
             Action::Receive => format!("`{}` receives from `{}`", name(role), name(peer)),
         };
         match self {
+            Self::Rename { step, to } if label(step.message) == label(*to) => format!(
+                "change the payload of `{}`, which {}, to that of `{}`",
+                vocabulary.display(step.message),
+                does(step.role, step.action, step.peer),
+                vocabulary.display(*to)
+            ),
             Self::Rename { step, to } => format!(
                 "rename `{}`, which {}, to `{}`",
                 label(step.message),

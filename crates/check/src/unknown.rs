@@ -38,35 +38,60 @@ impl Checker<'_> {
         if let Some(found) = &mut growth {
             found.no_bound_suffices |= !self.is_plain() || self.race.is_some();
         }
-        let (reason, explanation, advice) = self.why(k, finder, premises);
+        let (reason, explanation, advice) = match self.limit {
+            Some((stop, k)) => self.limited(stop, k, self.why(k, finder, premises)),
+            None => self.why(k, finder, premises),
+        };
         let explanation = match &growth {
             Some(found) => format!("{explanation}. {}", found.explanation),
             None => explanation,
         };
         let advice = match growth.as_deref() {
             Some(Growth { unread: true, .. }) => {
-                "let the receiver read, or let the sender wait for an answer now and then".to_owned()
+                "let the receiver read, or let the sender wait for its answer now and then".to_owned()
             }
             Some(Growth { no_bound_suffices: true, .. }) => match reason {
                 Reason::NotSessionAutomata(defect) => without_larger_k(&defect).to_owned(),
                 Reason::Mailbox => {
-                    "let the sender wait for an answer now and then: no larger k can show that it is safe"
+                    "let the sender wait for an answer of the receiver now and then: no larger k can show that it is safe"
                         .to_owned()
                 }
                 Reason::Bound(_) => {
-                    "let the sender wait for an answer now and then: no larger k can show that it is safe"
+                    "let the sender wait for an answer of the receiver now and then: no larger k can show that it is safe"
                         .to_owned()
                 }
                 _ => advice,
             },
             Some(_) if matches!(&reason, Reason::Premise(w) if w.property == Property::Exhaustivity) => {
-                "let the sender wait for an answer now and then; a larger k helps only if with so much room every \
+                "let the sender wait for an answer of the receiver now and then; a larger k helps only if with so much room every \
                  send can be made in the end"
                     .to_owned()
             }
             _ => advice,
         };
         Verdict::Unknown { reason, explanation, advice, growth }
+    }
+
+    /// A limit ended the exploration that would have told more: raising it comes before changes of the protocol.
+    fn limited(
+        &self,
+        stop: Stop,
+        k: u32,
+        (reason, why, _): (Reason, String, String),
+    ) -> (Reason, String, String) {
+        if matches!(reason, Reason::Bound(_)) {
+            let (limit, advice) = limit(stop, k);
+            return (
+                reason,
+                format!("{why}. {limit} at k = {k}: not everything was looked at"),
+                advice.to_owned(),
+            );
+        }
+        let (limit, advice) = limit(stop, k);
+        let text = format!(
+            "{limit} at k = {k} before everything was looked at; in what was, no violation was found. {why}"
+        );
+        (Reason::Stopped { stop, k }, text, advice.to_owned())
     }
 
     fn why(
@@ -214,17 +239,25 @@ pub(crate) fn only_within(witness: Witness, semantics: Semantics) -> Verdict {
 fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
     let stop = stop.unwrap_or(Stop::Cancelled);
     let (states, transitions) = (graph.states(), graph.transitions());
-    let (why, advice) = match stop {
-        Stop::States => ("the limit on configurations was reached", "raise it, or lower the bound"),
-        Stop::Memory => ("the limit on memory was reached", "raise it, or lower the bound"),
-        Stop::Cancelled => ("the check was interrupted", "let it run longer, or lower the bound"),
-    };
+    let (why, advice) = limit(stop, k);
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let (configurations, steps) = (plural(states as usize), plural(transitions));
     let text = format!(
         "{why} at k = {k} after {states} configuration{configurations} and {transitions} transition{steps}"
     );
     unknown(Reason::Stopped { stop, k }, text, advice)
+}
+
+/// Which limit was reached at `k`, and what to do about it.
+fn limit(stop: Stop, k: u32) -> (&'static str, &'static str) {
+    match (stop, k) {
+        (Stop::States, 1) => ("the limit on configurations was reached", "raise it"),
+        (Stop::States, _) => ("the limit on configurations was reached", "raise it, or lower the bound"),
+        (Stop::Memory, 1) => ("the limit on memory was reached", "raise it"),
+        (Stop::Memory, _) => ("the limit on memory was reached", "raise it, or lower the bound"),
+        (Stop::Cancelled, 1) => ("the check was interrupted", "let it run longer"),
+        (Stop::Cancelled, _) => ("the check was interrupted", "let it run longer, or lower the bound"),
+    }
 }
 
 pub(crate) fn unknown(reason: Reason, explanation: impl Into<String>, advice: impl Into<String>) -> Verdict {

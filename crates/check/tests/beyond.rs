@@ -174,7 +174,7 @@ fn explanations_are_plain() {
     assert_eq!(
         said("A: rec x. C!a; x B: rec y. C!b; y C: rec z. {A?a; z, B?b; z}"),
         "with 1 message per channel `C` can receive `a` from `A`, but `b` from `B` may come instead, and `C` does not decide which is first; queue A→C holds `a`; queue B→C holds `b`. \
-         No larger k can change that. `A` can send `a` to `C` for ever without waiting: no bound leaves room for all \
+         No larger k can change that. `A` can send `a` to `C` for ever before `C` reads it: no bound leaves room for all \
          of it"
     );
     let unknown = said("P: rec x. Q!a; Q!a; Q?b; x  Q: rec y. P!b; P?a; y");

@@ -19,11 +19,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `command` prints: `$ referee …`.
+/// What `command` prints when it is pasted into a shell: `$ referee …`.
 fn answer(command: &str) -> String {
     let arguments = command.strip_prefix("$ referee ").unwrap_or_else(|| panic!("no command: {command}"));
-    let output = Command::new(env!("CARGO_BIN_EXE_referee"))
-        .args(arguments.split_whitespace())
+    let output = Command::new("sh")
+        .args(["-c", &format!("exec \"$0\" {arguments}"), env!("CARGO_BIN_EXE_referee")])
         .current_dir(root())
         .output()
         .unwrap();

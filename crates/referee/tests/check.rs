@@ -466,6 +466,11 @@ fn a_projection_can_be_demanded() {
     let (status, shown) = said("gt", &[], text);
     assert_eq!(status, 0, "{shown}");
     let (status, shown) = said("gt", &["--require-projection"], text);
-    assert!(status == 2 && shown.contains("not every role has a projection"), "{shown}");
+    assert!(status == 2 && shown.contains("RF0401") && shown.contains('✗'), "{shown}");
+    // Programs are told, too.
+    let (status, shown) = said("gt", &["--require-projection", "--format", "github"], text);
+    assert!(status == 2 && shown.starts_with("::error"), "{shown}");
+    let (_, shown) = said("gt", &["--require-projection", "--format", "json"], text);
+    assert!(shown.contains("\"well_formed\": false"), "{shown}");
     assert_eq!(said("gt", &["--require-projection"], "b -> s (buy . s -> k (pay . end))").0, 0);
 }

@@ -195,3 +195,77 @@ fn every_reason_is_explained() {
         assert!(output.status.success(), "{code}");
     }
 }
+
+/// Both commands tell the same notion: who waits for an answer that does not come is not blamed.
+#[test]
+fn check_and_conform_agree_about_a_component() {
+    let [component, protocol] = ["waits.kmc", "choice.kmc"].map(temporary);
+    std::fs::write(&component, "client: server!Login; server?Ok; end").unwrap();
+    let text = "client: server!Login; {server?Ok; end, server?No; end}
+server: client?Login; {client!Ok; end, client!No; end}";
+    std::fs::write(&protocol, text).unwrap();
+    let [file, protocol_file] = [&component, &protocol].map(|path| path.to_str().unwrap());
+    let conforms = referee(&["conform", "--role", "client", file, protocol_file], "");
+    let with = format!("client={file}");
+    let output = referee(&["check", protocol_file, "--with", &with, "--format", "json"], "");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(conforms.status.code(), Some(0));
+    assert_eq!(answer["compatibility"]["with"][0]["plays"], true, "{answer}");
+    for file in [component, protocol] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// Where only the payloads differ, these are told.
+#[test]
+fn payloads_that_differ_are_told() {
+    let (_, text) = said("kmc", &["--minimal-fix"], "A: B!price<int>; end  B: A?price<string>; end");
+    let why = "`B` waits for `price(string)` from `A`, but the next message from `A` is `price(int)`";
+    assert!(text.contains(why), "{text}");
+    assert!(text.contains("change the payload of `price(string)`"), "{text}");
+    assert!(!text.contains("to `price`"), "{text}");
+}
+
+/// A limit that ended the exploration comes before what a condition of the theorem says.
+#[test]
+fn a_limit_is_the_reason() {
+    let commit = "C: P!p; Q!p; {P?yes; Q?yes; P!go; Q!go; end, Q?yes; P?yes; P!go; Q!go; end}
+        P: C?p; C!yes; C?go; end  Q: C?p; C!yes; C?go; end";
+    assert!(said("kmc", &[], commit).1.contains("safe"));
+    for format in ["text", "github", "sarif", "json"] {
+        let (_, text) = said("kmc", &["--max-states", "15", "--format", format], commit);
+        assert!(text.contains("the limit on configurations was reached"), "{format}: {text}");
+        assert!(!text.contains("receive from one peer at a time"), "{format}: {text}");
+    }
+    // There is no smaller bound than one.
+    let (_, text) = said("kmc", &["--max-states", "2", "--k", "1"], commit);
+    assert!(text.contains("what to do: raise it\n"), "{text}");
+}
+
+/// A label that the sender sends elsewhere is not what it meant.
+#[test]
+fn a_label_that_is_known_is_not_suggested() {
+    let (_, text) = said("kmc", &["--may-wait", "S"], "C: S!req; S!bye; end  S: rec x. C?req; x");
+    assert!(text.contains("`S` has no branch for `bye` there") && !text.contains("did you mean"), "{text}");
+}
+
+/// With more room it would go on: who stands before a full channel does not "never send".
+#[test]
+fn a_full_channel_is_told_with_faults() {
+    let text = "A: C!a; C!a; B!a; end  B: A?a; C!go; end  C: B?go; A?a; A?a; end";
+    let (_, text) = said("kmc", &["--k", "1", "--faults", "lossy=B->A"], text);
+    assert!(text.contains("`A` is about to send `a` to `C`, for which there is no room"), "{text}");
+    assert!(!text.contains("never sends that"), "{text}");
+}
+
+/// What is violated for some values is not drawn as if it were for all.
+#[test]
+fn a_property_that_depends_on_values_is_not_drawn_as_violated() {
+    let file = temporary("values.hml");
+    std::fs::write(&file, "property y5 { max X.([b -> a : Get(5)]ff and [_]X) }").unwrap();
+    let protocol =
+        "protocol V(role a, role b) { Set(x: int) from a to b where x == 3; Get(y: int) from b to a; }";
+    let (_, text) = said("scr", &["--property", file.to_str().unwrap()], protocol);
+    assert!(text.contains("`y5` is violated for some"), "{text}");
+    std::fs::remove_file(file).unwrap();
+}

@@ -109,17 +109,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             Ok(well_formed) => well_formed.analysed(),
             Err(ill_formed) => ill_formed.analysed(),
         };
-        summary.count(read, &answers, arguments.require_projection);
+        summary.count(read, &answers);
         match arguments.format {
             Format::Json => documents.push(output::json::checked(read, &answers)),
             Format::Sarif | Format::Github => findings.push(FileFindings::of(read, &answers)),
-            Format::Text => {
-                out.write_all(report(read, &answers, &renderer).as_bytes())?;
-                if arguments.require_projection && lacks_projection(read) {
-                    let what = "not every role has a projection (--require-projection)";
-                    writeln!(out, "  {}: {what}", styled(BAD, "refused"))?;
-                }
-            }
+            Format::Text => out.write_all(report(read, &answers, &renderer).as_bytes())?,
         }
     }
     match arguments.format {
@@ -135,15 +129,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(summary.outcome)
 }
 
-/// Whether some role of some protocol has no projection.
-fn lacks_projection(read: &Analysed) -> bool {
-    read.analysis().protocols.iter().any(|protocol| protocol.local.is_err())
-}
-
 impl Arguments {
     /// Who follows protocols written in `language`.
     fn followers(&self, language: Language) -> Followers {
         match language {
+            _ if self.require_projection => Followers::Components,
             Language::Scr if !self.with_monitors => Followers::Components,
             _ => Followers::Monitors,
         }
@@ -175,10 +165,10 @@ impl Summary {
         }
     }
 
-    fn count(&mut self, read: &Analysed, answers: &Answers, require_projection: bool) {
+    fn count(&mut self, read: &Analysed, answers: &Answers) {
         self.files += 1;
         let analysis = read.analysis();
-        let usable = analysis.is_well_formed() && !(require_projection && lacks_projection(read));
+        let usable = analysis.is_well_formed();
         let outcome = if usable { answers.outcome() } else { Outcome::WrongInput };
         self.outcome = self.outcome.and(outcome);
         self.is_unsafe += usize::from(outcome == Outcome::Violated);

@@ -59,10 +59,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// An execution of `system` that violates the property `name` with its last step.
+    /// An execution of `system` that violates the property `name` with its last step, or does so for some values (not `certain`).
     #[must_use]
-    pub fn of_execution(execution: &'a Execution, name: &str, system: &'a System) -> Self {
-        let note = format!("property `{name}` is violated");
+    pub fn of_execution(execution: &'a Execution, name: &str, certain: bool, system: &'a System) -> Self {
+        let when = if certain { "" } else { " for some values" };
+        let note = format!("property `{name}` is violated{when}");
         let last = execution.steps.last();
         Self {
             system,
@@ -76,6 +77,12 @@ impl<'a> Run<'a> {
             round: None,
             no_return: None,
         }
+    }
+
+    /// The same without the note that says what is wrong.
+    #[must_use]
+    pub fn without_note(self) -> Self {
+        Self { note: String::new(), ..self }
     }
 
     /// As a chart: an arrow where a message is received, an open one where it is left in its channel or lost, a crossed one
@@ -112,7 +119,9 @@ impl<'a> Run<'a> {
         }
         let over: Vec<ParticipantId> =
             self.about.iter().filter_map(|role| participants[role.index()]).collect();
-        chart.note(over, &self.note);
+        if !self.note.is_empty() {
+            chart.note(over, &self.note);
+        }
         chart
     }
 

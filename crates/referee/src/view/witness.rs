@@ -52,24 +52,17 @@ pub fn hint(witness: &Witness, system: &System) -> Option<String> {
     if labels.is_empty() {
         return None;
     }
-    // What the sender could have sent there as well is not what it meant.
-    let sends = |step: &Step, label: &str| {
-        (step.action, step.role, step.peer) == (Action::Send, from, to)
-            && vocabulary.label_of(step.message) == label
-    };
-    let is_choice = |label: &&str| {
-        witness.steps.iter().filter(|step| sends(step, wrong)).any(|step| {
-            system.machine(from).transitions(step.source).iter().any(|other| {
-                (other.action, other.peer) == (Action::Send, to)
-                    && vocabulary.label_of(other.message) == *label
-            })
+    // A label that the sender knows, here or elsewhere, is not what it meant.
+    let sends = |label: &&str| {
+        system.machine(from).all_transitions().iter().any(|step| {
+            (step.action, step.peer) == (Action::Send, to) && vocabulary.label_of(step.message) == *label
         })
     };
     let meant = match labels[..] {
         [only] => Some(only),
         _ => suggest::closest(wrong, labels),
     };
-    Some(match meant.filter(|label| !is_choice(label)) {
+    Some(match meant.filter(|label| !sends(label)) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("`{}` has no branch for `{wrong}` there", vocabulary.role_name(to)),
     })

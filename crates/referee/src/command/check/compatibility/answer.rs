@@ -105,12 +105,14 @@ impl Answer {
     /// An execution as a diagram, as wide as the terminal at most, or else as a list.
     pub(super) fn drawing(&self, run: &Run<'_>) -> String {
         let width = output::width().saturating_sub(4);
-        let chart = |footers| {
+        let chart = |run: &Run<'_>, footers| {
             let text = run.chart(footers).to_text(Charset::Unicode).ok()?;
             text.lines().all(|line| line.chars().count() <= width).then_some(text)
         };
         let list = || run.listing(&|origin| self.places.find(origin));
-        chart(true).or_else(|| chart(false)).unwrap_or_else(list)
+        // What the note says is said above the diagram, too.
+        let bare = || chart(&run.clone().without_note(), false);
+        chart(run, true).or_else(|| chart(run, false)).or_else(bare).unwrap_or_else(list)
     }
 
     /// What people read: the answer first, in words that need no theory.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use referee::Projected;
-use referee::check::{PropertyAnswer, Report};
+use referee::check::{Judgement, PropertyAnswer, Report};
 use referee::draw::DrawError;
 use referee::studio::{self, Trace};
 use referee::theory::System;
@@ -39,7 +39,8 @@ impl Diagrams {
     ) -> Vec<String> {
         let witness = report.verdict.witness().map(|witness| Run::of_witness(witness, system));
         let executions = properties.iter().filter_map(|answer| {
-            Some(Run::of_execution(answer.judgement.execution()?, &answer.name, system))
+            let certain = matches!(answer.judgement, Judgement::Violated(_));
+            Some(Run::of_execution(answer.judgement.execution()?, &answer.name, certain, system))
         });
         let mut drawn = Vec::new();
         for run in witness.into_iter().chain(executions) {

@@ -81,14 +81,15 @@ impl Answer {
                 }
             };
             if let Some(execution) = answer.judgement.execution() {
-                text += &self.execution_text(execution, name);
+                let certain = matches!(answer.judgement, Judgement::Violated(_));
+                text += &self.execution_text(execution, name, certain);
             }
         }
         text
     }
 
-    fn execution_text(&self, execution: &Execution, name: &str) -> String {
-        let drawing = self.drawing(&Run::of_execution(execution, name, &self.system));
+    fn execution_text(&self, execution: &Execution, name: &str, certain: bool) -> String {
+        let drawing = self.drawing(&Run::of_execution(execution, name, certain, &self.system));
         drawing.lines().fold(String::new(), |text, line| text + "    " + line + "\n") + "\n"
     }
 
@@ -126,9 +127,7 @@ fn why(doubt: &Doubt, k: u32) -> String {
         }
         Doubt::Stopped(stop) => format!("the search was ended at k = {k} (limit: {})", limit_name(*stop)),
         Doubt::TooLarge => "it is too large".to_owned(),
-        Doubt::NeverViolated => {
-            "it can only be satisfied, and `check` asks whether an execution violates it".to_owned()
-        }
+        Doubt::NeverViolated => "nothing violates it, and `check` asks whether an execution does".to_owned(),
         Doubt::Keyed => {
             "it is about keys of recorded events; of a protocol only `for each session` can be asked"
                 .to_owned()

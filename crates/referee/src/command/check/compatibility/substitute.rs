@@ -10,6 +10,7 @@ use referee::{Projected, SubjectKind};
 use serde_json::{Value, json};
 
 use crate::command::component::ComponentFile;
+use crate::command::dependencies::Dependencies;
 
 /// A role and the file of the component that plays it.
 #[derive(Clone, Debug)]
@@ -62,11 +63,13 @@ pub(super) fn substitute(
 
 /// Whether a monitor of `role` would never blame `component`; `None` if there is no such monitor. The monitor of a role of a system is its machine.
 fn conformance(protocol: &Projected, role: Role, component: &Component<'_>) -> Option<Conformance> {
+    // As `referee conform` does unless it is told otherwise.
+    let bounds = Bounds { dependencies: Dependencies::default().into(), ..Bounds::default() };
     if protocol.kind() == SubjectKind::System {
-        return Some(conform_to_machine(&protocol.system()?, role, component, &Bounds::default()));
+        return Some(conform_to_machine(&protocol.system()?, role, component, &bounds));
     }
     let network = protocol.deployable_network(&Options::default()).ok()?;
-    Some(conform(&network, role, component, &Bounds::default()))
+    Some(conform(&network, role, component, &bounds))
 }
 
 impl Substituted {
