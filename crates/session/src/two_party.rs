@@ -85,6 +85,18 @@ impl TwoParty {
         &self.rules
     }
 
+    /// The monitor's session: its state, and what is bound in it.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.state.session
+    }
+
+    /// Whether the next byte of `sender` begins a message.
+    #[must_use]
+    pub fn is_between_messages(&self, sender: Sender) -> bool {
+        self.state.directions[sender.index()] == DirectionState::BetweenMessages
+    }
+
     /// How many violations there were.
     #[must_use]
     pub fn violations(&self) -> u64 {
