@@ -10,12 +10,15 @@ from test_mqtt import mosquitto
 from test_postgres import BINARIES, postgres
 from test_smtp import Controller, aiosmtpd, postfix
 
+# aiosmtpd takes the chunk after a BDAT that it does not know for commands, as may any server that does not offer it.
+WITHOUT_CHUNKING = ["--skip", "Bdat", "--skip", "BdatLast"]
 EXAMPLES = pathlib.Path(__file__).parent / "../../examples"
 
 
 def probe(subject, port, *options, seconds=120):
     """The exit status, and what a probe of the server on `port` says."""
-    command = [REFEREE, "probe", str(subject), "--connect", f"127.0.0.1:{port}", "--format", "json", "--quiet", "30ms"]
+    command = [REFEREE, "probe", str(subject), "--connect", f"127.0.0.1:{port}", "--format", "json", "--quiet", "20ms",
+               "--timeout", "2s", "--time", "20s", "--rate", "0"]
     done = subprocess.run([*command, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
     if not done.stdout:
         raise AssertionError(f"{done.returncode}: {done.stderr.decode()}")
@@ -37,7 +40,7 @@ class Redis(Probed):
     def test_redis_plays_its_role(self):
         port = free_port()
         with process("redis-server", "--port", port, "--save", "", port=port):
-            self.assert_innocent(*probe("preset:redis", port), 30)
+            self.assert_innocent(*probe("preset:redis", port, "--walks", "2"), 30)
 
     def test_redis_refuses_what_is_wrong(self):
         port = free_port()
@@ -59,7 +62,7 @@ class Memcached(Probed):
 class Mosquitto(Probed):
     def test_mosquitto_plays_its_role(self):
         with folder() as place, mosquitto(place) as port:
-            self.assert_innocent(*probe("preset:mqtt", port, "--attempts", "2"), 30)
+            self.assert_innocent(*probe("preset:mqtt", port, "--attempts", "1", "--walks", "2"), 30)
 
     def test_the_second_duplicate_is_found(self):
         version = subprocess.run(["mosquitto", "-h"], stdout=subprocess.PIPE).stdout.decode()
@@ -80,7 +83,7 @@ class Mosquitto(Probed):
 class Aiosmtpd(Probed):
     def test_aiosmtpd_plays_its_role_and_refuses_what_is_wrong(self):
         with aiosmtpd() as (_, port):
-            status, report = probe("preset:smtp", port, "--mutate", "20")
+            status, report = probe("preset:smtp", port, "--mutate", "20", "--walks", "2", *WITHOUT_CHUNKING)
         self.assert_innocent(status, report, 35)
         reactions = {outcome["reaction"]["reaction"] for outcome in report["mutations"]}
         self.assertLessEqual(reactions, {"refused", "closed"}, report["mutations"])
@@ -91,11 +94,11 @@ class Aiosmtpd(Probed):
 class Postfix(Probed):
     def test_postfix_plays_its_role(self):
         with folder() as place, postfix(place) as port:
-            self.assert_innocent(*probe("preset:smtp", port, "--walks", "3", "--rate", "50"), 35)
+            self.assert_innocent(*probe("preset:smtp", port, "--walks", "2"), 35)
 
 
 @unittest.skipIf(not BINARIES, "not installed: postgresql")
 class Postgres(Probed):
     def test_postgres_plays_its_role(self):
         with folder() as place, postgres(place) as (port, _):
-            self.assert_innocent(*probe("preset:postgres", port), 30)
+            self.assert_innocent(*probe("preset:postgres", port, "--walks", "2"), 30)

@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! refusals = ["No"]                   # with which messages the peer refuses what is wrong
+//! skip = ["Bdat"]                     # messages that are not sent: the peer does not offer what they ask for
 //!
 //! [fields]                            # values of a field, tried in turn
 //! path = ["<a@client.test>"]
@@ -30,6 +31,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Examples {
     refusals: Vec<String>,
+    skip: Vec<String>,
     fields: BTreeMap<String, Vec<toml::Value>>,
     messages: BTreeMap<String, Vec<MessageExample>>,
     bodies: BTreeMap<String, Vec<String>>,
@@ -78,6 +80,9 @@ impl Examples {
         if self.refusals.is_empty() {
             self.refusals = others.refusals;
         }
+        if self.skip.is_empty() {
+            self.skip = others.skip;
+        }
         fill(&mut self.fields, others.fields);
         fill(&mut self.messages, others.messages);
         fill(&mut self.bodies, others.bodies);
@@ -90,6 +95,16 @@ impl Examples {
         self.refusals.extend(labels.iter().cloned());
     }
 
+    /// Adds the messages called `labels` to those that are not sent.
+    pub fn add_skipped(&mut self, labels: &[String]) {
+        self.skip.extend(labels.iter().cloned());
+    }
+
+    /// Whether `label` is not sent.
+    pub(crate) fn is_skipped(&self, label: &str) -> bool {
+        self.skip.iter().any(|skipped| skipped == label)
+    }
+
     /// The messages with which the peer refuses what is wrong.
     #[must_use]
     pub fn refusals(&self) -> &[String] {
@@ -99,7 +114,7 @@ impl Examples {
     /// The names of messages, and of their fields, that something is said about.
     pub(crate) fn mentioned(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         let messages = self.messages.keys().chain(self.bodies.keys()).chain(self.weights.keys());
-        let messages = messages.chain(&self.refusals).map(|label| (label.as_str(), None));
+        let messages = messages.chain(&self.refusals).chain(&self.skip).map(|label| (label.as_str(), None));
         let dotted = self.fields.keys().map(|key| match key.split_once('.') {
             Some((label, field)) => (label, Some(field)),
             None => ("", Some(key.as_str())),

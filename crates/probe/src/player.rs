@@ -119,6 +119,7 @@ impl Player {
         let sender = if is_own { self.own } else { self.own.other() };
         let id = self.codec().find(sender, label);
         let obstacle = match id {
+            _ if is_own && self.examples.is_skipped(label) => Some("it is to be skipped".to_owned()),
             _ if !is_own || self.has_raw_example(label) => None,
             Some(id) => self.encoder.obstacle(id).map(str::to_owned),
             None => Some("the codec has no such message".to_owned()),

@@ -141,7 +141,7 @@ pub(crate) fn shown(player: &Player, edge: &Edge) -> String {
 fn reason(player: &Player, coverage: &Coverage, edge: &Edge, limit: Option<&'static str>) -> String {
     let visits = coverage.visits(edge.source);
     if let Some(obstacle) = &edge.obstacle {
-        return format!("it cannot be written: {obstacle}");
+        return format!("it is not sent: {obstacle}");
     }
     if visits == 0 {
         return before(player, coverage, edge.source, limit);

@@ -38,6 +38,9 @@ pub(crate) struct Subject {
     /// Example values of fields, messages and bodies, TOML; see docs/probe.md.
     #[arg(long, value_name = "EXAMPLES")]
     data: Vec<PathBuf>,
+    /// A message that is not sent, because the other side does not offer what it asks for; may be repeated.
+    #[arg(long, value_name = "LABEL")]
+    skip: Vec<String>,
 }
 
 /// A side of a protocol, ready to be played.
@@ -181,6 +184,7 @@ impl Subject {
             examples = examples.or(Examples::parse(preset.examples)?);
         }
         examples.add_refusals(refusals);
+        examples.add_skipped(&self.skip);
         Ok(examples)
     }
 }
