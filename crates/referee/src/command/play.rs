@@ -47,6 +47,8 @@ pub(crate) struct Subject {
 pub(crate) struct Side {
     plans: Plans,
     listener: usize,
+    /// Whether the user has written where the server is.
+    is_configured: bool,
     pub(crate) player: Arc<Player>,
 }
 
@@ -62,7 +64,7 @@ impl Side {
 
     /// Where the configuration says that the server is.
     pub(crate) fn upstream(&self) -> Option<String> {
-        self.listener()?.upstream()
+        self.listener().filter(|_| self.is_configured)?.upstream()
     }
 }
 
@@ -102,7 +104,8 @@ impl Subject {
             let does = if own == Sender::Client { "connects" } else { "is connected to" };
             bail!("`{}` {does}, not `{role}`", player.role());
         }
-        Ok(Some(Side { plans, listener, player: Arc::new(player) }))
+        let is_configured = self.is_config();
+        Ok(Some(Side { plans, listener, is_configured, player: Arc::new(player) }))
     }
 
     fn plans(&self, own: Sender) -> Result<Option<Plans>> {
