@@ -23,6 +23,8 @@ pub struct Conversation {
     exchanges: Vec<Exchange>,
     asked: Duration,
     has_ended: bool,
+    /// Whether the player has sent something since `unread` was looked at.
+    is_stale: bool,
 }
 
 /// A message of a conversation.
@@ -89,6 +91,7 @@ impl Conversation {
             exchanges: Vec::new(),
             asked: now,
             has_ended: false,
+            is_stale: false,
         }
     }
 
@@ -104,10 +107,10 @@ impl Conversation {
         self.engine.session()
     }
 
-    /// The monitor's state.
+    /// The monitor's state, or the first with the same behaviour.
     #[must_use]
     pub fn state(&self) -> State {
-        self.session().state()
+        self.player.representative(self.session().state())
     }
 
     /// Whether the peer has ended its side.
@@ -116,13 +119,19 @@ impl Conversation {
         self.has_ended
     }
 
+    /// Whether something that the peer sent before its turn may have it now: [`receive`](Self::receive) is to be called, with nothing new.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.is_stale && !self.unread.is_empty()
+    }
+
     /// Whose turn it is.
     #[must_use]
     pub fn turn(&self) -> Turn {
         let edges = self.player.edges_of(self.state());
         let own = edges.iter().any(|edge| edge.is_own);
         let peer = edges.iter().any(|edge| !edge.is_own);
-        let is_whole = self.has_ended || self.engine.is_between_messages(self.player.own().other());
+        let is_whole = self.has_ended || !self.engine.is_within_message(self.player.own().other());
         match (own, peer) {
             _ if !is_whole => Turn::Peer,
             (true, false) => Turn::Own,
@@ -156,11 +165,12 @@ impl Conversation {
             }
             first = false;
         }
-        if !self.engine.is_between_messages(self.player.own()) {
+        if self.engine.is_within_message(self.player.own()) {
             return Err("its bytes are not one whole message here".to_owned());
         }
         self.record((Some(edge), true), &edge.label, before, Some(form.clone()), Duration::ZERO);
         self.asked = now;
+        self.is_stale = true;
         Ok(())
     }
 
@@ -196,6 +206,7 @@ impl Conversation {
     /// The conversation cannot go on.
     pub fn receive(&mut self, bytes: &[u8], now: Duration) -> Result<usize, Stop> {
         self.unread.extend_from_slice(bytes);
+        self.is_stale = false;
         let count = self.exchanges.len();
         while !self.unread.is_empty() {
             let before = self.state();

@@ -75,7 +75,11 @@ impl Mock {
     }
 
     fn hear(&self, conversation: &mut Conversation, peer: &mut impl Peer) -> Option<MockEnd> {
-        let stop = match peer.receive(self.options.timeout) {
+        let heard = match conversation.is_pending() {
+            true => Heard::Bytes(Vec::new()),
+            false => peer.receive(self.options.timeout),
+        };
+        let stop = match heard {
             Heard::Bytes(bytes) => conversation.receive(&bytes, peer.now()).map(|_| None),
             Heard::End | Heard::Broken => conversation.end().map(|()| Some(MockEnd::Left)),
             Heard::Silence => return Some(MockEnd::Limit("the other side said nothing for too long")),

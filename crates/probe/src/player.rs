@@ -1,11 +1,12 @@
 //! A player: one side of a protocol with its codec, compiled. What probes and mocks play.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use referee_monitor::{Monitor, Party};
 use referee_session::{Options, TwoPartyRules};
-use referee_theory::{Action, Message, Origin, Role, State, Transition};
+use referee_theory::{Action, Machine, Message, Origin, Role, State, Transition};
 use referee_wire::{Codec, Encoder, Kind, MessageId, Sender, Table};
 
 use crate::examples::Examples;
@@ -19,8 +20,10 @@ pub struct Player {
     examples: Examples,
     /// Every transition that has bytes, grouped by its source.
     edges: Vec<Edge>,
-    /// `edges[starts[s]..starts[s + 1]]` leave the state `s`.
+    /// `edges[starts[s]..starts[s + 1]]` leave the state `s`, if it is the first of its class.
     starts: Vec<usize>,
+    /// For each state the first with the same behaviour: what is covered there is covered here.
+    classes: Vec<State>,
 }
 
 /// A transition of the machine, as a player sees it.
@@ -89,7 +92,15 @@ impl Player {
         })?;
         let rules = Arc::new(rules.with_options(Options { pipelining, ..Options::default() }));
         let encoder = Encoder::new(table, rules.codec());
-        let mut player = Self { rules, encoder, own, examples, edges: Vec::new(), starts: vec![0] };
+        let mut player = Self {
+            rules,
+            encoder,
+            own,
+            examples,
+            edges: Vec::new(),
+            starts: vec![0],
+            classes: classes(monitor.machine()),
+        };
         player.collect(table);
         player.check_examples()?;
         Ok(player)
@@ -101,7 +112,8 @@ impl Player {
         let is_silent =
             |label: &str| table.messages.iter().any(|(name, entry)| name == label && entry.silent);
         for state in machine.states() {
-            for transition in machine.transitions(state) {
+            let is_first = self.representative(state) == state;
+            for transition in machine.transitions(state).iter().filter(|_| is_first) {
                 let label = vocabulary.label_of(transition.message);
                 // It stands for the other side's going on, and nobody sends it.
                 if !is_silent(label) {
@@ -127,7 +139,7 @@ impl Player {
         Edge {
             number: self.edges.len(),
             source,
-            target: transition.target,
+            target: self.representative(transition.target),
             is_own,
             label: label.into(),
             origin: transition.origin,
@@ -218,9 +230,16 @@ impl Player {
     /// The transitions that leave `state`.
     #[must_use]
     pub fn edges_of(&self, state: State) -> &[Edge] {
+        let state = self.representative(state);
         let bounds = (self.starts.get(state.index()), self.starts.get(state.index() + 1));
         let (Some(from), Some(to)) = bounds else { return &[] };
         self.edges.get(*from..*to).unwrap_or_default()
+    }
+
+    /// The first state with the same behaviour as `state`.
+    #[must_use]
+    pub fn representative(&self, state: State) -> State {
+        self.classes.get(state.index()).copied().unwrap_or(state)
     }
 
     /// How many states the machine has.
@@ -243,6 +262,40 @@ impl Player {
             (Party::Environment, Party::Process)
         }
     }
+}
+
+/// For each state of `machine` the first that is bisimilar to it, messages being the same only with the same names and assertions.
+fn classes(machine: &Machine) -> Vec<State> {
+    /// How often classes are split: machines in which they would have to be more often keep their states.
+    const MAX_ROUNDS: usize = 256;
+    let count = machine.state_count();
+    let mut class = vec![0_usize; count];
+    let mut known = 1;
+    for _ in 0..MAX_ROUNDS {
+        let mut numbers = HashMap::new();
+        let next: Vec<usize> = machine
+            .states()
+            .map(|state| {
+                let moves = machine.transitions(state).iter();
+                let mut moves: Vec<_> =
+                    moves.map(|t| (t.action, t.message, class.get(t.target.index()).copied())).collect();
+                moves.sort_unstable();
+                let fresh = numbers.len();
+                *numbers.entry((class.get(state.index()).copied(), moves)).or_insert(fresh)
+            })
+            .collect();
+        let found = numbers.len();
+        class = next;
+        if found == known {
+            let mut first: HashMap<usize, State> = HashMap::new();
+            return machine
+                .states()
+                .map(|state| *first.entry(class.get(state.index()).copied().unwrap_or(0)).or_insert(state))
+                .collect();
+        }
+        known = found;
+    }
+    machine.states().collect()
 }
 
 fn known_fields<'a>(fits: &mut impl Iterator<Item = &'a referee_wire::Known>, field: &str) -> bool {

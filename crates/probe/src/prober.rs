@@ -192,10 +192,18 @@ impl<P: Peer> Prober<P> {
         self.player.edges().iter().any(|edge| self.coverage.is_open(edge) && reaches(&ways, edge.source))
     }
 
+    /// Whether no more sessions may begin.
     fn is_limited(&mut self) -> bool {
-        let limit = if self.sessions >= self.options.sessions {
-            Some("the limit of sessions is reached")
-        } else if self.sent >= self.options.messages {
+        if self.sessions >= self.options.sessions {
+            self.limit.get_or_insert("the limit of sessions is reached");
+            return true;
+        }
+        self.is_limited_within()
+    }
+
+    /// Whether nothing more may be sent.
+    fn is_limited_within(&mut self) -> bool {
+        let limit = if self.sent >= self.options.messages {
             Some("the limit of messages is reached")
         } else if self.peer.now() >= self.options.time {
             Some("the time is up")
@@ -215,7 +223,11 @@ impl<P: Peer> Prober<P> {
 
     /// Listens to the peer, for `patience` at most, and enters what it says.
     fn listen(&mut self, conversation: &mut Conversation, patience: Duration) -> Listened {
-        let stop = match self.peer.receive(patience) {
+        let heard = match conversation.is_pending() {
+            true => Heard::Bytes(Vec::new()),
+            false => self.peer.receive(patience),
+        };
+        let stop = match heard {
             Heard::Silence => return Listened::Silence,
             Heard::Bytes(bytes) => {
                 let count = conversation.exchanges().len();

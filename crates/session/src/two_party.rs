@@ -91,10 +91,10 @@ impl TwoParty {
         &self.state.session
     }
 
-    /// Whether the next byte of `sender` begins a message.
+    /// Whether a message of `sender` has begun and is not whole.
     #[must_use]
-    pub fn is_between_messages(&self, sender: Sender) -> bool {
-        self.state.directions[sender.index()] == DirectionState::BetweenMessages
+    pub fn is_within_message(&self, sender: Sender) -> bool {
+        matches!(self.state.directions[sender.index()], DirectionState::WithinMessage(_))
     }
 
     /// How many violations there were.

@@ -80,8 +80,7 @@ impl<P: Peer> Prober<P> {
     }
 
     fn follow(&mut self, script: &Script, conversation: &mut Conversation) -> Option<Deviation> {
-        let mut heard = 0;
-        for step in &script.steps {
+        for (heard, step) in script.steps.iter().enumerate() {
             match step {
                 ScriptStep::Receive { label } => {
                     // Several may come at once.
@@ -108,7 +107,6 @@ impl<P: Peer> Prober<P> {
                     return None;
                 }
             }
-            heard += 1;
         }
         loop {
             if let Some(end) = self.expect(conversation) {
@@ -183,7 +181,7 @@ fn loops(exchanges: &[Exchange]) -> Vec<(usize, usize)> {
 fn is_same(left: &Deviation, right: &Deviation) -> bool {
     let key = |found: &Deviation| {
         let record = &found.record;
-        (record.kind.clone(), record.state.clone(), record.got.clone(), record.assertion.clone())
+        (record.kind.clone(), record.expected.clone(), record.got.clone(), record.assertion.clone())
     };
     key(left) == key(right)
 }

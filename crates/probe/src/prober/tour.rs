@@ -74,15 +74,6 @@ impl<P: Peer> Prober<P> {
         }
     }
 
-    fn is_limited_within(&mut self) -> bool {
-        let sessions = self.sessions;
-        // The number of sessions is asked before one begins.
-        self.sessions = 0;
-        let is_limited = self.is_limited();
-        self.sessions = sessions;
-        is_limited
-    }
-
     /// The next step towards the aim, or towards a new one, or out.
     fn plan(&mut self, course: &mut Course, state: State) -> Next {
         if let Some(random) = &mut course.walk {

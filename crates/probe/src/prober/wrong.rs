@@ -46,7 +46,7 @@ impl<P: Peer> Prober<P> {
                 break;
             }
             for mutation in round {
-                if outcomes.len() >= self.options.mutations || self.is_limited() {
+                if outcomes.len() >= self.options.mutations || self.is_limited_within() {
                     self.limit.get_or_insert("the limit of wrong messages is reached");
                     return Ok((outcomes, finding));
                 }

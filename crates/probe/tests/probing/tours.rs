@@ -1,6 +1,6 @@
 //! What tours reach, with which values, and what they say of the rest.
 
-use referee_probe::{Count, Options, Prober};
+use referee_probe::{Count, Heard, Options, Peer as _, Prober};
 use referee_wire::Sender;
 
 use crate::memory::{Server, options, player, probe};
@@ -108,4 +108,20 @@ fn silence_is_no_verdict_and_bounds_are_told() {
     let report = probe(AUTH, Server::perfect(AUTH, ""), Options { sessions: 1, length: 2, ..options() });
     assert_eq!(report.limit, Some("the limit of sessions is reached"));
     assert!(report.uncovered.iter().all(|missing| !missing.reason.is_empty()));
+}
+
+#[test]
+fn a_mock_answers_a_client_that_does_not_wait() {
+    let mut server = Server::perfect(ADDER, "");
+    server.connect().unwrap();
+    let add = |left: i64| format!("{{\"type\":\"Add\",\"left\":{left},\"right\":1}}\n");
+    let all = format!("{}{}{}{{\"type\":\"Bye\"}}\n", add(1), add(5), add(7));
+    server.send(all.as_bytes()).unwrap();
+    let mut heard = String::new();
+    while let Heard::Bytes(bytes) = server.receive(options().timeout) {
+        heard += &String::from_utf8(bytes).unwrap();
+    }
+    let sums: Vec<&str> = heard.lines().collect();
+    assert_eq!(sums.len(), 3, "{heard}");
+    assert!(sums[0].contains("2") && sums[1].contains("6") && sums[2].contains("8"), "{heard}");
 }
