@@ -18,7 +18,7 @@ EXAMPLES = pathlib.Path(__file__).parent / "../../examples"
 def probe(subject, port, *options, seconds=120):
     """The exit status, and what a probe of the server on `port` says."""
     command = [REFEREE, "probe", str(subject), "--connect", f"127.0.0.1:{port}", "--format", "json", "--quiet", "20ms",
-               "--timeout", "2s", "--time", "20s", "--rate", "0"]
+               "--timeout", "2s", "--time", "10s", "--rate", "0"]
     done = subprocess.run([*command, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
     if not done.stdout:
         raise AssertionError(f"{done.returncode}: {done.stderr.decode()}")
@@ -40,7 +40,7 @@ class Redis(Probed):
     def test_redis_plays_its_role(self):
         port = free_port()
         with process("redis-server", "--port", port, "--save", "", port=port):
-            self.assert_innocent(*probe("preset:redis", port, "--walks", "2"), 30)
+            self.assert_innocent(*probe("preset:redis", port, "--walks", "2"), 25)
 
     def test_redis_refuses_what_is_wrong(self):
         port = free_port()
