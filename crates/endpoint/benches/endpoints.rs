@@ -33,8 +33,11 @@ fn links() -> (Local<Message>, Local<Message>) {
     (links.next().unwrap(), links.next().unwrap())
 }
 
+/// Where one side sends, and where it receives.
+type Side = (Sender<Message>, Receiver<Message>);
+
 /// Two channels, as one writes them.
-fn channels() -> ((Sender<Message>, Receiver<Message>), (Sender<Message>, Receiver<Message>)) {
+fn channels() -> (Side, Side) {
     let ((to_server, at_server), (to_player, at_player)) = (channel(), channel());
     ((to_server, at_player), (to_player, at_server))
 }
@@ -52,7 +55,7 @@ fn generated_serve(link: Local<Message>) {
     }
 }
 
-fn written_serve((out, inbox): &(Sender<Message>, Receiver<Message>)) {
+fn written_serve((out, inbox): &Side) {
     loop {
         match inbox.recv().unwrap() {
             Message::Guess { num } if num > 1 && num < 100 => out.send(Message::Incorrect).unwrap(),

@@ -4,7 +4,7 @@ use referee_theory::Type;
 
 use super::{TypeScript, constant, field_names, is_open, kept_names, method, new_name, quoted};
 use crate::names::upper_camel;
-use crate::plan::{Kind, Plan, RolePlan, StatePlan, StepPlan};
+use crate::plan::{Kind, RolePlan, StatePlan, StepPlan};
 
 impl TypeScript<'_> {
     pub(super) fn state(&mut self, role: &RolePlan, at: usize, state: &StatePlan) {
@@ -17,7 +17,7 @@ impl TypeScript<'_> {
             self.writer.line(&format!("export type {}Event = {};", state.name, names.join(" | ")));
         }
         self.writer.line("");
-        self.doc(&[about(self.plan, role, at, state)]);
+        self.doc(&[self.plan.about_state(role, at)]);
         self.writer.open(&format!("export class {} {{", state.name));
         let kept = kept_names(state);
         self.constructor(role, at, state, &kept);
@@ -238,21 +238,5 @@ impl TypeScript<'_> {
         }
         self.writer.line(&format!("readonly next: {};", role.states[step.target].name));
         self.writer.close("}");
-    }
-}
-
-/// What happens in a state.
-fn about(plan: &Plan, role: &RolePlan, at: usize, state: &StatePlan) -> String {
-    let place = if at == 0 { "The beginning" } else { "A state" };
-    let labels = |preposition: &str| {
-        let one = |step: &StepPlan| {
-            format!("`{}` {preposition} {}", plan.messages[step.message].label, role.peers[step.peer])
-        };
-        state.steps.iter().map(one).collect::<Vec<_>>().join(" or ")
-    };
-    match state.kind {
-        Kind::Sends => format!("{place}: `{}` sends {}.", role.name, labels("to")),
-        Kind::Receives => format!("{place}: `{}` receives {}.", role.name, labels("from")),
-        Kind::End => format!("The end of the session for `{}`.", role.name),
     }
 }
