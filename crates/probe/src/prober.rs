@@ -12,6 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use referee_monitor::Kind;
 use referee_theory::State;
 
 use crate::conversation::{Conversation, Deviation, Stop};
@@ -145,7 +146,9 @@ impl<P: Peer> Prober<P> {
             self.peer.close();
             if let SessionEnd::Deviation(deviation) = end {
                 let finding = self.shrink(&conversation, *deviation)?;
-                return Ok(self.report(Some(finding), Vec::new()));
+                if let Some(finding) = self.confirmed(finding) {
+                    return Ok(self.report(Some(finding), Vec::new()));
+                }
             }
         }
         let (mutations, finding) = self.mutate()?;
@@ -256,6 +259,16 @@ impl<P: Peer> Prober<P> {
                 Listened::NotJudged
             }
         }
+    }
+
+    /// `finding`, unless the peer closed and did not again: it may have done so before it read what it did not answer, and as it
+    /// may where it is idle, or somebody else made it.
+    fn confirmed(&mut self, finding: Finding) -> Option<Finding> {
+        if finding.verdict.kind != Kind::PrematureEnd.name() || finding.reproduced {
+            return Some(finding);
+        }
+        self.note(format!("{}; not seen again", finding.verdict.message));
+        None
     }
 
     /// Keeps that something was not judged, once.

@@ -55,7 +55,10 @@ impl<P: Peer> Prober<P> {
                     Attempt::Impossible => continue,
                     Attempt::Deviation(conversation, deviation) => {
                         let finding = self.shrink(&conversation, *deviation)?;
-                        return Ok((outcomes, Some(finding)));
+                        match self.confirmed(finding) {
+                            Some(finding) => return Ok((outcomes, Some(finding))),
+                            None => continue,
+                        }
                     }
                 };
                 self.sent += 1;

@@ -127,6 +127,25 @@ fn ends_surplus_and_garbage_are_found() {
     assert_eq!(kind(after).as_deref(), Some("after-end"));
 }
 
+#[test]
+fn who_closes_once_is_not_blamed() {
+    let server = Server::new(|mut end: End, number| {
+        while let Some(line) = end.line() {
+            let message: serde_json::Value = serde_json::from_str(&line).unwrap();
+            if number == 0 || message["type"] != "Add" {
+                return;
+            }
+            let number = |key: &str| message[key].as_i64().unwrap();
+            end.say(&right(number("left"), number("right")));
+        }
+    });
+    let short = Options { timeout: std::time::Duration::from_millis(300), ..options() };
+    let report = probe(ADDER, server, short);
+    assert!(report.finding.is_none() && !report.is_conclusive(), "{report}");
+    assert!(report.not_judged[0].ends_with("not seen again"), "{report}");
+    assert_eq!(report.transitions.covered, 3, "{report}");
+}
+
 fn mutated(server: Server, refusals: &str) -> Report {
     let examples = format!("refusals = [{refusals}]");
     let wrong = Options { mutations: 20, timeout: std::time::Duration::from_millis(50), ..options() };
