@@ -4,7 +4,7 @@ mod step;
 
 use std::sync::Arc;
 
-use referee_theory::{Machine, Role, State, Transition, Type, Vocabulary};
+use referee_theory::{Machine, Role, State, Transition, Type, Value, Vocabulary};
 
 use crate::code::Code;
 use crate::event::{Channel, Party};
@@ -156,6 +156,13 @@ impl Monitor {
     #[must_use]
     pub fn expected(&self, session: &Session) -> &[Transition] {
         self.transitions(session.state)
+    }
+
+    /// The variables that later assertions read, as they are bound in `session`.
+    #[must_use]
+    pub fn bound(&self, session: &Session) -> Vec<(Arc<str>, Value)> {
+        let live = self.layout.live(session.state);
+        live.map(|v| (Arc::clone(&v.name), session.value(v.slot, &v.ty))).collect()
     }
 
     /// What may happen in `state`; nothing in one of another monitor's.

@@ -48,7 +48,7 @@
 //!
 //! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
 //! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `extract`, `functions`,
-//! `generate`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `studio`, and `view`, which the `referee` binary is made of.
+//! `generate`, `probe`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `studio`, and `view`, which the `referee` binary is made of.
 
 pub use referee_monitor as monitor;
 pub use referee_pipeline as pipeline;
@@ -68,6 +68,7 @@ mod complete {
     pub use referee_ide as ide;
     pub use referee_jetstream as jetstream;
     pub use referee_lsp as lsp;
+    pub use referee_probe as probe;
     pub use referee_studio as studio;
     pub use referee_verdict as verdict;
     pub use referee_watch as watch;

@@ -442,7 +442,7 @@ fn parse_time(text: &str) -> Result<i64, String> {
     time::read(text).ok_or_else(|| format!("`{text}` is no time; write {}", time::FORMATS))
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale = match unit {
