@@ -417,6 +417,32 @@ fn a_source_makes_events_of_lines() {
     std::fs::remove_file(login).unwrap();
 }
 
+/// A document with many spans is as many events, and all of them are at its line; logs that a source reads are merged.
+#[test]
+fn documents_with_many_events_keep_their_lines() {
+    let ring = protocol("spans.scr", "protocol P(role a, role b) { One() from a to b; Two() from b to a; }");
+    let document = |service: &str, spans: &[(&str, u64)]| {
+        let span = |(name, time): &(&str, u64)| json!({"traceId": "t", "name": name, "startTimeUnixNano": time.to_string()});
+        let resource = json!({"attributes": [{"key": "service.name", "value": {"stringValue": service}}]});
+        let spans: Vec<_> = spans.iter().map(span).collect();
+        format!("{}\n", json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}))
+    };
+    const DAY: u64 = 1_770_091_506_000_000_000;
+    let first = protocol("a.otlp", &("\n".to_owned() + &document("a", &[("One", DAY), ("One", DAY + 2)])));
+    let second = protocol("b.otlp", &document("b", &[("Two", DAY + 1)]));
+    let files = [&second, &first].map(|path| path.to_str().unwrap());
+    let arguments =
+        ["--protocol", ring.to_str().unwrap(), "--source", "preset:otlp-spans", "--format", "json"];
+    let output = referee(&[&arguments[..], &files[..]].concat(), "");
+    let [line] = &lines(&output)[..] else { panic!("{}{}", stdout(&output), stderr(&output)) };
+    assert_eq!(
+        (&line["kind"], &line["blame"], &line["line"], &line["event"]),
+        (&json!("after-end"), &json!("a"), &json!(2), &json!(2)),
+        "{line}"
+    );
+    [ring, first, second].map(|path| std::fs::remove_file(path).unwrap());
+}
+
 #[test]
 fn all_roles_are_judged_in_one_call() {
     let ring = protocol(

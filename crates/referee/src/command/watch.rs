@@ -12,7 +12,7 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
 use referee::watch::{
-    EventsFormat, Input, LineReader, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
+    EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
     WatchError, watch, watch_properties,
 };
 
@@ -260,7 +260,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let stop = Arc::new(AtomicBool::new(false));
     let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
     let mut options = arguments.options(Arc::clone(&stop));
-    options.source = source.clone().map(|source| source as Arc<dyn LineReader>);
+    options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
     let summary = if arguments.property.is_empty() {
         let Some(scrutinies) = Scrutiny::all(arguments)? else { return Ok(Outcome::WrongInput) };
         let mut total = Summary::default();
