@@ -30,6 +30,7 @@ const STUDIO: &str = "referee-studio";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const EXTRACT: &str = "referee-extract";
+const CAPTURE: &str = "referee-capture";
 const ENDPOINT: &str = "referee-endpoint";
 const GENERATE: &str = "referee-generate";
 const JETSTREAM: &str = "referee-jetstream";
@@ -70,6 +71,12 @@ const RULES: &[Rule] = &[
         tests_use: &[SYNTAX, CHECK, PIPELINE, ENDPOINT],
     },
     Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
+    Rule {
+        name: CAPTURE,
+        pure: true,
+        uses: &[THEORY, MONITOR, SESSION, WIRE],
+        tests_use: &[SYNTAX, PIPELINE],
+    },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
@@ -83,7 +90,7 @@ const RULES: &[Rule] = &[
         name: "referee",
         pure: false,
         uses: &[
-            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, GENERATE, WATCH,
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, CAPTURE, SESSION, GENERATE, WATCH,
             JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
         ],
         tests_use: &[],
