@@ -120,30 +120,39 @@ impl Conversation {
         tell(Said::Unreadable(why));
     }
 
+    /// Reads what can be read. A client's bytes wait for their turn, so whatever can be read of them comes before the server's next message:
+    /// an answer is not read before its request.
     fn advance(&mut self, rules: &TwoPartyRules, tell: &mut Tell<'_>) {
-        let mut scratch = Scratch::new();
         loop {
             let before = self.progress;
-            for sender in Sender::BOTH {
-                let mut unread = std::mem::take(&mut self.sides[sender.index()].unread);
-                let mut start = 0;
-                while !self.is_over
-                    && let Some(consumed) =
-                        self.step(rules, sender, unread.get(start..).unwrap_or_default(), &scratch, tell)
-                {
-                    start += consumed;
-                    scratch.clear();
-                }
-                unread.drain(..start.min(unread.len()));
-                if self.is_over {
-                    return;
-                }
-                self.sides[sender.index()].unread = unread;
-                self.settle_end(rules, sender, tell);
+            self.read_side(rules, Sender::Client, usize::MAX, tell);
+            self.read_side(rules, Sender::Server, 1, tell);
+            if self.is_over || self.progress == before {
+                break;
             }
-            if self.progress == before {
-                return;
-            }
+        }
+        for sender in Sender::BOTH {
+            self.settle_end(rules, sender, tell);
+        }
+    }
+
+    /// Reads at most `most` messages of `sender`.
+    fn read_side(&mut self, rules: &TwoPartyRules, sender: Sender, most: usize, tell: &mut Tell<'_>) {
+        let mut scratch = Scratch::new();
+        let mut unread = std::mem::take(&mut self.sides[sender.index()].unread);
+        let mut start = 0;
+        let until = self.progress.saturating_add(most as u64);
+        while !self.is_over
+            && self.progress < until
+            && let Some(consumed) =
+                self.step(rules, sender, unread.get(start..).unwrap_or_default(), &scratch, tell)
+        {
+            start += consumed;
+            scratch.clear();
+        }
+        unread.drain(..start.min(unread.len()));
+        if !self.is_over {
+            self.sides[sender.index()].unread = unread;
         }
     }
 
@@ -277,6 +286,9 @@ impl Conversation {
 
     /// Says that `sender` has ended where it may not, once nothing of it is left to be read.
     fn settle_end(&mut self, rules: &TwoPartyRules, sender: Sender, tell: &mut Tell<'_>) {
+        if self.is_over {
+            return;
+        }
         let side = &self.sides[sender.index()];
         let waits = !side.unread.is_empty() && side.unread.len() >= side.need;
         // What waits for its turn may still be read; what is not whole never will.

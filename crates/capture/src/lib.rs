@@ -175,7 +175,8 @@ impl Capture {
 
     /// The rest cannot be read: it may hold anything.
     fn fail(&mut self, error: CaptureError, give: &mut Give<'_>) {
-        if self.counts.error.replace(error).is_none() {
+        if self.counts.error.is_none() {
+            self.counts.error = Some(error);
             give(0, event::LOST);
         }
     }

@@ -88,6 +88,9 @@ impl PacketReader {
     /// # Errors
     /// If what comes is no capture. Nothing more is read then.
     pub fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(TcpPacket<'_>)) -> Result<(), CaptureError> {
+        if matches!(self.format, Format::Broken) {
+            return Ok(());
+        }
         self.pending.extend_from_slice(bytes);
         let pending = std::mem::take(&mut self.pending);
         let mut rest = pending.as_slice();

@@ -201,9 +201,20 @@ impl TcpConnection {
 
     /// The capture has ended.
     pub fn end(&mut self, give: &mut dyn FnMut(Delivered<'_>)) {
-        if !self.is_broken && self.directions.iter().any(|direction| !direction.waiting.is_empty()) {
+        if !self.is_broken && Sender::BOTH.into_iter().any(|sender| self.lacks(sender)) {
             self.break_off(self.missing(), give);
         }
+    }
+
+    /// Whether something waits for bytes that were not captured. An end that waits for the other's end lacks nothing.
+    fn lacks(&self, sender: Sender) -> bool {
+        let own = &self.directions[sender.index()];
+        let other = &self.directions[sender.other().index()];
+        let beyond = |number: u32, next: Option<u32>| next.map_or(0, |next| distance(number, next));
+        own.waiting.iter().any(|waiting| {
+            let acknowledged = waiting.acknowledges.map_or(0, |number| beyond(number, other.next));
+            !waiting.bytes.is_empty() || beyond(waiting.sequence, own.next) > 0 || acknowledged > 1
+        })
     }
 
     fn missing(&self) -> Break {

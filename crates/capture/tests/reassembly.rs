@@ -103,11 +103,8 @@ fn every_permutation_gives_the_same_streams() {
         let mut cases = 0;
         permutations(&mut (0..segments.len()).collect(), segments.len(), &mut |order| {
             cases += 1;
-            // A ninth of them, and all where the opening comes first.
-            if cases % 9 == 0 || order.starts_with(&[0, 1]) {
-                let got = replay(order.iter().map(|index| &segments[*index]), &limits);
-                assert_eq!(got, expected, "{order:?}");
-            }
+            let got = replay(order.iter().map(|index| &segments[*index]), &limits);
+            assert_eq!(got, expected, "{order:?}");
         });
         assert_eq!(cases, 362_880);
     }

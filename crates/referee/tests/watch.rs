@@ -440,7 +440,47 @@ fn documents_with_many_events_keep_their_lines() {
         (&json!("after-end"), &json!("a"), &json!(2), &json!(2)),
         "{line}"
     );
-    [ring, first, second].map(|path| std::fs::remove_file(path).unwrap());
+    for path in [ring, first, second] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// Packets of a real Redis, against its preset, against a protocol that it does not follow, and where they are something else.
+#[test]
+fn captured_packets_are_watched() {
+    const CAPTURE: &str = "../capture/tests/samples/redis.pcap";
+    let redis = ["--pcap", CAPTURE, "--server-port", "16399", "--protocol"];
+    let output = referee(&[&redis[..], &["preset:redis"]].concat(), "");
+    assert_eq!(status(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).starts_with("16 events in 2 sessions: no violation\n"), "{}", stdout(&output));
+
+    let once = protocol(
+        "once.scr",
+        "protocol Once(role client, role server) { Command() from client to server; Reply() from server to client; }",
+    );
+    let codec = protocol(
+        "once.toml",
+        "kind = 'resp'\nleave = { client = 'anytime', server = 'anytime' }\nmessages.Command = 'any'\nmessages.Reply = 'any'\n",
+    );
+    let (once, codec) = (once.to_str().unwrap(), codec.to_str().unwrap());
+    let output = referee(&[&redis[..], &[once, "--codec", codec, "--format", "json"]].concat(), "");
+    let found = lines(&output);
+    assert_eq!((status(&output), found.len()), (1, 2), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!((&found[0]["kind"], &found[0]["blame"]), (&json!("after-end"), &json!("client")));
+    // The number of the packet, as other tools count them.
+    assert_eq!(found[0]["line"], json!(8), "{}", found[0]);
+
+    // A capture that begins in the middle; no connection to that port; no codec; no capture.
+    let output = referee(&[&redis[..2], &["--server-port", "1", "--protocol", "preset:redis"]].concat(), "");
+    assert_eq!(status(&output), 3);
+    assert!(stderr(&output).contains("no connection to port 1 was captured"), "{}", stderr(&output));
+    assert_eq!(status(&referee(&[&redis[..], &[once]].concat(), "")), 2);
+    let output = referee(&["--pcap", codec, "--server-port", "1", "--protocol", "preset:redis"], "");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("this is no capture"), "{}", stderr(&output));
+    for path in [once, codec] {
+        std::fs::remove_file(path).unwrap();
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use referee::watch::{
     WatchError, watch, watch_properties,
 };
 
+mod captures;
 mod documents;
 mod nats;
 pub(crate) mod property;
@@ -50,7 +51,7 @@ use crate::output;
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").args(["protocol", "property"]).required(true)))]
 pub(crate) struct Arguments {
-    /// The protocol that the events should follow.
+    /// The protocol that the events should follow: a file, or preset:NAME.
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
     /// Properties that the events should have, instead of a protocol; may be repeated.
@@ -159,6 +160,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     follow: bool,
     #[command(flatten)]
+    captures: captures::Captures,
+    #[command(flatten)]
     broker: nats::Broker,
 }
 
@@ -243,7 +246,7 @@ const PROPERTY_HISTORY: usize = 1 << 16;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let specifications = arguments.protocol.iter().chain(&arguments.property);
-    if specifications.chain(&arguments.events).filter(|path| path.as_os_str() == "-").count() > 1 {
+    if specifications.chain(arguments.inputs()).filter(|path| path.as_os_str() == "-").count() > 1 {
         bail!("standard input can be read once only");
     }
     if arguments.all_roles && arguments.events.iter().any(|path| path.as_os_str() == "-") {
@@ -261,8 +264,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
     let mut options = arguments.options(Arc::clone(&stop));
     options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
+    let mut captures = None;
     let summary = if arguments.property.is_empty() {
         let Some(scrutinies) = Scrutiny::all(arguments)? else { return Ok(Outcome::WrongInput) };
+        if let (true, Some(scrutiny)) = (arguments.captures.are_given(), scrutinies.first()) {
+            let reader = arguments.captures.reader(scrutiny, arguments.join)?;
+            options.source = Some(Arc::clone(&reader) as Arc<dyn EventReader>);
+            captures = Some(reader);
+        }
         let mut total = Summary::default();
         for scrutiny in &scrutinies {
             if arguments.all_roles && arguments.format == Format::Text {
@@ -290,6 +299,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         };
         arguments.judge(None, options, &judge)?
     };
+    if let Some(captures) = captures {
+        captures.report()?;
+    }
     if let Some(unmatched) = source.map(|source| source.unmatched()).filter(|unmatched| *unmatched > 0) {
         output::remark(&format!(
             "{unmatched} lines match nothing in the source; `referee extract --source …` shows what they look like"
@@ -335,8 +347,13 @@ impl Arguments {
             true => Input::live("-", io::stdin()),
             false => Input::file(path),
         };
-        let summary = judge(self.events.iter().map(input).collect(), options, &mut reporter);
+        let summary = judge(self.inputs().iter().map(input).collect(), options, &mut reporter);
         reporter.finish(summary)
+    }
+
+    /// What is read.
+    fn inputs(&self) -> &[PathBuf] {
+        if self.captures.are_given() { &self.captures.pcap } else { &self.events }
     }
 
     fn options(&self, stop: Arc<AtomicBool>) -> Options {
@@ -392,7 +409,7 @@ impl Arguments {
             let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
             (path.as_os_str() != "-").then_some(metadata.len())
         };
-        self.events.iter().map(size).sum()
+        self.inputs().iter().map(size).sum()
     }
 
     /// The modules of functions.

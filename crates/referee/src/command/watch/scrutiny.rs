@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use referee::functions::{self, NoMonitor};
 use referee::monitor::{Monitor, SynthesisError};
 use referee::theory::{Origin, Role};
+use referee::wire::Table;
 use referee::{NoDefaultRole, Projected};
 
 use super::Arguments;
@@ -19,6 +20,8 @@ pub(super) struct Scrutiny {
     /// What events call the roles, besides their names.
     pub(super) aliases: Vec<(String, Role)>,
     protocol: Projected,
+    /// How bytes become messages, where packets are watched.
+    table: Option<Table>,
 }
 
 impl Scrutiny {
@@ -50,19 +53,26 @@ impl Scrutiny {
         let name = protocol.vocabulary().role_name(role);
         let made = protocol.monitorable(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
-        let monitor =
-            match functions::synthesise(made.machine(), made.vocabulary(), made.registry(), &modules) {
-                Ok(monitor) => Arc::new(monitor),
-                Err(NoMonitor::Functions(error)) => return Err(error.into()),
-                Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
-            };
+        let table = arguments.captures.table(path)?;
+        let interrupted = table.as_ref().map(|table| table.interrupted(made.machine(), made.vocabulary()));
+        let machine = interrupted.as_ref().unwrap_or_else(|| made.machine());
+        let monitor = match functions::synthesise(machine, made.vocabulary(), made.registry(), &modules) {
+            Ok(monitor) => Arc::new(monitor),
+            Err(NoMonitor::Functions(error)) => return Err(error.into()),
+            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
+        };
         let aliases = aliases(&protocol, &arguments.role_name)?;
-        Ok(Some(Self { monitor, aliases, protocol }))
+        Ok(Some(Self { monitor, aliases, protocol, table }))
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(super) fn place(&self, origin: Origin) -> Option<String> {
         self.protocol.location(origin)
+    }
+
+    /// How bytes become messages, where packets are watched.
+    pub(super) fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
     }
 
     /// The protocol.
