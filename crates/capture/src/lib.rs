@@ -297,12 +297,13 @@ impl Followed {
         }
         let Self { name, tcp, conversation, is_over, .. } = self;
         let mut broken = None;
+        let mut line = String::new();
         let mut delivered = |what: Delivered<'_>| {
             let conversation = conversation.get_or_insert_with(|| Conversation::new(rules, false));
             match what {
                 Delivered::Bytes { sender, bytes, is_aware, at } => {
-                    let mut tell = |said: Said<'_>| match event::of(name, rules, &said, at.0) {
-                        Ok(line) => give(at.1, &line),
+                    let mut tell = |said: Said<'_>| match event::write(&mut line, name, rules, &said, at.0) {
+                        Ok(()) => give(at.1, &line),
                         Err(why) => {
                             broken = Some(why);
                             lost(counts, Unjudged::Said(why), name, at, give);
@@ -312,7 +313,7 @@ impl Followed {
                 }
                 Delivered::End { sender, at } => {
                     let mut tell = |said: Said<'_>| {
-                        if let Ok(line) = event::of(name, rules, &said, at.0) {
+                        if event::write(&mut line, name, rules, &said, at.0).is_ok() {
                             give(at.1, &line);
                         }
                     };

@@ -7,6 +7,8 @@
 //!
 //! Memory is bounded by [`Limits`], whatever comes.
 
+use std::collections::VecDeque;
+
 use referee_wire::Sender;
 
 /// One segment.
@@ -103,7 +105,7 @@ struct Direction {
     waiting: Vec<Waiting>,
     waiting_bytes: usize,
     /// The last delivered bytes, up to `next`, that were not acknowledged.
-    unacknowledged: Vec<u8>,
+    unacknowledged: VecDeque<u8>,
     has_ended: bool,
 }
 
@@ -179,7 +181,11 @@ impl TcpConnection {
             (false, true) => Some(StreamEnd::Fin),
             (false, false) => None,
         };
-        if !segment.bytes.is_empty() || end.is_some() {
+        let is_next = end.is_none() && self.is_next(sender, sequence, segment.acknowledges);
+        if is_next && !segment.bytes.is_empty() {
+            // Nearly always: nothing is copied.
+            self.deliver_bytes(sender, segment.bytes, segment.acknowledges, segment.at, limits, give);
+        } else if !segment.bytes.is_empty() || end.is_some() {
             let (acknowledges, bytes, at) = (segment.acknowledges, segment.bytes.into(), segment.at);
             let waiting = Waiting { sequence, acknowledges, bytes, end, at };
             if !self.direction(sender).hold(waiting) {
@@ -249,18 +255,49 @@ impl TcpConnection {
         }
     }
 
+    /// Whether a segment begins where the stream of `sender` is, and nothing stands in its way.
+    fn is_next(&self, sender: Sender, sequence: u32, acknowledges: Option<u32>) -> bool {
+        let own = &self.directions[sender.index()];
+        own.next == Some(sequence)
+            && !own.has_ended
+            && own.waiting.is_empty()
+            && self.has_received(sender, acknowledges)
+    }
+
+    /// Whether all that `sender` acknowledges has been delivered.
+    fn has_received(&self, sender: Sender, acknowledges: Option<u32>) -> bool {
+        match (acknowledges, self.directions[sender.other().index()].next) {
+            (None, _) => true,
+            (Some(acknowledged), Some(known)) => distance(acknowledged, known) <= 0,
+            (Some(_), None) => false,
+        }
+    }
+
+    fn deliver_bytes(
+        &mut self,
+        sender: Sender,
+        bytes: &[u8],
+        acknowledges: Option<u32>,
+        at: (i64, u64),
+        limits: &Limits,
+        give: &mut dyn FnMut(Delivered<'_>),
+    ) {
+        let is_aware = match (acknowledges, self.directions[sender.other().index()].next) {
+            (Some(acknowledged), Some(known)) => distance(acknowledged, known) >= 0,
+            _ => false,
+        };
+        let own = self.direction(sender);
+        own.next = own.next.map(|next| next.wrapping_add(bytes.len() as u32));
+        own.remember(bytes, limits.unacknowledged);
+        give(Delivered::Bytes { sender, bytes, is_aware, at });
+    }
+
     /// The waiting segment of `sender` that can be delivered.
     fn deliverable(&self, sender: Sender) -> Option<usize> {
         let own = &self.directions[sender.index()];
-        let other = &self.directions[sender.other().index()];
         let next = own.next?;
         own.waiting.iter().position(|waiting| {
-            let has_received = match (waiting.acknowledges, other.next) {
-                (None, _) => true,
-                (Some(acknowledged), Some(known)) => distance(acknowledged, known) <= 0,
-                (Some(_), None) => false,
-            };
-            has_received && distance(waiting.sequence, next) <= 0
+            self.has_received(sender, waiting.acknowledges) && distance(waiting.sequence, next) <= 0
         })
     }
 
@@ -271,7 +308,6 @@ impl TcpConnection {
         limits: &Limits,
         give: &mut dyn FnMut(Delivered<'_>),
     ) {
-        let other_next = self.directions[sender.other().index()].next;
         let own = self.direction(sender);
         let waiting = own.waiting.swap_remove(index);
         own.waiting_bytes -= waiting.bytes.len();
@@ -283,13 +319,7 @@ impl TcpConnection {
         let at = waiting.at;
         let fresh = waiting.bytes.get(old..).unwrap_or_default();
         if !fresh.is_empty() && !own.has_ended {
-            let is_aware = match (waiting.acknowledges, other_next) {
-                (Some(acknowledged), Some(known)) => distance(acknowledged, known) >= 0,
-                _ => false,
-            };
-            own.next = Some(next.wrapping_add(fresh.len() as u32));
-            own.remember(fresh, limits.unacknowledged);
-            give(Delivered::Bytes { sender, bytes: fresh, is_aware, at });
+            self.deliver_bytes(sender, fresh, waiting.acknowledges, at, limits, give);
         }
         // The end is a byte of its own, behind the others.
         let own = self.direction(sender);
@@ -337,17 +367,17 @@ impl Direction {
     /// Whether `bytes` differ from what was delivered at their place.
     fn conflicts(&self, sequence: u32, bytes: &[u8]) -> bool {
         let Some(next) = self.next.filter(|_| !self.has_ended) else { return false };
+        // How many of the bytes, and of those that are kept, lie before `next`.
+        let Ok(back) = usize::try_from(distance(next, sequence)) else { return false };
         let kept = self.unacknowledged.len();
-        let back = i64::from(distance(next, sequence));
-        (0..bytes.len()).any(|at| {
-            let from_end = back - at as i64;
-            let place = usize::try_from(kept as i64 - from_end).ok().filter(|_| from_end > 0);
-            place.is_some_and(|place| self.unacknowledged.get(place).is_some_and(|old| *old != bytes[at]))
-        })
+        let (skipped, from) = (back.saturating_sub(kept), kept.saturating_sub(back));
+        let old = bytes.get(skipped..back.min(bytes.len())).unwrap_or_default();
+        self.unacknowledged.iter().skip(from).zip(old).any(|(left, right)| left != right)
     }
 
     fn remember(&mut self, bytes: &[u8], limit: usize) {
-        self.unacknowledged.extend_from_slice(bytes);
+        let bytes = bytes.get(bytes.len().saturating_sub(limit)..).unwrap_or_default();
+        self.unacknowledged.extend(bytes);
         if let Some(surplus) = self.unacknowledged.len().checked_sub(limit) {
             self.unacknowledged.drain(..surplus);
         }

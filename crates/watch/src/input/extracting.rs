@@ -66,7 +66,7 @@ impl Extracting {
         (size, live): (usize, bool),
         stop: &AtomicBool,
     ) -> io::Result<Fill> {
-        while events.text.len() < size && !(live && !events.text.is_empty()) {
+        while events.text.len() < size && (events.text.is_empty() || !live) {
             if stop.load(Ordering::Relaxed) {
                 return Ok(Fill::Paused);
             }
