@@ -1,6 +1,7 @@
 //! One record, mostly a line: which rule it matches, and the event that it becomes.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -81,14 +82,14 @@ impl Extractor {
 }
 
 /// What writes the events of one record.
-struct Writer<'a, 'g> {
-    source: &'a Source,
+struct Writer<'s, 'a, 'g> {
+    source: &'s Source,
     scratch: &'a mut String,
     event: &'a mut String,
     give: &'a mut Give<'g>,
 }
 
-impl Writer<'_, '_> {
+impl<'s> Writer<'s, '_, '_> {
     fn json(&mut self, line: &str) {
         match document(line) {
             Some(document) if self.source.format == Format::Otlp => self.document(&document),
@@ -137,18 +138,22 @@ impl Writer<'_, '_> {
     }
 
     /// The event that the first rule about these members makes.
-    fn record(&mut self, mut found: Members<'_>, subject: &str) {
-        let source = self.source;
+    fn record<'r>(&mut self, mut found: Members<'r>, subject: &'r str)
+    where
+        's: 'r,
+    {
+        let source: &'r Source = self.source;
+        // Members of a rule may be found in texts that the record's members own: they are kept apart.
+        let mut own: Vec<Own<'r>> = Vec::new();
         let common = found.len();
         self.event.clear();
         for (number, rule) in source.rules.iter().enumerate() {
             found.truncate(common);
-            // Members of a rule are found in texts that the record's members own: they are kept apart.
-            let mut own: Vec<(String, String)> = Vec::new();
+            own.clear();
             if !applies(rule, &found, subject, &mut own) {
                 continue;
             }
-            for (name, value) in own {
+            for (name, value) in own.drain(..) {
                 found.add(name, value);
             }
             if self.write(rule, &found) {
@@ -186,7 +191,7 @@ impl Writer<'_, '_> {
                 && let Some(time) = format.read(self.scratch)
             {
                 comma(self.event);
-                *self.event += &format!("\"time\":{time}");
+                let _ = write!(self.event, "\"time\":{time}");
             }
         }
         let out = &mut *self.event;
@@ -235,25 +240,16 @@ impl Writer<'_, '_> {
     }
 }
 
+/// A member that a rule finds: its name, and its value.
+type Own<'r> = (&'r str, Cow<'r, str>);
+
 /// Whether all conditions of `rule` hold; the named groups of its patterns go to `own`.
-fn applies(rule: &EventRule, members: &Members<'_>, subject: &str, own: &mut Vec<(String, String)>) -> bool {
-    rule.conditions.iter().all(|(member, pattern)| {
-        let text = match member {
-            None => Some(subject),
-            Some(name) => members.get(name),
-        };
-        let Some(text) = text else { return false };
-        if pattern.names.is_empty() {
-            return pattern.regex.is_match(text);
-        }
-        let mut captures = pattern.regex.create_captures();
-        pattern.regex.captures(text, &mut captures);
-        for (index, name) in &pattern.names {
-            if let Some(span) = captures.get_group(*index) {
-                own.push((name.clone(), text.get(span.range()).unwrap_or_default().to_owned()));
-            }
-        }
-        captures.is_match()
+fn applies<'r>(rule: &'r EventRule, members: &Members<'_>, subject: &'r str, own: &mut Vec<Own<'r>>) -> bool {
+    rule.conditions.iter().all(|(member, pattern)| match member {
+        None => pattern.find(subject, |name, value| own.push((name, value.into()))),
+        Some(name) => members
+            .get(name)
+            .is_some_and(|text| pattern.find(text, |name, value| own.push((name, value.to_owned().into())))),
     })
 }
 
@@ -271,7 +267,7 @@ fn field(text: &str, ty: FieldType, out: &mut String) -> bool {
             quote(text, out);
             true
         }
-        FieldType::Int => text.parse::<i64>().map(|value| *out += &value.to_string()).is_ok(),
+        FieldType::Int => text.parse::<i64>().is_ok_and(|value| write!(out, "{value}").is_ok()),
         FieldType::Float => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 *out += &format!("{value:?}");

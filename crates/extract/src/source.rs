@@ -204,6 +204,22 @@ impl Pattern {
         let names = names.enumerate().filter_map(|(index, name)| Some((index, name?.to_owned()))).collect();
         Ok(Self { regex, names })
     }
+
+    /// Whether it matches `text`; gives its named groups there.
+    pub(crate) fn find<'p, 't>(&'p self, text: &'t str, mut give: impl FnMut(&'p str, &'t str)) -> bool {
+        // Most rules are not about most lines: finding that out is cheaper than finding groups.
+        if self.names.is_empty() || !self.regex.is_match(text) {
+            return self.names.is_empty() && self.regex.is_match(text);
+        }
+        let mut captures = self.regex.create_captures();
+        self.regex.captures(text, &mut captures);
+        for (index, name) in &self.names {
+            if let Some(span) = captures.get_group(*index) {
+                give(name, text.get(span.range()).unwrap_or_default());
+            }
+        }
+        captures.is_match()
+    }
 }
 
 impl Source {
