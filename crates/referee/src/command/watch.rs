@@ -1,6 +1,7 @@
 //! `referee watch`: does what was recorded follow the protocol, or have the properties, and who broke it where not?
 
 use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +19,14 @@ use referee::watch::{
 
 mod captures;
 mod documents;
+mod metrics;
 mod nats;
 pub(crate) mod property;
 mod report;
 mod scrutiny;
 mod summary;
 
+use metrics::Metrics;
 use report::Reporter;
 use scrutiny::Scrutiny;
 
@@ -159,6 +162,9 @@ pub(crate) struct Arguments {
     /// Go on with what is appended to the files, until Ctrl-C.
     #[arg(long)]
     follow: bool,
+    /// Answer scrapers at this address with what was counted so far (OpenMetrics, at /metrics).
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
+    metrics: Option<SocketAddr>,
     #[command(flatten)]
     captures: captures::Captures,
     #[command(flatten)]
@@ -261,6 +267,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     arguments.broker.check(arguments)?;
     let stop = Arc::new(AtomicBool::new(false));
+    let metrics = arguments.metrics.map(Metrics::serve).transpose()?;
+    let metrics = metrics.as_ref();
     let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
     let mut options = arguments.options(Arc::clone(&stop));
     options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
@@ -283,7 +291,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
                 watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
             };
-            total.absorb(arguments.judge(Some(scrutiny), options.clone(), &judge)?);
+            total.absorb(arguments.judge((Some(scrutiny), metrics), options.clone(), &judge)?);
         }
         total
     } else {
@@ -297,7 +305,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
             watch_properties(monitors.clone(), inputs, options, observer)
         };
-        arguments.judge(None, options, &judge)?
+        arguments.judge((None, metrics), options, &judge)?
     };
     if let Some(captures) = captures {
         captures.report()?;
@@ -336,7 +344,12 @@ type Judge<'a> = dyn Fn(Vec<Input>, Options, &mut dyn Observer) -> Result<Summar
 
 impl Arguments {
     /// Judges the events and tells what comes of it.
-    fn judge(&self, scrutiny: Option<&Scrutiny>, options: Options, judge: &Judge<'_>) -> Result<Summary> {
+    fn judge(
+        &self,
+        (scrutiny, metrics): (Option<&Scrutiny>, Option<&Metrics>),
+        options: Options,
+        judge: &Judge<'_>,
+    ) -> Result<Summary> {
         handle_ctrl_c(&options.stop);
         let mut reporter = Reporter::new(self, scrutiny);
         if self.broker.is_given() {
@@ -347,7 +360,11 @@ impl Arguments {
             true => Input::live("-", io::stdin()),
             false => Input::file(path),
         };
-        let summary = judge(self.inputs().iter().map(input).collect(), options, &mut reporter);
+        let inputs = self.inputs().iter().map(input).collect();
+        let summary = match metrics {
+            Some(metrics) => judge(inputs, options, &mut metrics.observe(&mut reporter)),
+            None => judge(inputs, options, &mut reporter),
+        };
         reporter.finish(summary)
     }
 
