@@ -149,6 +149,50 @@ fn sources_that_come_with_referee_read_their_logs() {
     assert_eq!(READY_MADE.len(), 11);
 }
 
+/// The labels of each session of a log, in the order of the sessions' beginnings.
+fn labels(name: &str, log: &str) -> Vec<String> {
+    let mut sessions: Vec<(String, Vec<String>)> = Vec::new();
+    for (_, extracted, event) in stream(ready_made(name).unwrap(), log.as_bytes(), 1 << 20) {
+        if extracted == Extracted::Unmatched {
+            continue;
+        }
+        assert!(matches!(extracted, Extracted::Event(_)), "{extracted:?} {event}");
+        let event: serde_json::Value = serde_json::from_str(&event).unwrap();
+        assert!(event["time"].is_i64(), "{event}");
+        let session = event["session"].as_str().unwrap().to_owned();
+        let label = event["label"]
+            .as_str()
+            .map_or_else(|| format!("${}", event["end"].as_str().unwrap()), str::to_owned);
+        match sessions.iter_mut().find(|(known, _)| *known == session) {
+            Some((_, labels)) => labels.push(label),
+            None => sessions.push((session, vec![label])),
+        }
+    }
+    sessions.into_iter().map(|(_, labels)| labels.join(" ")).collect()
+}
+
+/// Recordings of real servers, driven by real clients: who recorded them knows what happened.
+#[test]
+fn recordings_of_real_servers_are_read() {
+    assert_eq!(
+        labels("postfix", include_str!("samples/postfix.log")),
+        [
+            "Received MessageId Queued Sent Removed",
+            "Received MessageId Queued Bounced Removed",
+            // The notice of the bounce, which nobody takes.
+            "MessageId Queued Bounced Removed",
+        ]
+    );
+    assert_eq!(
+        labels("postgresql", include_str!("samples/postgresql.log")),
+        [
+            "Connect Authorized Statement $client",
+            "Connect Authorized Begin Statement Commit Statement Error Begin Rollback $client",
+            "Connect Authorized Fatal",
+        ]
+    );
+}
+
 /// Batches of CloudEvents: as many events as there are, all with the number of their line.
 #[test]
 fn an_array_of_objects_is_as_many_events() {

@@ -445,6 +445,83 @@ fn documents_with_many_events_keep_their_lines() {
     }
 }
 
+/// Logs of a real Postfix and PostgreSQL: nobody is blamed, and what is missing from them is found where it is missing.
+#[test]
+fn recordings_of_real_servers_are_watched() {
+    let mail = protocol(
+        "mail.scr",
+        "protocol Mail(role postfix, role message) {
+          choice at postfix { Received(client: string) from postfix to message; do Named(postfix, message); }
+          or { MessageId(id: string) from postfix to message; do Queueing(postfix, message); }
+        }
+        aux protocol Named(role postfix, role message) { MessageId(id: string) from postfix to message; do Queueing(postfix, message); }
+        aux protocol Queueing(role postfix, role message) {
+          Queued(recipients: int, sender: string, size: int) from postfix to message;
+          choice at postfix { Sent(recipient: string) from postfix to message; Removed() from postfix to message; }
+          or { Bounced(recipient: string) from postfix to message; Removed() from postfix to message; }
+          or { Deferred(recipient: string) from postfix to message; do Queueing(postfix, message); }
+        }",
+    );
+    let base = protocol(
+        "base.scr",
+        "protocol Base(role client, role server) {
+          Connect(host: string) from client to server;
+          Authorized(database: string, user: string) from server to client;
+          do Idle(client, server);
+        }
+        aux protocol Idle(role client, role server) {
+          choice at client { Statement(statement: string) from client to server; do Idle(client, server); }
+          or { Begin() from client to server; do Within(client, server); }
+        }
+        aux protocol Within(role client, role server) {
+          choice at client { Statement(statement: string) from client to server; do Within(client, server); }
+          or { Commit() from client to server; do Idle(client, server); }
+          or { Rollback() from client to server; do Idle(client, server); }
+        }",
+    );
+    let mail_log = include_str!("../../extract/tests/samples/postfix.log");
+    // What the server says when something fails, and ends, are not part of this protocol.
+    let base_log: String = include_str!("../../extract/tests/samples/postgresql.log")
+        .lines()
+        .filter(|line| !["ERROR", "FATAL", "disconnection"].iter().any(|word| line.contains(word)))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    for (protocol, source, log, planted, label) in [
+        (&mail, "preset:postfix", mail_log, "status=sent", "Removed"),
+        (&base, "preset:postgresql", base_log.as_str(), "statement: begin", "Commit"),
+    ] {
+        let arguments = ["--protocol", protocol.to_str().unwrap(), "--source", source, "--format", "json"];
+        let output = referee(&arguments, log);
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, ""), "{}", stderr(&output));
+        let at = log.lines().position(|line| line.contains(planted)).unwrap();
+        let without: String = log
+            .lines()
+            .enumerate()
+            .filter(|(line, _)| *line != at)
+            .map(|(_, line)| format!("{line}\n"))
+            .collect();
+        let output = referee(&arguments, &without);
+        let found = lines(&output);
+        assert_eq!((status(&output), found.len()), (1, 1), "{}", stdout(&output));
+        assert_eq!(found[0]["got"], json!(label), "{}", found[0]);
+        std::fs::remove_file(protocol).unwrap();
+    }
+}
+
+/// What the user misspells is said.
+#[test]
+fn names_that_no_event_has_are_said() {
+    let property = protocol("key.hml", "property p for each metod { max X.([{event: \"bad\"}]ff and [_]X) }");
+    let output =
+        referee(&["--property", property.to_str().unwrap()], "{\"method\":\"a\",\"event\":\"bad\"}\n");
+    assert_eq!(status(&output), 3, "nothing was judged");
+    assert!(stderr(&output).contains("no event concerns anybody"), "{}", stderr(&output));
+    std::fs::remove_file(property).unwrap();
+    let output = referee(&["--protocol", "preset:redis", "--session-ends", "Quitt"], "");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("did you mean `Quit`?"), "{}", stderr(&output));
+}
+
 /// Packets of a real Redis, against its preset, against a protocol that it does not follow, and where they are something else.
 #[test]
 fn captured_packets_are_watched() {

@@ -323,8 +323,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             std::fs::write(path, document).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
-    // A worker of a group may have had nothing to do.
-    let nothing = summary.counts.events == 0 && !arguments.broker.is_given();
+    // A worker of a group may have had nothing to do. Events that concern nobody, or no key, are nothing either.
+    let counts = &summary.counts;
+    let nothing = counts.events == 0 || counts.ignored == counts.events && counts.sessions == 0 && !lines;
+    let nothing = nothing && !arguments.broker.is_given();
     let incomplete = summary.counts.is_incomplete() || nothing;
     Ok(match summary.counts {
         counts if counts.unanswered > 0 => Outcome::WrongInput,

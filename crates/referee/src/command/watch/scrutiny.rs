@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use referee::functions::{self, NoMonitor};
 use referee::monitor::{Monitor, SynthesisError};
+use referee::syntax::diagnostics::suggest::closest;
 use referee::theory::{Origin, Role};
 use referee::wire::Table;
 use referee::{NoDefaultRole, Projected};
@@ -62,6 +63,7 @@ impl Scrutiny {
             Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
         };
         let aliases = aliases(&protocol, &arguments.role_name)?;
+        known_labels(&protocol, &arguments.session_ends)?;
         Ok(Some(Self { monitor, aliases, protocol, table }))
     }
 
@@ -108,6 +110,22 @@ fn unclear(error: &NoDefaultRole) -> anyhow::Error {
             error.known.join(", ")
         ),
     }
+}
+
+/// A label that `--session-ends` names is one of the protocol's: no event has another.
+fn known_labels(protocol: &Projected, ends: &[String]) -> Result<()> {
+    let vocabulary = protocol.vocabulary();
+    for name in ends.iter().filter(|text| super::parse_duration(text).is_err()) {
+        if vocabulary.find_label(name).is_none() {
+            let labels = vocabulary.messages().map(|message| vocabulary.label_of(message));
+            let hint = closest(name, labels).map(|label| format!("; did you mean `{label}`?"));
+            bail!(
+                "--session-ends: `{name}` is neither a duration nor a label of the protocol{}",
+                hint.unwrap_or_default()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What `--role-name` says.
