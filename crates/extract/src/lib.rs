@@ -11,6 +11,7 @@ mod guess;
 pub mod line;
 mod members;
 mod otlp;
+mod pcap;
 pub mod shape;
 pub mod source;
 pub mod stream;
@@ -19,6 +20,7 @@ pub mod time;
 
 pub use guess::guess;
 pub use line::{Extracted, Extractor};
+pub use pcap::PcapSource;
 pub use shape::{Shapes, fold};
 pub use source::{Encoding, EventRule, Format, Signal, Source, SourceError};
 pub use stream::{EventStream, Found};

@@ -547,7 +547,18 @@ fn captured_packets_are_watched() {
     // The number of the packet, as other tools count them.
     assert_eq!(found[0]["line"], json!(8), "{}", found[0]);
 
-    // A capture that begins in the middle; no connection to that port; no codec; no capture.
+    // The same by a source file, which finds its codec beside it.
+    let beside = PathBuf::from(codec).file_name().unwrap().to_str().unwrap().to_owned();
+    let source =
+        protocol("cap.toml", &format!("format = \"pcap\"\nserver-port = 16399\ncodec = \"{beside}\"\n"));
+    let by_source =
+        referee(&["--source", source.to_str().unwrap(), "--protocol", once, "--format", "json", CAPTURE], "");
+    assert_eq!((status(&by_source), lines(&by_source)), (1, found.clone()), "{}", stderr(&by_source));
+    let extract = process::referee(&["extract", "--source", source.to_str().unwrap(), CAPTURE], "");
+    assert!(stderr(&extract).contains("which need a protocol"), "{}", stderr(&extract));
+    std::fs::remove_file(source).unwrap();
+
+    // No connection to that port; no codec; no capture.
     let output = referee(&[&redis[..2], &["--server-port", "1", "--protocol", "preset:redis"]].concat(), "");
     assert_eq!(status(&output), 3);
     assert!(stderr(&output).contains("no connection to port 1 was captured"), "{}", stderr(&output));

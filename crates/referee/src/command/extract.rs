@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use referee::extract::{EventStream, Extracted, Found, READY_MADE, Shapes, Source, guess, ready_made};
+use referee::extract::{
+    EventStream, Extracted, Found, PcapSource, READY_MADE, Shapes, Source, guess, ready_made,
+};
 use referee::watch::options::MAX_LINE;
 use referee::watch::{EventBatch, EventDecoder, EventReader, visible};
 
@@ -139,16 +141,10 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>> {
 
 /// The source called `name`: a file, or one that comes with Referee.
 pub(crate) fn load(name: &str) -> Result<Source> {
-    let text = match name.strip_prefix("preset:") {
-        Some(preset) => match ready_made(preset) {
-            Some(text) => text.to_owned(),
-            None => {
-                let known: Vec<_> = READY_MADE.iter().map(|(name, _)| *name).collect();
-                bail!("there is no source `{preset}`: {}", known.join(", "));
-            }
-        },
-        None => std::fs::read_to_string(name).with_context(|| format!("cannot read `{name}`"))?,
-    };
+    let text = text(name)?;
+    if PcapSource::parse(&text).is_ok_and(|source| source.is_some()) {
+        bail!("`{name}` reads captures, which need a protocol: referee watch --source {name} --protocol …");
+    }
     let mut source = Source::parse(&text).with_context(|| format!("`{name}` is no source file"))?;
     if source.assumes_year() {
         let year = current_year();
@@ -157,6 +153,20 @@ pub(crate) fn load(name: &str) -> Result<Source> {
         output::remark(&format!("{}: {text}", styled(WARN, "warning")));
     }
     Ok(source)
+}
+
+/// The text of the source called `name`.
+pub(crate) fn text(name: &str) -> Result<String> {
+    Ok(match name.strip_prefix("preset:") {
+        Some(preset) => match ready_made(preset) {
+            Some(text) => text.to_owned(),
+            None => {
+                let known: Vec<_> = READY_MADE.iter().map(|(name, _)| *name).collect();
+                bail!("there is no source `{preset}`: {}", known.join(", "));
+            }
+        },
+        None => std::fs::read_to_string(name).with_context(|| format!("cannot read `{name}`"))?,
+    })
 }
 
 fn current_year() -> i64 {

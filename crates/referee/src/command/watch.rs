@@ -269,7 +269,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let stop = Arc::new(AtomicBool::new(false));
     let metrics = arguments.metrics.map(Metrics::serve).transpose()?;
     let metrics = metrics.as_ref();
-    let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
+    let source = arguments.source()?;
     let mut options = arguments.options(Arc::clone(&stop));
     options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
     let mut captures = None;
@@ -372,7 +372,19 @@ impl Arguments {
 
     /// What is read.
     fn inputs(&self) -> &[PathBuf] {
-        if self.captures.are_given() { &self.captures.pcap } else { &self.events }
+        if self.captures.pcap.is_empty() { &self.events } else { &self.captures.pcap }
+    }
+
+    /// What reads lines of another kind; nothing, if the source file is one of captures.
+    fn source(&self) -> Result<Option<Arc<SourceReader>>> {
+        let Some(name) = &self.source else { return Ok(None) };
+        if !self.captures.load(name)? {
+            return SourceReader::load(name).map(Some);
+        }
+        if self.follow || self.all_roles || !self.property.is_empty() {
+            bail!("captures are watched with --protocol, one role at a time, to their end");
+        }
+        Ok(None)
     }
 
     fn options(&self, stop: Arc<AtomicBool>) -> Options {

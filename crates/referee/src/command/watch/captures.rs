@@ -1,16 +1,18 @@
 //! Captured packets as what is watched: `--pcap`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use referee::capture::{Capture, CaptureCounts, CaptureError, CaptureRules};
+use referee::extract::PcapSource;
 use referee::session::{Options, TwoPartyRules};
 use referee::watch::{EventBatch, EventDecoder, EventReader};
 use referee::wire::{Table, preset};
 
 use super::scrutiny::Scrutiny;
+use crate::command::extract;
 use crate::output::{self, WARN, styled};
 
 #[derive(Args)]
@@ -29,11 +31,31 @@ pub(crate) struct Captures {
     /// The role that connects. Without it: the one called `client`, or else the first.
     #[arg(long, value_name = "ROLE", requires = "pcap")]
     client: Option<String>,
+    /// What a source file with `format = "pcap"` says instead.
+    #[arg(skip)]
+    source: OnceLock<PcapSource>,
 }
 
 impl Captures {
     pub(super) fn are_given(&self) -> bool {
-        !self.pcap.is_empty()
+        !self.pcap.is_empty() || self.source.get().is_some()
+    }
+
+    /// Takes what the source file called `name` says, if it is one of captures.
+    pub(super) fn load(&self, name: &str) -> Result<bool> {
+        let text = extract::text(name)?;
+        let Some(mut source) =
+            PcapSource::parse(&text).with_context(|| format!("`{name}` is no source file"))?
+        else {
+            return Ok(false);
+        };
+        // Beside the source file, wherever it is.
+        let beside = |codec: String| {
+            let path = Path::new(name).parent().unwrap_or(Path::new("")).join(codec);
+            path.display().to_string()
+        };
+        source.codec = source.codec.map(beside);
+        Ok(self.source.set(source).is_ok())
     }
 
     /// The codec's table, if packets are watched.
@@ -42,13 +64,18 @@ impl Captures {
             return Ok(None);
         }
         let name = protocol.to_str().and_then(|name| name.strip_prefix("preset:"));
-        let (text, name) = match (&self.codec, name.and_then(preset::find)) {
+        let codec = self.source.get().and_then(|source| source.codec.as_ref().map(PathBuf::from));
+        let (text, name) = match (self.codec.as_ref().or(codec.as_ref()), name.and_then(preset::find)) {
             (Some(path), _) => {
                 let name = path.display().to_string();
                 (std::fs::read_to_string(path).with_context(|| format!("cannot read `{name}`"))?, name)
             }
             (None, Some(preset)) => (preset.table.to_owned(), format!("preset:{}", preset.name)),
-            (None, None) => bail!("how bytes become messages is not known: say so with --codec FILE"),
+            (None, None) => {
+                bail!(
+                    "how bytes become messages is not known: say so with --codec FILE, or `codec` in the source file"
+                )
+            }
         };
         let table = Table::parse(&text).map_err(|error| anyhow!("`{name}` is no codec table: {error}"))?;
         if table.session.is_some() {
@@ -66,7 +93,8 @@ impl Captures {
         if roles.len() != 2 {
             bail!("captures are read connection by connection, and the protocol has {} roles", roles.len());
         }
-        let client = match &self.client {
+        let source = self.source.get();
+        let client = match self.client.as_ref().or(source.and_then(|source| source.client.as_ref())) {
             Some(name) => name.as_str(),
             None if roles.contains(&"client") => "client",
             None => roles.first().copied().unwrap_or_default(),
@@ -78,7 +106,8 @@ impl Captures {
                 anyhow!("the codec does not fit the protocol: {}", errors.join("; "))
             })?;
         let rules = Arc::new(rules.with_options(Options::default()));
-        let mut rules = CaptureRules::new(rules, self.server_port.clone());
+        let ports = source.map_or(&self.server_port, |source| &source.server_ports);
+        let mut rules = CaptureRules::new(rules, ports.clone());
         rules.join = join;
         Ok(Arc::new(CaptureReader { rules, counts: Arc::default() }))
     }
