@@ -288,7 +288,7 @@ fn section_is_big_endian(rest: &[u8]) -> Option<bool> {
 }
 
 /// What was parsed and what follows; `None` if more has to come.
-fn whole<'a, T, E>(parsed: nom::IResult<&'a [u8], T, E>) -> Result<Option<(&'a [u8], T)>, CaptureError> {
+fn whole<T, E>(parsed: nom::IResult<&[u8], T, E>) -> Result<Option<(&[u8], T)>, CaptureError> {
     match parsed {
         Ok((after, value)) => Ok(Some((after, value))),
         Err(nom::Err::Incomplete(_)) => Ok(None),

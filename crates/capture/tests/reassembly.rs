@@ -85,7 +85,7 @@ fn permutations(items: &mut Vec<usize>, length: usize, look: &mut dyn FnMut(&[us
     }
     for index in 0..length {
         permutations(items, length - 1, look);
-        let other = if length % 2 == 0 { index } else { 0 };
+        let other = if length.is_multiple_of(2) { index } else { 0 };
         items.swap(other, length - 1);
     }
 }
@@ -232,9 +232,9 @@ fn hostile_segments_are_not_kept_beyond_the_limits() {
             random ^= random << 17;
             let bits = random.to_le_bytes();
             segments.push(Sent {
-                sender: if bits[0] % 2 == 0 { Client } else { Server },
+                sender: if bits[0].is_multiple_of(2) { Client } else { Server },
                 sequence: u32::from(bits[1]) * if bits[2] < 200 { 1 } else { 0x0101_0101 },
-                acknowledges: (bits[3] % 3 > 0).then(|| u32::from(bits[4] / 8)),
+                acknowledges: (!bits[3].is_multiple_of(3)).then(|| u32::from(bits[4] / 8)),
                 syn: bits[5] > 250,
                 fin: bits[5] < 3,
                 rst: bits[5] == 100,
