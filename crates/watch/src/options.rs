@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use crate::input::extracting::LineReader;
+pub use crate::input::extracting::{EventBatch, EventDecoder, EventReader};
 pub use crate::input::merge::MergeMode;
 use crate::partitions::Partitions;
 use crate::shape::Shape;
@@ -45,8 +45,8 @@ impl SessionEnds {
 pub struct Options {
     /// In which form events come.
     pub format: EventsFormat,
-    /// What makes events of the lines, where they are not events as they stand.
-    pub source: Option<Arc<dyn LineReader>>,
+    /// What makes events of the input, where its lines are not events as they stand.
+    pub source: Option<Arc<dyn EventReader>>,
     /// Where the parts of an event are.
     pub shape: Shape,
     /// How many threads work.

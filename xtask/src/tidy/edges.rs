@@ -30,6 +30,7 @@ const STUDIO: &str = "referee-studio";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const EXTRACT: &str = "referee-extract";
+const CAPTURE: &str = "referee-capture";
 const ENDPOINT: &str = "referee-endpoint";
 const GENERATE: &str = "referee-generate";
 const PROBE: &str = "referee-probe";
@@ -77,6 +78,7 @@ const RULES: &[Rule] = &[
         tests_use: &[SYNTAX, PIPELINE],
     },
     Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
+    Rule { name: CAPTURE, pure: true, uses: &[MONITOR, SESSION, WIRE], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
@@ -90,8 +92,8 @@ const RULES: &[Rule] = &[
         name: "referee",
         pure: false,
         uses: &[
-            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, GENERATE, PROBE,
-            WATCH, JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, CAPTURE, SESSION,
+            GENERATE, PROBE, WATCH, JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
         ],
         tests_use: &[],
     },
