@@ -301,6 +301,14 @@ impl Monitor {
     }
 }
 
+impl Untimely {
+    /// When it was due, as far as is known: `limit` without what speaks for who is judged.
+    #[must_use]
+    pub fn due(&self) -> i64 {
+        self.row.earliest().saturating_add(self.length)
+    }
+}
+
 impl Timer {
     /// The side could write again at `time`: until then it was not read.
     pub fn writable(&mut self, side: Side, time: i64) {

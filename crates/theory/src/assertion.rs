@@ -175,7 +175,7 @@ impl GlobalType {
         let uses = self.uses(&mut result.errors);
         let sought = uses
             .iter()
-            .flat_map(|one| one.outer_variables().map(|variable| (Sought::Variable(&**variable), one.node)));
+            .flat_map(|one| one.outer_variables().map(|variable| (Sought::Variable(variable), one.node)));
         let reaching = reaching::all(self, sought);
         let mut checker = Checker { global: self, scope: declared.clone(), result };
         let mut found = reaching.into_iter();

@@ -1,6 +1,6 @@
 //! The table of limits: what a time may have begun with, and what follows for when a right message arrives.
 
-use super::{From, Moment, Named, SideTimes, Timer, index};
+use super::{From, Moment, Named, Timer, index};
 use crate::verdict::Side;
 
 /// The label of what is no message: the beginning of the session, or that the side could write again.
@@ -30,6 +30,10 @@ impl Row {
         Self { beginning: Beginning::Handed, moment, label }
     }
 
+    fn writable(time: i64) -> Self {
+        Self { beginning: Beginning::Writable, moment: Moment::at(time), label: NO_LABEL }
+    }
+
     pub(super) fn arrived(moment: Moment, label: u32) -> Self {
         Self { beginning: Beginning::Arrived, moment, label }
     }
@@ -45,13 +49,13 @@ impl Row {
     }
 
     /// A right message that is sent after `length` arrives at least then.
-    fn soonest(&self, length: i64, tolerance: i64) -> Option<i64> {
+    fn soonest(&self, length: i64, tolerance: i64) -> i64 {
         let sent = match self.beginning {
-            Beginning::Handed => self.moment.earliest,
+            // That the side could write again begins no `after`.
+            Beginning::Handed | Beginning::Writable => self.moment.earliest,
             Beginning::Arrived => self.moment.earliest.saturating_sub(tolerance),
-            Beginning::Writable => return None,
         };
-        Some(sent.saturating_add(length))
+        sent.saturating_add(length)
     }
 
     /// When it was, at the earliest.
@@ -72,34 +76,30 @@ impl Timer {
                 named.map(|Named { sender, arrived, handed }| if sender == side { arrived } else { handed })
             }
         };
-        let writable = own.writable.map(|time| Row {
-            beginning: Beginning::Writable,
-            moment: Moment::at(time),
-            label: NO_LABEL,
-        });
-        let rows = self.rows(first, own).chain(writable);
-        let limits = rows.map(|row| (row.latest(length, self.tolerance), row));
-        limits.reduce(|left, right| if right.0 > left.0 { right } else { left }).unwrap_or_else(|| {
-            let row = self.beginning();
-            (row.latest(length, self.tolerance), row)
-        })
+        let writable = own.writable.map(Row::writable);
+        self.largest(first, [own.received, own.answered, writable], |row| row.latest(length, self.tolerance))
     }
 
     /// From when a message of `side` may arrive, and what that counts from: the largest of all rows.
     pub(super) fn soonest(&self, side: Side, length: i64) -> (i64, Row) {
         let own = &self.sides[index(side)];
-        let rows = self.rows(own.before, own);
-        let limits = rows.filter_map(|row| Some((row.soonest(length, self.tolerance)?, row)));
-        limits.reduce(|left, right| if right.0 > left.0 { right } else { left }).unwrap_or_else(|| {
-            let row = self.beginning();
-            (row.moment.earliest.saturating_add(length), row)
+        self.largest(own.before, [own.received, own.answered, None], |row| {
+            row.soonest(length, self.tolerance)
         })
     }
 
-    /// B1, `first` or else the session, and B2.
-    fn rows(&self, first: Option<Row>, own: &SideTimes) -> impl Iterator<Item = Row> {
+    /// The largest limit of B1, which is `first` or else the beginning of the session, and of the `other` rows.
+    fn largest(
+        &self,
+        first: Option<Row>,
+        other: [Option<Row>; 3],
+        limit: impl Fn(&Row) -> i64,
+    ) -> (i64, Row) {
         let first = first.unwrap_or_else(|| self.beginning());
-        [Some(first), own.received, own.answered].into_iter().flatten()
+        other.into_iter().flatten().fold((limit(&first), first), |largest, row| {
+            let limit = limit(&row);
+            if limit > largest.0 { (limit, row) } else { largest }
+        })
     }
 
     fn beginning(&self) -> Row {

@@ -8,6 +8,7 @@ mod blame;
 mod calculus;
 mod compiled_assertions;
 mod completeness;
+mod deadlines;
 mod impossibility;
 mod induced_property;
 mod multiparty_conformance;
