@@ -45,7 +45,7 @@ impl Monitor {
         let about = if untimely.certain { "" } else { "about " };
         match untimely.violation.kind {
             Kind::Early => {
-                format!("`{own}` came {about}{passed} after {since}, and not before {length} is right")
+                format!("`{own}` came {about}{passed} after {since}, before {length} had passed")
             }
             _ => format!("`{own}` came {about}{passed} after {since}, and not within {length}"),
         }

@@ -328,6 +328,6 @@ fn what_is_late_is_said_in_words() {
         panic!("early")
     };
     let explained = monitor.explain_time(&session, &found);
-    assert_eq!(explained.to_string(), "`Retry` came 500 ms after `Reply`, and not before 1 s is right");
+    assert_eq!(explained.to_string(), "`Retry` came 500 ms after `Reply`, before 1 s had passed");
     assert_eq!((explained.kind.name(), explained.blame.as_deref()), ("early", Some("client")));
 }

@@ -16,6 +16,7 @@ mod multiparty_engine;
 mod multiparty_soundness;
 mod multiparty_synthesis;
 mod multiparty_transparency;
+mod no_innocent;
 mod possible;
 mod properties;
 mod property_meaning;
