@@ -133,7 +133,8 @@ impl Plans {
             digest = digest_of(text, &network.files);
             reader.append(network);
         }
-        let PlanReader { mut files, mut certificates, mut refusal, .. } = reader;
+        let PlanReader { mut files, mut certificates, mut refusal, mut warnings, .. } = reader;
+        config.warnings.append(&mut warnings);
         files.append(&mut certificates);
         if let Some(admin) = &config.admin
             && !admin.listen.get_ref().is_local()
@@ -275,6 +276,9 @@ impl Maker<'_, '_> {
                 .push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
             return None;
         };
+        if protocol.monitor.is_timed() {
+            self.reader.without_times(self.listener.protocol.span());
+        }
         match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
             Ok(rules) => Some((rules, table)),
             Err(errors) => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use referee_theory::{Machine, Role, State, Transition, Type, Value, Vocabulary};
 
 use crate::code::Code;
+use crate::deadline::Times;
 use crate::event::{Channel, Party};
 use crate::labels::{LabelId, Labels};
 use crate::layout::{Layout, Slot};
@@ -43,6 +44,8 @@ pub struct Monitor {
     pub(crate) layout: Layout,
     pub(crate) outlook: Outlook,
     pub(crate) fingerprint: u64,
+    /// If messages have times.
+    pub(crate) times: Option<Box<Times>>,
     /// A session before its first event.
     pub(crate) start: Session,
 }

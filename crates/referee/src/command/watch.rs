@@ -147,11 +147,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     reorder: Option<Duration>,
     /// What time it was at the end of the input: what was expected by then and did not come is reported. RFC 3339, or a number.
-    #[arg(long, value_name = "TIME", requires = "property", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<i64>,
     /// As --until with the present time.
-    #[arg(long, requires = "property", conflicts_with = "until")]
+    #[arg(long, conflicts_with = "until")]
     now: bool,
+    /// How far, at most, the time of an event in the log may be from when its sender sent it or its receiver got it: deadlines of the
+    /// protocol are longer by that, in either direction.
+    #[arg(long, value_name = "DURATION", conflicts_with = "property", value_parser = parse_duration)]
+    tolerance: Option<Duration>,
     /// Lines that are longer are no events.
     #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE as u32,
           value_parser = clap::value_parser!(u32).range(1..=LONGEST_LINE as i64))]
@@ -399,6 +403,7 @@ impl Arguments {
             idle_sessions: self.idle_sessions.map(|limit| limit as usize),
             ended_sessions: self.ended_sessions as usize,
             reorder: self.reorder,
+            tolerance: self.tolerance.unwrap_or_default(),
             until: if self.now { Some(now()) } else { self.until },
             merge: match (self.merge, self.no_merge) {
                 (true, _) => MergeMode::Always,
