@@ -20,7 +20,7 @@ module.exports = grammar({
     comment: () => token(choice(seq("//", /[^\n]*/), seq("/*", /[^*]*\*+([^/*][^*]*\*+)*/, "/"), seq("(*", /[^#*)]([^*]|\*[^)])*/, "*)"))),
     pragma: () => token(seq("(*#", /[^#]*/, "#*)")),
     identifier: () => /[\p{L}_][\p{L}\p{N}_']*/u,
-    number: () => /[0-9]+(\.[0-9]+)?/,
+    number: () => /[0-9]+(\.[0-9]+)?(ms|s|m|h)?/,
     string: () => /"(\\.|[^"\\\n])*"|'(\\.|[^'\\\n])*'/,
     qualified: ($) => prec.right(seq($.identifier, repeat(seq(".", $.identifier)))),
     module: ($) => seq("module", field("name", $.qualified), ";"),
@@ -47,13 +47,16 @@ module.exports = grammar({
     exchange: ($) =>
       seq(
         $.message, choice("from", "connect"), field("sender", $.identifier), "to", list(field("receiver", $.identifier)),
-        optional(seq("where", $._expression)), ";", optional(seq("@", $.string)),
+        repeat($._time), optional(seq("where", $._expression, repeat($._time))), ";", optional(seq("@", $.string)),
       ),
     message: ($) => seq(optional(field("label", $.identifier)), "(", optional(list($.field)), ")"),
     signature: ($) => field("label", $.identifier),
     field: ($) => seq(optional(seq(field("name", $.identifier), ":")), $._type, optional($.refinement)),
     refinement: ($) => seq("{", $._expression, "}"),
-    choice: ($) => seq("choice", "at", field("role", $.identifier), $.block, repeat(seq("or", $.block))),
+    _time: ($) => choice($.within, $.after),
+    within: ($) => seq("within", $._expression, optional(seq("of", field("label", $.identifier)))),
+    after: ($) => seq("after", $._expression),
+    choice: ($) => seq("choice", "at", field("role", $.identifier), optional($.within), $.block, repeat(seq("or", $.block))),
     rec: ($) => seq("rec", field("name", $.identifier), optional(seq("[", list($.datum), "]")), $.block),
     datum: ($) =>
       seq($.identifier, optional(seq("<", list($.identifier), ">")), ":", $._type, optional($.refinement), "=", $._expression),

@@ -51,6 +51,11 @@ const BENCHMARKS: &[Benchmark] = &[
         runner: Runner::Here(monitor::run),
     },
     Benchmark {
+        name: "endpoints",
+        what: "messages per second of generated endpoints, beside channels written by hand",
+        runner: Runner::Target { package: "referee-endpoint" },
+    },
+    Benchmark {
         name: "functions",
         what: "one call of an external function in a WebAssembly module",
         runner: Runner::Target { package: "referee-functions" },

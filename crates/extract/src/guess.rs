@@ -1,5 +1,8 @@
 //! A first source file for a log that nobody has described yet.
 
+use std::sync::Arc;
+
+use crate::members::{document, members, of_object};
 use crate::shape::{Shapes, fold};
 use crate::source::{Format, Source};
 use crate::{Extracted, Extractor};
@@ -13,7 +16,7 @@ pub fn guess<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
     let format = format_of(&lines);
     let mut text = match format {
-        Format::Json => "format = \"json\"\n".to_owned(),
+        Format::Json | Format::Csv | Format::Otlp => "format = \"json\"\n".to_owned(),
         Format::Logfmt => "format = \"logfmt\"\n".to_owned(),
         Format::Syslog => "format = \"syslog\"\nsession = \"{pid}\"\n".to_owned(),
         Format::Regex => "format = \"regex\"\n".to_owned(),
@@ -26,9 +29,8 @@ pub fn guess<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         let label = label(shape).unwrap_or_else(|| format!("Event{}", number + 1));
         text += &format!("\n# {count} lines like: {}\n[[event]]\n", line.replace(['\n', '\r'], " "));
         text += &match format {
-            Format::Json => format!("match = {{ msg = {} }}\n", quoted(&pattern(line))),
-            Format::Logfmt => format!("match = {{ msg = {} }}\n", quoted(&pattern(line))),
             Format::Syslog | Format::Regex => format!("match = {}\n", quoted(&pattern(line))),
+            _ => format!("match = {{ msg = {} }}\n", quoted(&pattern(line))),
         };
         text += &format!("label = \"{label}\"\n");
     }
@@ -40,8 +42,12 @@ fn format_of(lines: &[&str]) -> Format {
     let share = |format: &str| {
         let rule = format!("format = \"{format}\"\nfrom = \"a\"\n[[event]]\nlabel = \"A\"\n");
         let Ok(source) = Source::parse(&rule) else { return 0 };
-        let mut extractor = Extractor::new(&source);
-        let is = |line: &&&str| extractor.line(line, &mut String::new()) != Extracted::Unmatched;
+        let mut extractor = Extractor::new(Arc::new(source));
+        let is = |line: &&&str| {
+            let mut is_event = false;
+            extractor.events(line, &mut |extracted, _| is_event |= matches!(extracted, Extracted::Event(_)));
+            is_event
+        };
         lines.iter().filter(is).count()
     };
     let most = |format: &str| 2 * share(format) > lines.len();
@@ -56,13 +62,16 @@ fn format_of(lines: &[&str]) -> Format {
 /// The part of the line that says what happened.
 fn subject(format: Format, line: &str) -> String {
     let member = |names: &[&str]| {
-        let (members, subject) = crate::members::members(format, None, line)?;
+        let (members, subject) = match format {
+            Format::Json => (of_object(document(line)?.as_object()?), line.into()),
+            format => members(format, None, line)?,
+        };
         let named = names.iter().find_map(|name| members.get(name).map(str::to_owned));
         named.or_else(|| Some(subject.into_owned()))
     };
     member(match format {
-        Format::Json | Format::Logfmt => &["msg", "message", "event"],
         Format::Syslog | Format::Regex => &[],
+        _ => &["msg", "message", "event"],
     })
     .unwrap_or_else(|| line.to_owned())
 }

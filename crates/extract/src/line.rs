@@ -1,70 +1,174 @@
-//! One line: which rule it matches, and the event that it becomes.
+//! One record, mostly a line: which rule it matches, and the event that it becomes.
 
-use crate::members::{Members, members};
-use crate::source::{EventRule, FieldType, Source};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::members::{Members, document, members, of_object};
+use crate::source::{Encoding, EventRule, FieldType, Format, Signal, Source};
 use crate::template::Template;
+use crate::{csv, otlp};
 
-/// What became of a line.
+/// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extracted {
     /// An event, by the rule with this number.
     Event(usize),
     /// A rule matched, but a part of the event could not be read. What was written says that an event was lost.
     Unreadable(usize),
-    /// No rule is about this line.
+    /// The record cannot be read at all, so that no rule could be tried. What was written says that an event was lost.
+    Lost,
+    /// No rule is about this record.
     Unmatched,
 }
 
 /// Stands for a byte that is not UTF-8: what it is in cannot be read.
-const NOT_UTF8: char = '\u{1a}';
+pub(crate) const NOT_UTF8: char = '\u{1a}';
+/// An event that could not be read, of any session.
+pub(crate) const LOST: &str = "{\"session\":[],\"label\":[]}";
+
+/// Who is given what a record became: the event as one JSON object without a line end, or nothing.
+type Give<'g> = dyn FnMut(Extracted, &str) + 'g;
 
 /// Extracts events, with what it reuses between lines.
 #[derive(Debug)]
-pub struct Extractor<'s> {
-    source: &'s Source,
+pub struct Extractor {
+    source: Arc<Source>,
     scratch: String,
+    event: String,
+    /// The columns that the header of CSV names.
+    header: Option<Vec<String>>,
 }
 
-impl<'s> Extractor<'s> {
-    /// An extractor by `source`.
+impl Extractor {
+    /// An extractor by `source`, for one log.
     #[must_use]
-    pub fn new(source: &'s Source) -> Self {
-        Self { source, scratch: String::new() }
+    pub fn new(source: Arc<Source>) -> Self {
+        let header = source.columns.clone();
+        Self { source, scratch: String::new(), event: String::new(), header }
     }
 
-    /// Appends the event in `line` to `out` as one JSON object, without a line end. Nothing is written for a line that no
-    /// rule is about.
-    pub fn line(&mut self, line: &str, out: &mut String) -> Extracted {
-        let source = self.source;
+    /// Gives the events in `line`, which is a whole line, or a row of CSV: one, or of JSON and OTLP as many as are there. Of a line that
+    /// no rule is about nothing but that.
+    pub fn events(&mut self, line: &str, give: &mut Give<'_>) {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let Some((mut found, subject)) = members(source.format, source.prefix.as_ref(), line) else {
-            return Extracted::Unmatched;
+        let Self { source, scratch, event, header } = self;
+        let mut writer = Writer { source, scratch, event, give };
+        match source.format {
+            Format::Json | Format::Otlp => writer.json(line),
+            Format::Csv => writer.row(line, header),
+            Format::Regex | Format::Logfmt | Format::Syslog => {
+                match members(source.format, source.prefix.as_ref(), line) {
+                    Some((members, subject)) => writer.record(members, &subject),
+                    None => (writer.give)(Extracted::Unmatched, ""),
+                }
+            }
+        }
+    }
+
+    /// Gives the events in a binary message.
+    pub fn message(&mut self, bytes: &[u8], give: &mut Give<'_>) {
+        let Self { source, scratch, event, .. } = self;
+        debug_assert_eq!(source.encoding, Encoding::Protobuf, "lines are not messages");
+        let mut writer = Writer { source, scratch, event, give };
+        let document = otlp::from_protobuf(bytes, source.signal.unwrap_or(Signal::Spans));
+        match document {
+            Some(document) => writer.document(&document),
+            None => (writer.give)(Extracted::Lost, LOST),
+        }
+    }
+}
+
+/// What writes the events of one record.
+struct Writer<'s, 'a, 'g> {
+    source: &'s Source,
+    scratch: &'a mut String,
+    event: &'a mut String,
+    give: &'a mut Give<'g>,
+}
+
+impl<'s> Writer<'s, '_, '_> {
+    fn json(&mut self, line: &str) {
+        match document(line) {
+            Some(document) if self.source.format == Format::Otlp => self.document(&document),
+            Some(Value::Array(items)) => {
+                for item in &items {
+                    self.object(item, &item.to_string());
+                }
+            }
+            Some(value) => self.object(&value, line),
+            // What looks like a document may have been an event; a stack trace between documents was none.
+            None if line.trim_start().starts_with(['{', '[']) => (self.give)(Extracted::Lost, LOST),
+            None => (self.give)(Extracted::Unmatched, ""),
+        }
+    }
+
+    fn object(&mut self, value: &Value, text: &str) {
+        match value.as_object() {
+            Some(object) => self.record(of_object(object), text),
+            None => (self.give)(Extracted::Unmatched, ""),
+        }
+    }
+
+    fn document(&mut self, document: &Value) {
+        if !otlp::records(document, &mut |members, subject| self.record(members, subject)) {
+            (self.give)(Extracted::Unmatched, "");
+        }
+    }
+
+    fn row(&mut self, line: &str, header: &mut Option<Vec<String>>) {
+        let cells = csv::cells(line, self.source.separator);
+        let Some(columns) = header else {
+            *header = cells.map(|cells| cells.into_iter().map(Cow::into_owned).collect());
+            return;
         };
+        match cells {
+            _ if line.is_empty() => (self.give)(Extracted::Unmatched, ""),
+            Some(cells) if cells.len() == columns.len() => {
+                let mut members = Members::default();
+                for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+                    members.add(column.as_str(), cell);
+                }
+                self.record(members, line);
+            }
+            _ => (self.give)(Extracted::Lost, LOST),
+        }
+    }
+
+    /// The event that the first rule about these members makes.
+    fn record<'r>(&mut self, mut found: Members<'r>, subject: &'r str)
+    where
+        's: 'r,
+    {
+        let source: &'r Source = self.source;
+        // Members of a rule may be found in texts that the record's members own: they are kept apart.
+        let mut own: Vec<Own<'r>> = Vec::new();
         let common = found.len();
+        self.event.clear();
         for (number, rule) in source.rules.iter().enumerate() {
             found.truncate(common);
-            // Members of a rule are found in texts that the line's members own: they are kept apart.
-            let mut own: Vec<(String, String)> = Vec::new();
-            if !applies(rule, &found, &subject, &mut own) {
+            own.clear();
+            if !applies(rule, &found, subject, &mut own) {
                 continue;
             }
-            for (name, value) in own {
+            for (name, value) in own.drain(..) {
                 found.add(name, value);
             }
-            let start = out.len();
-            if self.write(rule, &found, out) {
-                return Extracted::Event(number);
+            if self.write(rule, &found) {
+                return (self.give)(Extracted::Event(number), self.event);
             }
-            out.truncate(start);
-            self.write_lost(rule, &found, out);
-            return Extracted::Unreadable(number);
+            self.event.clear();
+            self.write_lost(rule, &found);
+            return (self.give)(Extracted::Unreadable(number), self.event);
         }
-        Extracted::Unmatched
+        (self.give)(Extracted::Unmatched, "");
     }
 
     /// Writes the event; false if a part of it is missing or not what it should be.
-    fn write(&mut self, rule: &EventRule, members: &Members<'_>, out: &mut String) -> bool {
-        out.push('{');
+    fn write(&mut self, rule: &EventRule, members: &Members<'_>) -> bool {
+        self.event.push('{');
         let parts = [
             ("session", &rule.session),
             ("label", &rule.label),
@@ -75,7 +179,7 @@ impl<'s> Extractor<'s> {
         for (name, template) in parts {
             if let Some(template) = template
                 && !(rule.end.is_some() && matches!(name, "from" | "to"))
-                && !self.part(name, template, members, out)
+                && !self.part(name, template, members)
             {
                 return false;
             }
@@ -83,22 +187,23 @@ impl<'s> Extractor<'s> {
         if let Some((template, format)) = &self.source.time {
             self.scratch.clear();
             // An event without its time is an event: only its place is in doubt.
-            if template.fill(members, &mut self.scratch)
-                && let Some(time) = format.read(&self.scratch)
+            if template.fill(members, self.scratch)
+                && let Some(time) = format.read(self.scratch)
             {
-                comma(out);
-                *out += &format!("\"time\":{time}");
+                comma(self.event);
+                let _ = write!(self.event, "\"time\":{time}");
             }
         }
+        let out = &mut *self.event;
         if rule.label.is_some() && !rule.fields.is_empty() {
             comma(out);
             out.push_str("\"payload\":{");
-            for (name, ty) in &rule.fields {
-                let Some(value) = members.get(name) else { return false };
+            for part in &rule.fields {
+                let Some(value) = members.get(&part.member) else { return false };
                 comma(out);
-                quote(name, out);
+                quote(&part.name, out);
                 out.push(':');
-                if !field(value, *ty, out) {
+                if !field(value, part.ty, out) {
                     return false;
                 }
             }
@@ -108,53 +213,43 @@ impl<'s> Extractor<'s> {
         true
     }
 
-    fn part(&mut self, name: &str, template: &Template, members: &Members<'_>, out: &mut String) -> bool {
+    fn part(&mut self, name: &str, template: &Template, members: &Members<'_>) -> bool {
         self.scratch.clear();
-        if !template.fill(members, &mut self.scratch) || self.scratch.contains(NOT_UTF8) {
+        if !template.fill(members, self.scratch) || self.scratch.contains(NOT_UTF8) {
             return false;
         }
-        comma(out);
-        quote(name, out);
-        out.push(':');
-        quote(&self.scratch, out);
+        comma(self.event);
+        quote(name, self.event);
+        self.event.push(':');
+        quote(self.scratch, self.event);
         true
     }
 
     /// Says that an event was here, and whose, as far as that is known.
-    fn write_lost(&mut self, rule: &EventRule, members: &Members<'_>, out: &mut String) {
-        let start = out.len();
-        out.push('{');
+    fn write_lost(&mut self, rule: &EventRule, members: &Members<'_>) {
+        self.event.push('{');
         if let Some(template) = &rule.session
-            && !self.part("session", template, members, out)
+            && !self.part("session", template, members)
         {
             // Whose it was is not known either.
-            out.truncate(start);
-            out.push_str("{\"session\":[]");
+            self.event.clear();
+            self.event.push_str("{\"session\":[]");
         }
-        comma(out);
-        out.push_str("\"label\":[]}");
+        comma(self.event);
+        self.event.push_str("\"label\":[]}");
     }
 }
 
+/// A member that a rule finds: its name, and its value.
+type Own<'r> = (&'r str, Cow<'r, str>);
+
 /// Whether all conditions of `rule` hold; the named groups of its patterns go to `own`.
-fn applies(rule: &EventRule, members: &Members<'_>, subject: &str, own: &mut Vec<(String, String)>) -> bool {
-    rule.conditions.iter().all(|(member, pattern)| {
-        let text = match member {
-            None => Some(subject),
-            Some(name) => members.get(name),
-        };
-        let Some(text) = text else { return false };
-        if pattern.names.is_empty() {
-            return pattern.regex.is_match(text);
-        }
-        let mut captures = pattern.regex.create_captures();
-        pattern.regex.captures(text, &mut captures);
-        for (index, name) in &pattern.names {
-            if let Some(span) = captures.get_group(*index) {
-                own.push((name.clone(), text.get(span.range()).unwrap_or_default().to_owned()));
-            }
-        }
-        captures.is_match()
+fn applies<'r>(rule: &'r EventRule, members: &Members<'_>, subject: &'r str, own: &mut Vec<Own<'r>>) -> bool {
+    rule.conditions.iter().all(|(member, pattern)| match member {
+        None => pattern.find(subject, |name, value| own.push((name, value.into()))),
+        Some(name) => members
+            .get(name)
+            .is_some_and(|text| pattern.find(text, |name, value| own.push((name, value.to_owned().into())))),
     })
 }
 
@@ -172,7 +267,7 @@ fn field(text: &str, ty: FieldType, out: &mut String) -> bool {
             quote(text, out);
             true
         }
-        FieldType::Int => text.parse::<i64>().map(|value| *out += &value.to_string()).is_ok(),
+        FieldType::Int => text.parse::<i64>().is_ok_and(|value| write!(out, "{value}").is_ok()),
         FieldType::Float => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 *out += &format!("{value:?}");

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::line::NOT_UTF8;
 use crate::source::{Format, Pattern};
 
 /// Names and values, later ones first where a name appears twice.
@@ -64,15 +65,27 @@ pub(crate) fn members<'a>(
             let message = syslog(line, &mut members)?;
             Some((members, message.into()))
         }
-        Format::Json => {
-            let value: serde_json::Value = serde_json::from_str(line).ok()?;
-            let object = value.as_object()?;
-            for (name, value) in object {
-                json(name, value, &mut members, 0);
-            }
-            Some((members, line.into()))
-        }
+        // These have no members, or several sets of them, line by line.
+        Format::Json | Format::Csv | Format::Otlp => None,
     }
+}
+
+/// The JSON document in `line`. Bytes that were not UTF-8 are as they are within texts, where JSON allows no control character.
+pub(crate) fn document(line: &str) -> Option<serde_json::Value> {
+    let parsed = serde_json::from_str(line);
+    if parsed.is_err() && line.contains(NOT_UTF8) {
+        return serde_json::from_str(&line.replace(NOT_UTF8, "\\u001a")).ok();
+    }
+    parsed.ok()
+}
+
+/// The members of an object.
+pub(crate) fn of_object(object: &serde_json::Map<String, serde_json::Value>) -> Members<'static> {
+    let mut members = Members::default();
+    for (name, value) in object {
+        json(name, value, &mut members, 0);
+    }
+    members
 }
 
 /// How deep members of members have names.

@@ -20,8 +20,33 @@ pub enum Format {
     Logfmt,
     /// RFC 3164 or RFC 5424: `time`, `host`, `app`, `pid` and `message`.
     Syslog,
-    /// A JSON object; members of members are called `a.b`.
+    /// A JSON object, or an array of them; members of members are called `a.b`.
     Json,
+    /// Comma-separated values (RFC 4180), with a header or `columns`.
+    Csv,
+    /// Documents of OpenTelemetry's collector: each span and each log record is one record.
+    Otlp,
+}
+
+/// How documents of OpenTelemetry are encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// One document per line.
+    #[default]
+    Json,
+    /// Each document behind its length, as the collector's file exporter writes them.
+    Protobuf,
+}
+
+/// What documents of OpenTelemetry hold; their protobuf encoding does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Signal {
+    /// Spans of traces.
+    Spans,
+    /// Log records.
+    Logs,
 }
 
 #[derive(Deserialize)]
@@ -37,6 +62,10 @@ struct SourceFile {
     time_format: Option<String>,
     zone: Option<String>,
     year: Option<i64>,
+    columns: Option<Vec<String>>,
+    separator: Option<char>,
+    encoding: Option<Encoding>,
+    signal: Option<Signal>,
     #[serde(default)]
     event: Vec<EventFile>,
 }
@@ -51,7 +80,15 @@ struct EventFile {
     from: Option<String>,
     to: Option<String>,
     #[serde(default)]
-    fields: BTreeMap<String, FieldType>,
+    fields: BTreeMap<String, FieldFile>,
+}
+
+/// `"int"`, or `{ type = "int", member = "data.count" }` where the member has another name.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FieldFile {
+    Type(FieldType),
+    Member { r#type: FieldType, member: String },
 }
 
 #[derive(Deserialize)]
@@ -101,6 +138,11 @@ pub struct Source {
     pub(crate) format: Format,
     pub(crate) prefix: Option<Pattern>,
     pub(crate) time: Option<(Template, TimeFormat)>,
+    /// The names of the columns, where rows of CSV have no header.
+    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) separator: char,
+    pub(crate) encoding: Encoding,
+    pub(crate) signal: Option<Signal>,
     pub(crate) rules: Vec<EventRule>,
 }
 
@@ -113,7 +155,26 @@ pub struct EventRule {
     pub(crate) session: Option<Template>,
     pub(crate) from: Option<Template>,
     pub(crate) to: Option<Template>,
-    pub(crate) fields: Vec<(String, FieldType)>,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// A field of the payload.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    /// The member that it is.
+    pub(crate) member: String,
+    pub(crate) ty: FieldType,
+}
+
+impl Field {
+    fn new(name: &str, file: &FieldFile) -> Self {
+        let (ty, member) = match file {
+            FieldFile::Type(ty) => (*ty, name),
+            FieldFile::Member { r#type, member } => (*r#type, member.as_str()),
+        };
+        Self { name: name.to_owned(), member: member.to_owned(), ty }
+    }
 }
 
 impl EventRule {
@@ -143,6 +204,22 @@ impl Pattern {
         let names = names.enumerate().filter_map(|(index, name)| Some((index, name?.to_owned()))).collect();
         Ok(Self { regex, names })
     }
+
+    /// Whether it matches `text`; gives its named groups there.
+    pub(crate) fn find<'p, 't>(&'p self, text: &'t str, mut give: impl FnMut(&'p str, &'t str)) -> bool {
+        // Most rules are not about most lines: finding that out is cheaper than finding groups.
+        if self.names.is_empty() || !self.regex.is_match(text) {
+            return self.names.is_empty() && self.regex.is_match(text);
+        }
+        let mut captures = self.regex.create_captures();
+        self.regex.captures(text, &mut captures);
+        for (index, name) in &self.names {
+            if let Some(span) = captures.get_group(*index) {
+                give(name, text.get(span.range()).unwrap_or_default());
+            }
+        }
+        captures.is_match()
+    }
 }
 
 impl Source {
@@ -159,13 +236,26 @@ impl Source {
         if file.prefix.is_some() && file.format != Format::Regex {
             return Err(SourceError::new("`prefix` is for format = \"regex\""));
         }
+        if (file.columns.is_some() || file.separator.is_some()) && file.format != Format::Csv {
+            return Err(SourceError::new("`columns` and `separator` are for format = \"csv\""));
+        }
+        if (file.encoding.is_some() || file.signal.is_some()) && file.format != Format::Otlp {
+            return Err(SourceError::new("`encoding` and `signal` are for format = \"otlp\""));
+        }
+        if file.encoding == Some(Encoding::Protobuf) && file.signal.is_none() {
+            return Err(SourceError::new(
+                "encoding = \"protobuf\" needs `signal`, \"spans\" or \"logs\": the bytes do not say",
+            ));
+        }
         let time_format = match (&file.time_format, file.format) {
             (Some(written), _) => TimeFormat::parse(written)?,
             (None, Format::Syslog) => TimeFormat::parse("syslog")?,
+            (None, Format::Otlp) => TimeFormat::parse("unix-ns")?,
             (None, _) => TimeFormat::parse("rfc3339")?,
         };
         let time_format = time_format.in_zone(file.zone.as_deref())?.in_year(file.year);
-        let time = file.time.clone().or_else(|| (file.format == Format::Syslog).then(|| "{time}".to_owned()));
+        let has_time = matches!(file.format, Format::Syslog | Format::Otlp);
+        let time = file.time.clone().or_else(|| has_time.then(|| "{time}".to_owned()));
         let time = time.map(|written| Template::parse(&written)).transpose()?;
         let rules = file.event.iter().enumerate();
         let rule = |(index, event): (usize, &EventFile)| {
@@ -176,6 +266,10 @@ impl Source {
             format: file.format,
             prefix: file.prefix.as_deref().map(Pattern::new).transpose()?,
             time: time.map(|template| (template, time_format)),
+            columns: file.columns.clone(),
+            separator: file.separator.unwrap_or(','),
+            encoding: file.encoding.unwrap_or_default(),
+            signal: file.signal,
             rules: rules.map(rule).collect::<Result<_, _>>()?,
         })
     }
@@ -208,7 +302,7 @@ impl Source {
             session: template(&event.session, &file.session)?,
             from,
             to: template(&event.to, &file.to)?,
-            fields: event.fields.iter().map(|(name, ty)| (name.clone(), *ty)).collect(),
+            fields: event.fields.iter().map(|(name, field)| Field::new(name, field)).collect(),
         })
     }
 

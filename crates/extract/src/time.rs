@@ -1,6 +1,8 @@
 //! Times as logs write them.
 
-use Directive::{Blank, Day, Fraction, Hour, Minute, Month, MonthName, Second, Text, Year, Zone};
+use Directive::{Blank, Day, Fraction, Hour, Minute, Month, MonthName, Second, Text, Year, Zone, ZoneName};
+use jiff::civil::Date;
+use jiff::tz::Offset;
 
 use crate::source::SourceError;
 
@@ -36,6 +38,7 @@ enum Directive {
     Second,
     Fraction,
     Zone,
+    ZoneName,
     Blank,
     Text(char),
 }
@@ -128,6 +131,7 @@ impl TimeFormat {
                 Second => second = digits(bytes, &mut at, 2, 2)?,
                 Fraction => nanoseconds = fraction(bytes, &mut at)?,
                 Zone => zone = offset(bytes, &mut at)?,
+                ZoneName => zone = named_zone(bytes, &mut at)?,
                 Blank => {
                     let start = at;
                     while bytes.get(at) == Some(&b' ') {
@@ -139,10 +143,10 @@ impl TimeFormat {
                 Text(c) => at = text.get(at..)?.starts_with(*c).then_some(at + c.len_utf8())?,
             }
         }
-        let in_range =
-            (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
-        (in_range && at == bytes.len()).then_some(())?;
-        let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone;
+        (hour < 24 && minute < 60 && second <= 60 && at == bytes.len()).then_some(())?;
+        let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+        let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_second();
+        let seconds = midnight + hour * 3600 + minute * 60 + second - zone;
         seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
     }
 }
@@ -183,10 +187,11 @@ fn directives(written: &str) -> Result<Vec<Directive>, SourceError> {
                 Some('S') => Second,
                 Some('f') => Fraction,
                 Some('z') => Zone,
+                Some('Z') => ZoneName,
                 other => {
                     let other = other.map(String::from).unwrap_or_default();
                     return Err(SourceError::new(format!(
-                        "`%{other}` is not known in a time: %Y %m %b %d %e %H %M %S %f %z"
+                        "`%{other}` is not known in a time: %Y %m %b %d %e %H %M %S %f %z %Z"
                     )));
                 }
             },
@@ -240,6 +245,13 @@ fn offset(bytes: &[u8], at: &mut usize) -> Option<i64> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
+/// `UTC` or `GMT`, in seconds. Other abbreviations mean different zones in different places, and none is guessed.
+fn named_zone(bytes: &[u8], at: &mut usize) -> Option<i64> {
+    matches!(bytes.get(*at..*at + 3)?, b"UTC" | b"GMT").then_some(())?;
+    *at += 3;
+    Some(0)
+}
+
 /// A number with up to nine decimals, exactly.
 fn unix(text: &str, scale: i64) -> Option<i64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
@@ -251,15 +263,6 @@ fn unix(text: &str, scale: i64) -> Option<i64> {
         value = value.checked_add(i64::from(digit.is_ascii_digit().then(|| digit - b'0')?) * unit)?;
     }
     Some(value)
-}
-
-/// Days since 1970-01-01, by counting from March so that leap days come last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
 #[cfg(test)]
@@ -283,10 +286,13 @@ mod tests {
             read("%Y-%m-%d %H:%M:%S%f", "2026-02-03 05:05:06,250"),
             Some(1_770_091_506 * SECOND + SECOND / 4)
         );
+        assert_eq!(read("%Y-%m-%d %H:%M:%S %Z", "2026-02-03 04:05:06 UTC"), Some(1_770_091_506 * SECOND));
         assert_eq!(read("unix", "1770091506.123456"), Some(1_770_091_506 * SECOND + 123_456_000));
         assert_eq!(read("unix-ms", "1770091506123"), Some(1_770_091_506 * SECOND + 123_000_000));
         for (format, bad) in [
             ("rfc3339", "2026-13-03T04:05:06Z"),
+            ("rfc3339", "2026-02-29T04:05:06Z"),
+            ("%Y-%m-%d %H:%M:%S %Z", "2026-02-03 04:05:06 CET"),
             ("syslog", "Foo  3 05:05:06"),
             ("unix", "x"),
             ("unix", "1.x"),

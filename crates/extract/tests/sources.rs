@@ -2,18 +2,41 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
 
-use referee_extract::{Extracted, Extractor, READY_MADE, Shapes, Source, fold, guess, ready_made};
+use std::sync::Arc;
 
-fn extract(source: &str, line: &str) -> (Extracted, String) {
+use referee_extract::{EventStream, Extracted, Found, READY_MADE, Shapes, Source, fold, guess, ready_made};
+
+/// What each record of a log became; the bytes come one by one, and at once.
+fn stream(source: &str, log: &[u8], max_record: usize) -> Vec<(u64, Extracted, String)> {
     let mut source = Source::parse(source).unwrap_or_else(|error| panic!("{error}"));
     source.assume_year(2026);
-    let mut out = String::new();
-    let extracted = Extractor::new(&source).line(line, &mut out);
-    if !out.is_empty() {
-        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
-        assert!(value.is_object(), "{out}");
+    let source = Arc::new(source);
+    let read = |size: usize| {
+        let mut found = Vec::new();
+        let mut give = |record: Found<'_>| {
+            assert_eq!(record.event.is_empty(), record.extracted == Extracted::Unmatched);
+            if !record.event.is_empty() {
+                let value: serde_json::Value = serde_json::from_str(record.event).unwrap();
+                assert!(value.is_object(), "{}", record.event);
+            }
+            found.push((record.number, record.extracted, record.event.to_owned()));
+        };
+        let mut stream = EventStream::new(Arc::clone(&source), max_record);
+        log.chunks(size).for_each(|bytes| stream.take(bytes, &mut give));
+        stream.end(&mut give);
+        found
+    };
+    let found = read(log.len().max(1));
+    for size in [1, 2, 7] {
+        assert_eq!(read(size), found, "in pieces of {size}");
     }
-    (extracted, out)
+    found
+}
+
+fn extract(source: &str, line: &str) -> (Extracted, String) {
+    let mut found = stream(source, line.as_bytes(), 1 << 20);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.pop().map(|(_, extracted, event)| (extracted, event)).unwrap()
 }
 
 fn with(name: &str, line: &str) -> String {
@@ -70,7 +93,263 @@ fn sources_that_come_with_referee_read_their_logs() {
         ),
         r#"{"session":"i","label":"Started","from":"systemd","to":"unit","time":1770091506000000000}"#
     );
-    assert_eq!(READY_MADE.len(), 6);
+    for (line, event) in [
+        (
+            "smtpd[9]: 4F3B2C0A1: client=mx.example.org[192.0.2.7]",
+            r#""label":"Received","from":"postfix","to":"message","time":1770091506000000000,"payload":{"client":"mx.example.org[192.0.2.7]"}}"#,
+        ),
+        (
+            "qmgr[9]: 4F3B2C0A1: from=<a@b.example>, size=331, nrcpt=1 (queue active)",
+            r#""label":"Queued","from":"postfix","to":"message","time":1770091506000000000,"payload":{"recipients":1,"sender":"a@b.example","size":331}}"#,
+        ),
+        (
+            "smtp[9]: 4F3B2C0A1: to=<c@d.example>, relay=mx[192.0.2.7]:25, delay=0.1, delays=0/0/0/0.1, dsn=2.0.0, status=sent (250 Ok)",
+            r#""label":"Sent","from":"postfix","to":"message","time":1770091506000000000,"payload":{"recipient":"c@d.example"}}"#,
+        ),
+        (
+            "qmgr[9]: 4F3B2C0A1: removed",
+            r#""label":"Removed","from":"postfix","to":"message","time":1770091506000000000}"#,
+        ),
+    ] {
+        let found = with("postfix", &format!("Feb  3 04:05:06 h postfix/{line}"));
+        assert_eq!(found, format!("{{\"session\":\"h/4F3B2C0A1\",{event}"));
+    }
+    for (line, event) in [
+        (
+            "[unknown]@[unknown] LOG:  connection received: host=127.0.0.1 port=5",
+            r#""label":"Connect","from":"client","to":"server","time":1770091506123000000,"payload":{"host":"127.0.0.1"}}"#,
+        ),
+        (
+            "bob@shop LOG:  connection authorized: user=bob database=shop",
+            r#""label":"Authorized","from":"server","to":"client","time":1770091506123000000,"payload":{"database":"shop","user":"bob"}}"#,
+        ),
+        (
+            "bob@shop LOG:  statement: begin;",
+            r#""label":"Begin","from":"client","to":"server","time":1770091506123000000}"#,
+        ),
+        (
+            "bob@shop LOG:  execute <unnamed>: SELECT 1",
+            r#""label":"Statement","from":"client","to":"server","time":1770091506123000000,"payload":{"statement":"SELECT 1"}}"#,
+        ),
+        (
+            "bob@shop LOG:  disconnection: session time: 0:00:00.01 user=bob",
+            r#""end":"client","time":1770091506123000000}"#,
+        ),
+    ] {
+        let found = with("postgresql", &format!("2026-02-03 04:05:06.123 UTC [12] {line}"));
+        assert_eq!(found, format!("{{\"session\":\"12\",{event}"));
+    }
+    assert_eq!(
+        with(
+            "openstack",
+            "nova-compute.log.1.2017-05-16_13:55:31 2026-02-03 04:05:06.500 2931 INFO nova.compute.manager [req-3ea4052c - - - - -] [instance: b9000564-fe1a] VM Started (Lifecycle Event)"
+        ),
+        r#"{"session":"b9000564-fe1a","label":"Started","from":"nova","to":"instance","time":1770091506500000000}"#
+    );
+    assert_eq!(READY_MADE.len(), 11);
+}
+
+/// The labels of each session of a log, in the order of the sessions' beginnings.
+fn labels(name: &str, log: &str) -> Vec<String> {
+    let mut sessions: Vec<(String, Vec<String>)> = Vec::new();
+    for (_, extracted, event) in stream(ready_made(name).unwrap(), log.as_bytes(), 1 << 20) {
+        if extracted == Extracted::Unmatched {
+            continue;
+        }
+        assert!(matches!(extracted, Extracted::Event(_)), "{extracted:?} {event}");
+        let event: serde_json::Value = serde_json::from_str(&event).unwrap();
+        assert!(event["time"].is_i64(), "{event}");
+        let session = event["session"].as_str().unwrap().to_owned();
+        let label = event["label"]
+            .as_str()
+            .map_or_else(|| format!("${}", event["end"].as_str().unwrap()), str::to_owned);
+        match sessions.iter_mut().find(|(known, _)| *known == session) {
+            Some((_, labels)) => labels.push(label),
+            None => sessions.push((session, vec![label])),
+        }
+    }
+    sessions.into_iter().map(|(_, labels)| labels.join(" ")).collect()
+}
+
+/// Recordings of real servers, driven by real clients: who recorded them knows what happened.
+#[test]
+fn recordings_of_real_servers_are_read() {
+    assert_eq!(
+        labels("postfix", include_str!("samples/postfix.log")),
+        [
+            "Received MessageId Queued Sent Removed",
+            "Received MessageId Queued Bounced Removed",
+            // The notice of the bounce, which nobody takes.
+            "MessageId Queued Bounced Removed",
+        ]
+    );
+    assert_eq!(
+        labels("postgresql", include_str!("samples/postgresql.log")),
+        [
+            "Connect Authorized Statement $client",
+            "Connect Authorized Begin Statement Commit Statement Error Begin Rollback $client",
+            "Connect Authorized Fatal",
+        ]
+    );
+}
+
+/// Batches of CloudEvents: as many events as there are, all with the number of their line.
+#[test]
+fn an_array_of_objects_is_as_many_events() {
+    let one = r#"{"specversion":"1.0","type":"T","source":"s","subject":"a","time":"2026-02-03T04:05:06Z"}"#;
+    let log = format!("{one}\n\n[{one},{one}]\nat java.lang\n{{\"torn");
+    let found = stream(ready_made("cloudevents").unwrap(), log.as_bytes(), 1 << 20);
+    let event = r#"{"session":"a","label":"T","from":"s","time":1770091506000000000}"#;
+    let lost = r#"{"session":[],"label":[]}"#;
+    let is = |number, extracted, text: &str| (number, extracted, text.to_owned());
+    assert_eq!(
+        found,
+        [
+            is(0, Extracted::Event(0), event),
+            is(2, Extracted::Event(0), event),
+            is(2, Extracted::Event(0), event),
+            is(3, Extracted::Unmatched, ""),
+            is(4, Extracted::Lost, lost),
+        ]
+    );
+}
+
+/// A byte that is not UTF-8 hides nothing where nobody reads it, and makes a lost event where somebody does.
+#[test]
+fn one_invalid_byte_hides_no_event_of_json() {
+    let line = |agent: &[u8], uri: &[u8]| {
+        let head = br#"{"time_iso8601":"2026-02-03T04:05:06+00:00","remote_addr":"::1","request_method":"GET","request_uri":""#;
+        [head, uri, br#"","status":"200","agent":""#, agent, br#""}"#].concat()
+    };
+    let source = ready_made("nginx-json").unwrap();
+    let kinds = |log: &[u8]| stream(source, log, 1 << 20).iter().map(|found| found.1).collect::<Vec<_>>();
+    assert_eq!(kinds(&line(b"x\xff", b"/")), [Extracted::Event(0)]);
+    assert_eq!(kinds(&line(b"x", b"/\xff")), [Extracted::Unreadable(0)]);
+}
+
+#[test]
+fn rows_of_csv_have_the_names_of_their_columns() {
+    let source = "format = \"csv\"\nseparator = \";\"\nsession = \"{id}\"\nfrom = \"a\"\n[[event]]\nmatch = { what = '^sent' }\nlabel = \"Sent\"\nfields = { text = { type = \"string\", member = \"the text\" } }\n";
+    let log = "\u{feff}id;what;the text\n7;sent;\"a \"\"b\"\";\n\"\n8;other;x\n9;sent\n\n10;sent;z\r\n";
+    let found = stream(source, log.as_bytes(), 1 << 20);
+    let is = |number, extracted, text: &str| (number, extracted, text.to_owned());
+    assert_eq!(
+        found,
+        [
+            is(
+                1,
+                Extracted::Event(0),
+                r#"{"session":"7","label":"Sent","from":"a","payload":{"text":"a \"b\";\u000a"}}"#
+            ),
+            is(3, Extracted::Unmatched, ""),
+            is(4, Extracted::Lost, r#"{"session":[],"label":[]}"#),
+            is(
+                6,
+                Extracted::Event(0),
+                r#"{"session":"10","label":"Sent","from":"a","payload":{"text":"z"}}"#
+            ),
+        ]
+    );
+    let source =
+        "format = \"csv\"\ncolumns = [\"id\", \"what\"]\nfrom = \"a\"\n[[event]]\nlabel = \"{what}\"\n";
+    assert_eq!(extract(source, "1,Go"), (Extracted::Event(0), r#"{"label":"Go","from":"a"}"#.to_owned()));
+}
+
+#[test]
+fn records_that_are_too_long_are_lost_events() {
+    let source = "format = \"regex\"\nfrom = \"a\"\n[[event]]\nlabel = \"A\"\n";
+    let found = stream(source, b"short\nmuch longer than ten\nshort", 10);
+    let kinds: Vec<_> = found.iter().map(|found| (found.0, found.1)).collect();
+    assert_eq!(kinds, [(0, Extracted::Event(0)), (1, Extracted::Lost), (2, Extracted::Event(0))]);
+}
+
+/// What OpenTelemetry's collector writes: every span and log record of a document, in either encoding.
+#[test]
+fn every_span_and_log_record_of_a_document_is_an_event() {
+    let document = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"lib"},"spans":[
+        {"traceId":"0102","spanId":"03","name":"GET /","kind":2,"startTimeUnixNano":"1770091506000000000","endTimeUnixNano":"1770091507000000000","attributes":[{"key":"n","value":{"intValue":"7"}}],"status":{"code":2}},
+        {"traceId":"0102","spanId":"04","name":"query","kind":"SPAN_KIND_CLIENT","startTimeUnixNano":"1770091506500000000","attributes":[{"key":"n","value":{"arrayValue":{"values":[{"boolValue":true},{"stringValue":"x"}]}}}],"status":{}}]}]}]}"#
+        .replace('\n', "");
+    assert_eq!(
+        stream(ready_made("otlp-spans").unwrap(), document.as_bytes(), 1 << 20)
+            .into_iter()
+            .map(|found| found.2)
+            .collect::<Vec<_>>(),
+        [
+            r#"{"session":"0102","label":"GET /","from":"shop","time":1770091506000000000}"#,
+            r#"{"session":"0102","label":"query","from":"shop","time":1770091506500000000}"#,
+        ]
+    );
+    let source = "format = \"otlp\"\nfrom = \"{scope.name}/{kind}/{status}\"\n[[event]]\nlabel = \"{name}\"\nfields = { n = { type = \"string\", member = \"attributes.n\" } }\n";
+    let expected = [
+        r#"{"label":"GET /","from":"lib/server/error","time":1770091506000000000,"payload":{"n":"7"}}"#,
+        r#"{"label":"query","from":"lib/client/unset","time":1770091506500000000,"payload":{"n":"[true,\"x\"]"}}"#,
+    ];
+    let texts = |source: &str, log: &[u8]| -> Vec<String> {
+        stream(source, log, 1 << 20).into_iter().map(|found| found.2).collect()
+    };
+    assert_eq!(texts(source, document.as_bytes()), expected);
+
+    // The same document in protobuf, twice, each behind its length.
+    let attribute = |key: &str, value: Vec<u8>| [field(1, key.as_bytes()), field(2, &value)].concat();
+    let time = |number: u8, time: u64| [&[number << 3 | 1][..], &time.to_le_bytes()].concat();
+    let list = field(5, &[field(1, &[2 << 3, 1]), field(1, &field(1, b"x"))].concat());
+    let first = [
+        field(1, &[1, 2]),
+        field(2, &[3]),
+        field(5, b"GET /"),
+        vec![6 << 3, 2],
+        time(7, 1_770_091_506_000_000_000),
+        time(8, 1_770_091_507_000_000_000),
+        field(9, &attribute("n", vec![3 << 3, 7])),
+        field(15, &[3 << 3, 2]),
+        field(14, b"unknown"),
+    ];
+    let second = [
+        field(1, &[1, 2]),
+        field(2, &[4]),
+        field(5, b"query"),
+        vec![6 << 3, 3],
+        time(7, 1_770_091_506_500_000_000),
+        field(9, &attribute("n", list)),
+    ];
+    let scope = [field(1, &field(1, b"lib")), field(2, &first.concat()), field(2, &second.concat())].concat();
+    let resource = field(1, &attribute("service.name", field(1, b"shop")));
+    let message = field(1, &[field(1, &resource), field(2, &scope)].concat());
+    let framed = [&u32::try_from(message.len()).unwrap().to_be_bytes()[..], &message].concat();
+    let source = source.replace("[[event]]", "encoding = \"protobuf\"\nsignal = \"spans\"\n[[event]]");
+    assert_eq!(texts(&source, &[framed.clone(), framed.clone()].concat()), [expected, expected].concat());
+    // Cut anywhere, it is a lost event, never a panic; with any byte changed it is something.
+    for end in 1..framed.len() {
+        assert_eq!(stream(&source, &framed[..end], 1 << 20).len(), 1, "{end}");
+    }
+    for at in 4..framed.len() {
+        let mut damaged = framed.clone();
+        damaged[at] ^= 0x55;
+        stream(&source, &damaged, 1 << 20);
+    }
+
+    let logs = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"0","observedTimeUnixNano":"1770091506000000000","severityText":"INFO","body":{"stringValue":"sent 7"}},{"timeUnixNano":"1770091507000000000","body":{"kvlistValue":{"values":[{"key":"a","value":{"doubleValue":1.5}}]}}}]}]}]}"#;
+    let source = "format = \"otlp\"\nfrom = \"a\"\n[[event]]\nmatch = '^sent (?P<n>\\d+)'\nlabel = \"Sent\"\nfields = { n = \"int\" }\n[[event]]\nlabel = \"{body}\"\n";
+    assert_eq!(
+        texts(source, logs.as_bytes()),
+        [
+            r#"{"label":"Sent","from":"a","time":1770091506000000000,"payload":{"n":7}}"#,
+            r#"{"label":"{\"a\":1.5}","from":"a","time":1770091507000000000}"#,
+        ]
+    );
+}
+
+/// A length-delimited field of protobuf.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        out.push(u8::try_from(length & 0x7f).unwrap() | 0x80);
+        length >>= 7;
+    }
+    out.push(u8::try_from(length).unwrap());
+    [out, bytes.to_vec()].concat()
 }
 
 #[test]
@@ -126,6 +405,18 @@ fn what_is_wrong_with_a_source_is_said() {
         ),
         ("format = \"regex\"\nzone = \"Mars\"\n[[event]]\nlabel = \"A\"\nfrom = \"a\"", "no zone"),
         ("format = \"regex\"\n[[event]]\nlable = \"A\"", "unknown field"),
+        (
+            "format = \"json\"\nseparator = \";\"\n[[event]]\nlabel = \"A\"\nfrom = \"a\"",
+            "are for format = \"csv\"",
+        ),
+        (
+            "format = \"json\"\nsignal = \"logs\"\n[[event]]\nlabel = \"A\"\nfrom = \"a\"",
+            "are for format = \"otlp\"",
+        ),
+        (
+            "format = \"otlp\"\nencoding = \"protobuf\"\n[[event]]\nlabel = \"A\"\nfrom = \"a\"",
+            "needs `signal`",
+        ),
     ] {
         let error = Source::parse(text).unwrap_err().to_string();
         assert!(error.contains(why), "{text}: {error}");

@@ -2,7 +2,7 @@
 //! receives.
 //!
 //! ```text
-//! machine ──▶ Plan (names, kept variables, assertions with their types) ──▶ rust, python
+//! machine ──▶ Plan (names, kept variables, assertions with their types) ──▶ rust, python, typescript
 //! ```
 //!
 //! A [`Plan`] holds all decisions that do not depend on the target language: which messages there are, what the states are called, which
@@ -11,7 +11,7 @@
 //! Assertions become plain code with the meaning that the monitor gives them. Regular expressions become tables, so that
 //! endpoints in every language match alike and need no library.
 //!
-//! There is no I/O here. Reading order: `plan`, `names`, `typing`, `pattern`, `rust`, `python`.
+//! There is no I/O here. Reading order: `plan`, `names`, `typing`, `pattern`, `rust`, `python`, `typescript`.
 
 mod names;
 mod pattern;
@@ -20,12 +20,14 @@ mod python;
 mod rust;
 #[cfg(test)]
 mod tests;
+mod typescript;
 mod typing;
 mod writer;
 
 pub use plan::{Plan, Subject, Unsupported};
 pub use python::python;
 pub use rust::rust;
+pub use typescript::typescript;
 
 /// Whether two source files are the same code, though a formatter may have gone over one of them. Formatters move blanks,
 /// commas, parentheses and braces (`x => f(a, b),` becomes `x => {` …); whatever else differs makes a file stale.

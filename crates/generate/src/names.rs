@@ -78,6 +78,15 @@ pub(crate) fn capitalised(name: &str) -> String {
     text
 }
 
+/// `reqTok`; what would begin with a digit begins with `m`.
+pub(crate) fn camel(name: &str) -> String {
+    let words = words(name);
+    let first = words.first().map(|word| word.to_lowercase()).unwrap_or_default();
+    let rest: String = words.iter().skip(1).map(|word| capitalised(word)).collect();
+    let text = first + &rest;
+    if text.chars().next().is_none_or(char::is_numeric) { format!("m{text}") } else { text }
+}
+
 /// `req_tok`; what would begin with a digit begins with `m`.
 pub(crate) fn snake(name: &str) -> String {
     let text = words(name).join("_").to_lowercase();
@@ -107,6 +116,11 @@ mod tests {
             ("", "M", "m"),
         ] {
             assert_eq!((upper_camel(name).as_str(), snake(name).as_str()), (camel, snaked), "{name}");
+        }
+        for (name, lower) in
+            [("reqTok", "reqTok"), ("HTTPServer", "httpServer"), ("250", "m250"), ("a-b", "aB"), ("", "m")]
+        {
+            assert_eq!(camel(name), lower);
         }
     }
 

@@ -196,6 +196,23 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What happens in the state of `role` at `at`, in a sentence.
+    pub(crate) fn about_state(&self, role: &RolePlan, at: usize) -> String {
+        let state = &role.states[at];
+        let place = if at == 0 { "The beginning" } else { "A state" };
+        let labels = |preposition: &str| {
+            let one = |step: &StepPlan| {
+                format!("`{}` {preposition} {}", self.messages[step.message].label, role.peers[step.peer])
+            };
+            state.steps.iter().map(one).collect::<Vec<_>>().join(" or ")
+        };
+        match state.kind {
+            Kind::Sends => format!("{place}: `{}` sends {}.", role.name, labels("to")),
+            Kind::Receives => format!("{place}: `{}` receives {}.", role.name, labels("from")),
+            Kind::End => format!("The end of the session for `{}`.", role.name),
+        }
+    }
+
     fn add_message(
         &mut self,
         vocabulary: &Vocabulary,

@@ -260,7 +260,7 @@ impl Python<'_> {
         self.writer.line("");
         self.writer.line("@final");
         self.writer.open(&format!("class {}:", state.name));
-        self.doc(&[about(self.plan, role, at, state)]);
+        self.doc(&[self.plan.about_state(role, at)]);
         self.writer.line("");
         let kept = kept_names(state);
         let slots: Vec<String> = ["_session", "_turn"]
@@ -541,22 +541,6 @@ impl Python<'_> {
     fn pattern(&self, pattern: &str) -> String {
         let at = self.plan.patterns.iter().position(|(known, _)| **known == *pattern).unwrap_or_default();
         format!("_{}", screaming(&format!("PATTERN_{}", at + 1)))
-    }
-}
-
-/// What happens in a state.
-fn about(plan: &Plan, role: &RolePlan, at: usize, state: &StatePlan) -> String {
-    let place = if at == 0 { "The beginning" } else { "A state" };
-    let labels = |preposition: &str| {
-        let one = |step: &StepPlan| {
-            format!("`{}` {preposition} {}", plan.messages[step.message].label, role.peers[step.peer])
-        };
-        state.steps.iter().map(one).collect::<Vec<_>>().join(" or ")
-    };
-    match state.kind {
-        Kind::Sends => format!("{place}: `{}` sends {}.", role.name, labels("to")),
-        Kind::Receives => format!("{place}: `{}` receives {}.", role.name, labels("from")),
-        Kind::End => format!("The end of the session for `{}`.", role.name),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use referee_generate::{Plan, Subject, Unsupported, python, rust, same_code};
+use referee_generate::{Plan, Subject, Unsupported, python, rust, same_code, typescript};
 use referee_pipeline::{Language, Parsed, Projected, Source};
 use referee_theory::Machine;
 use referee_theory::expr::Signature;
@@ -44,12 +44,14 @@ fn plan(protocol: &Projected, roles: &[&str]) -> Result<Plan, Unsupported> {
     })
 }
 
-/// The Rust endpoints of `roles`, and the Python endpoint of each with the name of its file.
+/// The Rust endpoints of `roles`, and the Python and TypeScript endpoints of each with the name of its file.
 fn generate(protocol: &Projected, name: &str, roles: &[&str]) -> Result<Vec<(String, String)>, Unsupported> {
     let mut files = vec![(format!("{name}.rs"), rust(&plan(protocol, roles)?, "crate::predicates"))];
     for role in roles {
         let file = if roles.len() == 1 { name.to_owned() } else { format!("{name}_{}", role.to_lowercase()) };
-        files.push((format!("{file}.py"), python(&plan(protocol, &[role])?, "predicates")));
+        let plan = plan(protocol, &[role])?;
+        files.push((format!("{file}.ts"), typescript(&plan, "./predicates.js")));
+        files.push((format!("{file}.py"), python(&plan, "predicates")));
     }
     Ok(files)
 }

@@ -47,6 +47,6 @@ pub use files::read_module;
 pub use guard::{Guard, Inherited};
 pub use listen::Listener;
 pub use pages::use_small_pages;
-pub use plan::{Plans, Refusal};
+pub use plan::{ListenerSides, Plans, Refusal};
 pub use report_sink::Observer;
 pub use serve::{Ended, Service};

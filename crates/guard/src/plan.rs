@@ -1,6 +1,7 @@
 //! A plan: a listener of the configuration, checked and compiled. Sessions keep the plan they began with.
 
 mod reader;
+mod side;
 mod warnings;
 mod words;
 
@@ -27,6 +28,7 @@ use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::tls;
 pub(crate) use reader::PlanReader;
 use reader::ProtocolText;
+pub use side::ListenerSides;
 use warnings::{fit_connections, unwritable};
 
 /// A listener, ready to be used.
@@ -35,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) protocol: Protocol,
     /// What its sessions go by.
     pub(crate) rules: Arc<TwoPartyRules>,
+    /// What the codec of the rules was compiled from.
+    table: referee_wire::Table,
     pub(crate) at_limit: AtLimit,
     pub(crate) limits: Limits,
     pub(crate) allow: Option<Vec<Network>>,
@@ -100,8 +104,13 @@ impl Plans {
         folder: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Refusal> {
-        let mut config = Config::read(text, environment)
+        let config = Config::read(text, environment)
             .map_err(|problems| Refusal { problems, protocols: Vec::new() })?;
+        Self::of(config, text, folder)
+    }
+
+    /// The plans of `config`, which was read from `text`.
+    fn of(mut config: Config, text: &str, folder: &Path) -> Result<Self, Refusal> {
         fit_connections(&mut config, text);
         let mut reader = PlanReader::new(folder);
         let mut plans: Vec<Arc<Plan>> = Vec::new();
@@ -124,7 +133,8 @@ impl Plans {
             digest = digest_of(text, &network.files);
             reader.append(network);
         }
-        let PlanReader { mut files, mut certificates, mut refusal, .. } = reader;
+        let PlanReader { mut files, mut certificates, mut refusal, mut warnings, .. } = reader;
+        config.warnings.append(&mut warnings);
         files.append(&mut certificates);
         if let Some(admin) = &config.admin
             && !admin.listen.get_ref().is_local()
@@ -251,7 +261,11 @@ impl Maker<'_, '_> {
         self.reader.properties(files, self.listener.limits.instances)
     }
 
-    fn rules(&mut self, protocol: &Protocol, preset: Option<referee_wire::Table>) -> Option<TwoPartyRules> {
+    fn rules(
+        &mut self,
+        protocol: &Protocol,
+        preset: Option<referee_wire::Table>,
+    ) -> Option<(TwoPartyRules, referee_wire::Table)> {
         let written = self.listener.codec.as_ref().map(|table| table.get_ref().clone());
         let Some(table) = written.or(preset) else {
             let message = "there is no codec: nobody knows which bytes are which message";
@@ -262,8 +276,11 @@ impl Maker<'_, '_> {
                 .push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
             return None;
         };
+        if protocol.monitor.is_timed() {
+            self.reader.without_times(self.listener.protocol.span());
+        }
         match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
-            Ok(rules) => Some(rules),
+            Ok(rules) => Some((rules, table)),
             Err(errors) => {
                 for error in errors {
                     let path: Vec<&str> =
@@ -348,7 +365,7 @@ impl Maker<'_, '_> {
             self.complain("limits", "a limit of 0 bytes lets nothing through");
         }
         let (protocol, preset) = self.protocol()?;
-        let rules = self.rules(&protocol, preset)?;
+        let (rules, table) = self.rules(&protocol, preset)?;
         let options = self.options(&rules);
         if self.reader.refusal.count() > problems {
             return None;
@@ -356,6 +373,7 @@ impl Maker<'_, '_> {
         Some(Plan {
             name: listener.name.as_ref().map_or_else(|| protocol.name.clone(), |name| name.get_ref().clone()),
             rules: Arc::new(rules.with_options(options)),
+            table,
             at_limit: listener.at_limit,
             limits: listener.limits,
             allow: listener.allow.clone(),

@@ -197,7 +197,9 @@ fn label(workspace: &Workspace, file: &File, name: &Occurrence, out: &mut String
     for message in vocabulary.messages().filter(same).take(4) {
         let assertion = vocabulary.spec(message).assertion.as_ref();
         let condition = assertion.map(|assertion| format!(" where {assertion}")).unwrap_or_default();
-        let _ = write!(out, "\n\n```scr\n{}{condition}\n```", vocabulary.display(message));
+        let times = vocabulary.spec(message).timing.as_ref();
+        let times = times.map(|timing| format!(" {timing}")).unwrap_or_default();
+        let _ = write!(out, "\n\n```scr\n{}{times}{condition}\n```", vocabulary.display(message));
         if let (Some(protocol), Some(assertion)) = (protocol, assertion)
             && let Some(names) = enforcers(protocol, &name.name, &assertion.to_string())
         {
@@ -233,6 +235,11 @@ fn meaning(word: &str, language: Language) -> Option<&'static str> {
         (Language::Scr, "continue") => "`continue X;`: the loop `X` begins again.",
         (Language::Scr, "do") => "`do P(a, b);`: what the protocol `P` says, played by these roles.",
         (Language::Scr, "where") => "`where e`: the condition `e` holds of the message. Monitors enforce it.",
+        (Language::Scr, "within") => {
+            "`within 5s`, `within 5s of Request`, `within 5s of any`: the message is sent so soon after the message before, the last \
+             `Request`, or its sender's last message."
+        }
+        (Language::Scr, "after") => "`after 1s`: the message is not sent sooner after the message before.",
         (Language::Scr, "aux") => "`aux protocol P`: a part of others, not checked by itself.",
         (Language::Scr, "external") => {
             "`external fn f(string) -> bool;`: a predicate that monitors are given."

@@ -21,6 +21,8 @@ use crate::settings::{LEASE, PARTITION, PARTITIONS, Settings};
 
 /// The number of the last event whose verdicts are all in this message or before it.
 const THROUGH: &str = "Referee-Through";
+/// How many violations the verdicts of the partition have, up to and with this message, and how many of them are consequences.
+const FOUND: &str = "Referee-Found";
 
 /// A group, as one worker sees it.
 #[derive(Clone)]
@@ -75,6 +77,38 @@ pub(crate) struct LastVerdicts {
     pub(crate) sequence: u64,
     /// All verdicts up to this event are out.
     pub(crate) through: Option<u64>,
+    /// What the partition's verdicts come to, this message included; `None` if a version that did not count wrote some of them.
+    pub(crate) found: Option<Found>,
+}
+
+/// Violations, and how many of them came after the first of their session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) violations: u64,
+    pub(crate) consequences: u64,
+}
+
+impl Found {
+    /// Those of `lines` besides.
+    pub(crate) fn and(self, lines: &[u8]) -> Self {
+        let (violations, consequences) = count_violations(lines);
+        Self { violations: self.violations + violations, consequences: self.consequences + consequences }
+    }
+
+    fn header(self) -> String {
+        format!("{} {}", self.violations, self.consequences)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (violations, consequences) = text.split_once(' ')?;
+        Some(Self { violations: violations.parse().ok()?, consequences: consequences.parse().ok()? })
+    }
+}
+
+impl LastVerdicts {
+    /// What a partition without verdicts has.
+    const NONE: Self =
+        Self { sequence: 0, through: None, found: Some(Found { violations: 0, consequences: 0 }) };
 }
 
 /// Whether something that only one can do was done.
@@ -190,33 +224,41 @@ impl Group {
         match self.verdicts.get_last_raw_message_by_subject(&self.subject(number)).await {
             Ok(message) => {
                 let through = message.headers.get(THROUGH).and_then(|through| through.as_str().parse().ok());
-                Ok(LastVerdicts { sequence: message.sequence, through })
+                let found = message.headers.get(FOUND).and_then(|found| Found::parse(found.as_str()));
+                Ok(LastVerdicts { sequence: message.sequence, through, found })
             }
             Err(error) if matches!(error.kind(), LastRawMessageErrorKind::NoMessageFound) => {
-                Ok(LastVerdicts::default())
+                Ok(LastVerdicts::NONE)
             }
             Err(error) => Err(GroupError::broker("read the last verdict")(error.into())),
         }
     }
 
-    /// Publishes verdicts of a partition, if the last ones are `last`; the number of the message.
+    /// Publishes verdicts of a partition, if the last ones are `last`; what are the last ones then.
     pub(crate) async fn publish(
         &self,
         number: u16,
         lines: String,
         through: u64,
-        last: u64,
-    ) -> Result<Attempt<u64>, GroupError> {
-        let message = PublishMessage::build()
+        last: LastVerdicts,
+    ) -> Result<Attempt<LastVerdicts>, GroupError> {
+        let found = last.found.map(|found| found.and(lines.as_bytes()));
+        let mut message = PublishMessage::build()
             .payload(lines.into())
             .header(THROUGH, through.to_string().as_str())
-            .expected_last_subject_sequence(last);
+            .expected_last_subject_sequence(last.sequence);
+        if let Some(found) = found {
+            message = message.header(FOUND, found.header().as_str());
+        }
         let acknowledged = match self.context.send_publish(self.subject(number), message).await {
             Ok(acknowledged) => acknowledged.await,
             Err(error) => Err(error),
         };
         match acknowledged {
-            Ok(acknowledged) => Ok(Attempt::Done(acknowledged.sequence)),
+            Ok(acknowledged) => {
+                let (sequence, through) = (acknowledged.sequence, Some(through));
+                Ok(Attempt::Done(LastVerdicts { sequence, through, found }))
+            }
             Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(Attempt::Beaten),
             Err(error) => Err(GroupError::broker("publish a verdict")(error.into())),
         }
@@ -224,6 +266,20 @@ impl Group {
 
     /// How many violations all workers have found since the group began, and how many of them after the first of their session.
     pub(crate) async fn found(&self) -> Result<(u64, u64), GroupError> {
+        // Each partition's last message says what they come to.
+        let last =
+            try_join_all((0..self.charter.partitions).map(|number| self.last_verdicts(number))).await?;
+        let found: Option<Vec<Found>> = last.iter().map(|last| last.found).collect();
+        match found {
+            Some(found) => Ok(found.iter().fold((0, 0), |(violations, consequences), found| {
+                (violations + found.violations, consequences + found.consequences)
+            })),
+            None => self.recount().await,
+        }
+    }
+
+    /// As [`found`](Self::found), where a version of Referee that did not count has written some of the verdicts.
+    async fn recount(&self) -> Result<(u64, u64), GroupError> {
         let failed = |error| GroupError::broker("read the verdicts of the group")(error);
         let state = self.verdicts.get_info().await.map_err(|error| failed(error.into()))?.state;
         let (mut all, mut later) = (0, 0);
@@ -358,4 +414,18 @@ fn count_violations(lines: &[u8]) -> (u64, u64) {
     violations.fold((0, 0), |(all, later), line| {
         (all + 1, later + u64::from(line.contains("\"consequence\":true")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_carried_on() {
+        let lines = b"{\"verdict\":\"violation\",\"consequence\":false}\n{\"verdict\":\"violation\",\"consequence\":true}\n";
+        let found = Found { violations: 5, consequences: 1 }.and(lines);
+        assert_eq!(found, Found { violations: 7, consequences: 2 });
+        assert_eq!(Found::parse(&found.header()), Some(found));
+        assert_eq!((Found::parse("7"), Found::parse("7 x")), (None, None));
+    }
 }

@@ -162,8 +162,8 @@ async fn publish(
     loop {
         lines.retain(|(number, _)| Some(*number) > share.verdicts.through);
         let Some((text, through)) = message(&lines, group.room(), through) else { return Ok(()) };
-        match group.publish(number, text, through, share.verdicts.sequence).await.map_err(lost)? {
-            Attempt::Done(sequence) => share.verdicts = LastVerdicts { sequence, through: Some(through) },
+        match group.publish(number, text, through, share.verdicts).await.map_err(lost)? {
+            Attempt::Done(last) => share.verdicts = last,
             Attempt::Beaten => {
                 // An owner before this one had a message under way. What it says is what would be said here.
                 let (partition, revision) = group.partition(number).await.map_err(lost)?;

@@ -42,6 +42,8 @@ pub struct Explanation {
     pub field: Option<FieldFailure>,
     /// The assertion that is broken, for [`Kind::Assertion`].
     pub assertion: Option<AssertionFailure>,
+    /// What was not in time, in words, for [`Kind::Deadline`] and [`Kind::Early`].
+    pub time: Option<String>,
 }
 
 /// A message that was possible.
@@ -126,6 +128,7 @@ impl Monitor {
                 .filter(|_| violation.kind == Kind::Assertion)
                 .and_then(|t| self.assertion_failure(session, t, violation.state, &event.payload)),
             expected,
+            time: None,
         }
     }
 
@@ -177,7 +180,7 @@ impl Monitor {
         self.transitions(state).iter().map(describe).collect()
     }
 
-    fn blamed(
+    pub(crate) fn blamed(
         &self,
         side: Side,
         transition: Option<&Transition>,
@@ -277,6 +280,9 @@ impl fmt::Display for Explanation {
             Kind::Order => write!(f, "{blame} sent {got}, which is not possible now")?,
             Kind::AfterEnd => return write!(f, "{blame} sent {got} after the end of the session"),
             Kind::PrematureEnd => write!(f, "{blame} ended before the session was over")?,
+            Kind::Deadline | Kind::Early => {
+                return f.write_str(self.time.as_deref().unwrap_or("a message was not in time"));
+            }
             Kind::Malformed | Kind::Type => {
                 write!(f, "{blame} sent ")?;
                 match &self.got {

@@ -43,6 +43,7 @@
 pub mod ahead;
 mod code;
 mod dataflow;
+pub mod deadline;
 pub mod early;
 pub mod event;
 pub mod explain;
@@ -63,6 +64,7 @@ pub mod verdict;
 pub mod view;
 
 pub use ahead::{Ahead, Lead, Position};
+pub use deadline::{Moment, Passed, TimeVerdict, Timer, Untimely};
 pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};

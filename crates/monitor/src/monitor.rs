@@ -4,9 +4,10 @@ mod step;
 
 use std::sync::Arc;
 
-use referee_theory::{Machine, Role, State, Transition, Type, Vocabulary};
+use referee_theory::{Machine, Role, State, Transition, Type, Value, Vocabulary};
 
 use crate::code::Code;
+use crate::deadline::Times;
 use crate::event::{Channel, Party};
 use crate::labels::{LabelId, Labels};
 use crate::layout::{Layout, Slot};
@@ -43,6 +44,8 @@ pub struct Monitor {
     pub(crate) layout: Layout,
     pub(crate) outlook: Outlook,
     pub(crate) fingerprint: u64,
+    /// If messages have times.
+    pub(crate) times: Option<Box<Times>>,
     /// A session before its first event.
     pub(crate) start: Session,
 }
@@ -156,6 +159,13 @@ impl Monitor {
     #[must_use]
     pub fn expected(&self, session: &Session) -> &[Transition] {
         self.transitions(session.state)
+    }
+
+    /// The variables that later assertions read, as they are bound in `session`.
+    #[must_use]
+    pub fn bound(&self, session: &Session) -> Vec<(Arc<str>, Value)> {
+        let live = self.layout.live(session.state);
+        live.map(|v| (Arc::clone(&v.name), session.value(v.slot, &v.ty))).collect()
     }
 
     /// What may happen in `state`; nothing in one of another monitor's.

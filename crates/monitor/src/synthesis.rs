@@ -6,6 +6,7 @@
 mod error;
 mod scope;
 mod slots;
+mod times;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(crate) fn synthesise(
         }
     }
     let start = compiler.start(initial);
+    let times = compiler.times(&label_numbers);
     if !compiler.problems.is_empty() {
         return Err(SynthesisError::new(compiler.problems));
     }
@@ -95,6 +97,7 @@ pub(crate) fn synthesise(
         layout,
         outlook,
         fingerprint,
+        times,
         start,
     })
 }
@@ -183,6 +186,9 @@ fn fingerprint(machine: &Machine, vocabulary: &Vocabulary) -> u64 {
                     feed(assertion.to_string().as_bytes());
                 }
                 spec.updates.iter().for_each(|update| feed(update.to_string().as_bytes()));
+                if let Some(timing) = &spec.timing {
+                    feed(timing.to_string().as_bytes());
+                }
             }
         }
     }

@@ -42,8 +42,8 @@ impl Side {
 
 /// In which way the protocol was broken.
 ///
-/// Exactly one applies, the first of: after-end, malformed (an undecodable label), label, order, malformed
-/// (an undecodable payload), type, assertion.
+/// Of a message exactly one applies, the first of: after-end, malformed (an undecodable label), label, order, malformed
+/// (an undecodable payload), type, assertion. A message that is right otherwise may be untimely: deadline, early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A label that the monitored role neither sends nor receives anywhere in the protocol.
@@ -61,6 +61,10 @@ pub enum Kind {
     AfterEnd,
     /// A message that could not be decoded.
     Malformed,
+    /// A message that came too late, or did not come in time: `within`.
+    Deadline,
+    /// A message that came too early: `after`.
+    Early,
 }
 
 impl Kind {
@@ -75,6 +79,8 @@ impl Kind {
             Self::PrematureEnd => "premature-end",
             Self::AfterEnd => "after-end",
             Self::Malformed => "malformed",
+            Self::Deadline => "deadline",
+            Self::Early => "early",
         }
     }
 }

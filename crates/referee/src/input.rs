@@ -9,13 +9,21 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use referee::guard::read_module;
 use referee::syntax::source::MAX_SOURCE;
+use referee::wire::preset;
 use referee::{FileText, Language, Packages, Parsed, ReadOnce, Source, WellFormed, decoded};
 
 use crate::output;
 
-/// Reads the file at `path`; `-` is standard input.
+/// Reads the file at `path`; `-` is standard input, and `preset:NAME` a protocol that comes with Referee.
 pub(crate) fn read(path: &Path) -> Result<Source> {
     let name = path.display().to_string();
+    if let Some(preset) = name.strip_prefix("preset:") {
+        let Some(found) = preset::find(preset) else {
+            let known: Vec<_> = preset::ALL.iter().map(|preset| preset.name).collect();
+            bail!("there is no preset `{preset}`: {}", known.join(", "));
+        };
+        return Ok(Source::new(&format!("{name}.scr"), found.protocol));
+    }
     let bytes = bytes(path, &name)?;
     let text = decoded(&bytes).map_err(|error| anyhow!("cannot read `{name}`: {error}"))?;
     Ok(Source::new(&name, &text))

@@ -47,8 +47,9 @@
 //! # What is compiled
 //!
 //! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
-//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `check`, `draw`, `extract`, `functions`,
-//! `generate`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `studio`, and `view`, which the `referee` binary is made of.
+//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `capture`, `check`, `draw`, `extract`, `functions`,
+//! `generate`, `probe`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `session`, `studio`, and `view`, which the `referee` binary is
+//! made of.
 
 pub use referee_monitor as monitor;
 pub use referee_pipeline as pipeline;
@@ -59,6 +60,7 @@ pub use referee_theory as theory;
 
 #[cfg(feature = "command-line")]
 mod complete {
+    pub use referee_capture as capture;
     pub use referee_check as check;
     pub use referee_draw as draw;
     pub use referee_extract as extract;
@@ -68,6 +70,8 @@ mod complete {
     pub use referee_ide as ide;
     pub use referee_jetstream as jetstream;
     pub use referee_lsp as lsp;
+    pub use referee_probe as probe;
+    pub use referee_session as session;
     pub use referee_studio as studio;
     pub use referee_verdict as verdict;
     pub use referee_watch as watch;

@@ -12,7 +12,7 @@ mod output;
 
 use command::{
     check, completions, conform, convert, demo, doctor, explain, extract, fix, fmt, generate, guard, journal,
-    lsp, man, new, preset, show, studio, verify_verdict, watch,
+    lsp, man, mock, new, preset, probe, show, studio, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -42,6 +42,8 @@ enum Command {
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
     Doctor(doctor::Arguments),
+    Probe(Box<probe::Arguments>),
+    Mock(Box<mock::Arguments>),
     #[command(subcommand)]
     Journal(journal::Command),
     #[command(subcommand)]
@@ -63,7 +65,12 @@ impl Command {
     fn judges(&self) -> bool {
         matches!(
             self,
-            Self::Check(_) | Self::Conform(_) | Self::Doctor(_) | Self::Watch(_) | Self::VerifyVerdict(_)
+            Self::Check(_)
+                | Self::Conform(_)
+                | Self::Doctor(_)
+                | Self::Probe(_)
+                | Self::Watch(_)
+                | Self::VerifyVerdict(_)
         )
     }
 }
@@ -111,6 +118,8 @@ fn main() -> ExitCode {
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
+        Command::Mock(arguments) => mock::run(&arguments),
         Command::Journal(command) => journal::run(&command),
         Command::Preset(command) => preset::run(&command),
         Command::Studio(arguments) => studio::run(&arguments),

@@ -11,6 +11,7 @@ use referee::syntax::{Lines, Span};
 use referee::{Diagnostic, Severity, Source};
 
 pub(crate) mod json;
+pub(crate) mod sarif;
 
 /// Standard output, with colours if it is a terminal.
 pub(crate) fn stdout() -> impl io::Write {

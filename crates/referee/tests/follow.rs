@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -34,6 +35,7 @@ impl Watch {
             .current_dir(&folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let (sender, lines) = channel();
@@ -103,4 +105,42 @@ fn what_is_held_to_be_put_in_order_goes_on() {
     watch.append("bad", 1);
     assert_eq!(watch.next(), "log.jsonl:1: violation of `never_bad`, event 0");
     assert_eq!(watch.next(), "  `{event: \"bad\"}` came");
+}
+
+/// What is counted can be scraped while it goes on.
+#[test]
+fn metrics_are_scraped_while_it_follows() {
+    let rule = r#"property never_bad for each id { max X.([{event: "bad"}]ff and [_]X) }"#;
+    let mut watch = Watch::start("follow-metrics", rule, "log.jsonl", &["--metrics", "127.0.0.1:0"]);
+    let mut told = BufReader::new(watch.child.stderr.take().unwrap()).lines();
+    let place = told.next().unwrap().unwrap();
+    let address =
+        place.strip_prefix("metrics: http://").unwrap().strip_suffix("/metrics").unwrap().to_owned();
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(LONGEST)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(get("/metrics").contains("referee_watch_events_total 0\n"));
+    assert!(get("/").starts_with("HTTP/1.1 404"));
+    // Who connects and says nothing keeps nobody else from it for long.
+    let _silent = TcpStream::connect(&address).unwrap();
+    watch.append("bad", 1);
+    watch.append("good", 2);
+    assert_eq!(watch.next(), "log.jsonl:1: violation of `never_bad`, key 1, event 0");
+    let counted = |text: &str| {
+        text.contains("referee_watch_events_total 2\n")
+            && text.contains(
+                "referee_watch_verdicts_total{kind=\"violation\",role=\"\",property=\"never_bad\"} 1\n",
+            )
+    };
+    let deadline = SystemTime::now() + LONGEST;
+    while !counted(&get("/metrics")) {
+        assert!(SystemTime::now() < deadline, "{}", get("/metrics"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(get("/metrics").ends_with("# EOF\n"));
 }

@@ -165,5 +165,5 @@ fn a_key_that_no_event_has_is_warned_of() {
     let output = referee(&["watch", "--property"], &[&property, &events]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("nothing was judged"), "{said}");
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(3));
 }

@@ -417,6 +417,160 @@ fn a_source_makes_events_of_lines() {
     std::fs::remove_file(login).unwrap();
 }
 
+/// A document with many spans is as many events, and all of them are at its line; logs that a source reads are merged.
+#[test]
+fn documents_with_many_events_keep_their_lines() {
+    let ring = protocol("spans.scr", "protocol P(role a, role b) { One() from a to b; Two() from b to a; }");
+    let document = |service: &str, spans: &[(&str, u64)]| {
+        let span = |(name, time): &(&str, u64)| json!({"traceId": "t", "name": name, "startTimeUnixNano": time.to_string()});
+        let resource = json!({"attributes": [{"key": "service.name", "value": {"stringValue": service}}]});
+        let spans: Vec<_> = spans.iter().map(span).collect();
+        format!("{}\n", json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}))
+    };
+    const DAY: u64 = 1_770_091_506_000_000_000;
+    let first = protocol("a.otlp", &("\n".to_owned() + &document("a", &[("One", DAY), ("One", DAY + 2)])));
+    let second = protocol("b.otlp", &document("b", &[("Two", DAY + 1)]));
+    let files = [&second, &first].map(|path| path.to_str().unwrap());
+    let arguments =
+        ["--protocol", ring.to_str().unwrap(), "--source", "preset:otlp-spans", "--format", "json"];
+    let output = referee(&[&arguments[..], &files[..]].concat(), "");
+    let [line] = &lines(&output)[..] else { panic!("{}{}", stdout(&output), stderr(&output)) };
+    assert_eq!(
+        (&line["kind"], &line["blame"], &line["line"], &line["event"]),
+        (&json!("after-end"), &json!("a"), &json!(2), &json!(2)),
+        "{line}"
+    );
+    for path in [ring, first, second] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// Logs of a real Postfix and PostgreSQL: nobody is blamed, and what is missing from them is found where it is missing.
+#[test]
+fn recordings_of_real_servers_are_watched() {
+    let mail = protocol(
+        "mail.scr",
+        "protocol Mail(role postfix, role message) {
+          choice at postfix { Received(client: string) from postfix to message; do Named(postfix, message); }
+          or { MessageId(id: string) from postfix to message; do Queueing(postfix, message); }
+        }
+        aux protocol Named(role postfix, role message) { MessageId(id: string) from postfix to message; do Queueing(postfix, message); }
+        aux protocol Queueing(role postfix, role message) {
+          Queued(recipients: int, sender: string, size: int) from postfix to message;
+          choice at postfix { Sent(recipient: string) from postfix to message; Removed() from postfix to message; }
+          or { Bounced(recipient: string) from postfix to message; Removed() from postfix to message; }
+          or { Deferred(recipient: string) from postfix to message; do Queueing(postfix, message); }
+        }",
+    );
+    let base = protocol(
+        "base.scr",
+        "protocol Base(role client, role server) {
+          Connect(host: string) from client to server;
+          Authorized(database: string, user: string) from server to client;
+          do Idle(client, server);
+        }
+        aux protocol Idle(role client, role server) {
+          choice at client { Statement(statement: string) from client to server; do Idle(client, server); }
+          or { Begin() from client to server; do Within(client, server); }
+        }
+        aux protocol Within(role client, role server) {
+          choice at client { Statement(statement: string) from client to server; do Within(client, server); }
+          or { Commit() from client to server; do Idle(client, server); }
+          or { Rollback() from client to server; do Idle(client, server); }
+        }",
+    );
+    let mail_log = include_str!("../../extract/tests/samples/postfix.log");
+    // What the server says when something fails, and ends, are not part of this protocol.
+    let base_log: String = include_str!("../../extract/tests/samples/postgresql.log")
+        .lines()
+        .filter(|line| !["ERROR", "FATAL", "disconnection"].iter().any(|word| line.contains(word)))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    for (protocol, source, log, planted, label) in [
+        (&mail, "preset:postfix", mail_log, "status=sent", "Removed"),
+        (&base, "preset:postgresql", base_log.as_str(), "statement: begin", "Commit"),
+    ] {
+        let arguments = ["--protocol", protocol.to_str().unwrap(), "--source", source, "--format", "json"];
+        let output = referee(&arguments, log);
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, ""), "{}", stderr(&output));
+        let at = log.lines().position(|line| line.contains(planted)).unwrap();
+        let without: String = log
+            .lines()
+            .enumerate()
+            .filter(|(line, _)| *line != at)
+            .map(|(_, line)| format!("{line}\n"))
+            .collect();
+        let output = referee(&arguments, &without);
+        let found = lines(&output);
+        assert_eq!((status(&output), found.len()), (1, 1), "{}", stdout(&output));
+        assert_eq!(found[0]["got"], json!(label), "{}", found[0]);
+        std::fs::remove_file(protocol).unwrap();
+    }
+}
+
+/// What the user misspells is said.
+#[test]
+fn names_that_no_event_has_are_said() {
+    let property = protocol("key.hml", "property p for each metod { max X.([{event: \"bad\"}]ff and [_]X) }");
+    let output =
+        referee(&["--property", property.to_str().unwrap()], "{\"method\":\"a\",\"event\":\"bad\"}\n");
+    assert_eq!(status(&output), 3, "nothing was judged");
+    assert!(stderr(&output).contains("no event concerns anybody"), "{}", stderr(&output));
+    std::fs::remove_file(property).unwrap();
+    let output = referee(&["--protocol", "preset:redis", "--session-ends", "Quitt"], "");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("did you mean `Quit`?"), "{}", stderr(&output));
+}
+
+/// Packets of a real Redis, against its preset, against a protocol that it does not follow, and where they are something else.
+#[test]
+fn captured_packets_are_watched() {
+    const CAPTURE: &str = "../capture/tests/samples/redis.pcap";
+    let redis = ["--pcap", CAPTURE, "--server-port", "16399", "--protocol"];
+    let output = referee(&[&redis[..], &["preset:redis"]].concat(), "");
+    assert_eq!(status(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).starts_with("16 events in 2 sessions: no violation\n"), "{}", stdout(&output));
+
+    let once = protocol(
+        "once.scr",
+        "protocol Once(role client, role server) { Command() from client to server; Reply() from server to client; }",
+    );
+    let codec = protocol(
+        "once.toml",
+        "kind = 'resp'\nleave = { client = 'anytime', server = 'anytime' }\nmessages.Command = 'any'\nmessages.Reply = 'any'\n",
+    );
+    let (once, codec) = (once.to_str().unwrap(), codec.to_str().unwrap());
+    let output = referee(&[&redis[..], &[once, "--codec", codec, "--format", "json"]].concat(), "");
+    let found = lines(&output);
+    assert_eq!((status(&output), found.len()), (1, 2), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!((&found[0]["kind"], &found[0]["blame"]), (&json!("after-end"), &json!("client")));
+    // The number of the packet, as other tools count them.
+    assert_eq!(found[0]["line"], json!(8), "{}", found[0]);
+
+    // The same by a source file, which finds its codec beside it.
+    let beside = PathBuf::from(codec).file_name().unwrap().to_str().unwrap().to_owned();
+    let source =
+        protocol("cap.toml", &format!("format = \"pcap\"\nserver-port = 16399\ncodec = \"{beside}\"\n"));
+    let by_source =
+        referee(&["--source", source.to_str().unwrap(), "--protocol", once, "--format", "json", CAPTURE], "");
+    assert_eq!((status(&by_source), lines(&by_source)), (1, found.clone()), "{}", stderr(&by_source));
+    let extract = process::referee(&["extract", "--source", source.to_str().unwrap(), CAPTURE], "");
+    assert!(stderr(&extract).contains("which need a protocol"), "{}", stderr(&extract));
+    std::fs::remove_file(source).unwrap();
+
+    // No connection to that port; no codec; no capture.
+    let output = referee(&[&redis[..2], &["--server-port", "1", "--protocol", "preset:redis"]].concat(), "");
+    assert_eq!(status(&output), 3);
+    assert!(stderr(&output).contains("no connection to port 1 was captured"), "{}", stderr(&output));
+    assert_eq!(status(&referee(&[&redis[..], &[once]].concat(), "")), 2);
+    let output = referee(&["--pcap", codec, "--server-port", "1", "--protocol", "preset:redis"], "");
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("this is no capture"), "{}", stderr(&output));
+    for path in [once, codec] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
 #[test]
 fn all_roles_are_judged_in_one_call() {
     let ring = protocol(

@@ -8,10 +8,11 @@
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
 //! machines, explored naively; [`stmonitor`] the calculi of processes and monitors, [`relamon`] networks of
 //! monitored components; [`data`] protocols whose recursions carry data; [`shml`] has formulas and the actors that monitor them, [`property`] and
-//! [`guard`] what the product's properties and their guards mean.
+//! [`guard`] what the product's properties and their guards mean, [`timed`] what they mean with times, [`deadline`] the limits of messages with times.
 
 pub mod automaton;
 pub mod data;
+pub mod deadline;
 pub mod global;
 pub mod guard;
 pub mod kmc;

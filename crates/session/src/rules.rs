@@ -114,6 +114,18 @@ impl TwoPartyRules {
         &self.codec
     }
 
+    /// What may be sent ahead of its turn.
+    #[must_use]
+    pub fn ahead(&self) -> &Ahead {
+        &self.ahead
+    }
+
+    /// How bytes are read in each state.
+    #[must_use]
+    pub fn readings(&self) -> &Readings {
+        &self.readings
+    }
+
     /// What was chosen.
     #[must_use]
     pub fn options(&self) -> &Options {
@@ -128,7 +140,8 @@ impl TwoPartyRules {
 
     /// The side that `sender` is in the monitor's eyes.
     #[inline]
-    pub(crate) fn side(&self, sender: Sender) -> Side {
+    #[must_use]
+    pub fn side(&self, sender: Sender) -> Side {
         if self.codec.is_process(sender) { Side::Process } else { Side::Environment }
     }
 

@@ -85,6 +85,18 @@ impl TwoParty {
         &self.rules
     }
 
+    /// The monitor's session: its state, and what is bound in it.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.state.session
+    }
+
+    /// Whether a message of `sender` has begun and is not whole.
+    #[must_use]
+    pub fn is_within_message(&self, sender: Sender) -> bool {
+        matches!(self.state.directions[sender.index()], DirectionState::WithinMessage(_))
+    }
+
     /// How many violations there were.
     #[must_use]
     pub fn violations(&self) -> u64 {

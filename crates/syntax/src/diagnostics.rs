@@ -178,6 +178,7 @@ pub mod session_types;
 pub mod structure;
 pub mod suggest;
 pub mod systems;
+pub mod times;
 
 pub use fix::{Edit, Fix};
 
@@ -304,6 +305,17 @@ codes! {
     Error RF0809 "unusable key"
     Error RF0810 "not a term"
     Warning RF0811 "different numbers of fields"
+    Error RF0901 "time of zero"
+    Error RF0902 "not a time"
+    Error RF0903 "time that may not begin"
+    Error RF0904 "time that its role does not know"
+    Error RF0905 "deadline without a message"
+    Error RF0906 "clocks"
+    Error RF0907 "second time"
+    Warning RF0910 "deadline that cannot be met"
+    Warning RF0911 "deadline that never matters"
+    Warning RF0912 "deadline that silence does not miss"
+    Warning RF0913 "beginning that never counts"
 }
 
 /// The code called `id`, in any case, with or without its `RF`.

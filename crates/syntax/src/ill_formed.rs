@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use referee_theory::assertion::AssertionError;
+use referee_theory::assertion::{AssertionError, NotATimeReason};
 use referee_theory::expr::{Expr, Node, Place, TypeError, TypeErrorKind};
 use referee_theory::global::{GlobalError, MAX_LEVEL};
 use referee_theory::project::{Conflict, ProjectionError, RoleAction};
 use referee_theory::relative::RelativeError;
 use referee_theory::session::SessionError;
+use referee_theory::timing::TimeAdvice;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
 use crate::diagnostics::assertions::{
@@ -21,6 +22,10 @@ use crate::diagnostics::projection::{
 };
 use crate::diagnostics::structure::{
     duplicate_label, projection_too_large, recursion_too_deep, self_message, unguarded_recursion,
+};
+use crate::diagnostics::times::{
+    need_not_come, never_first, no_beginning, not_a_time, silence_allowed, time_of_zero, too_short,
+    unknown_time,
 };
 use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405, quoted};
 use crate::document::External;
@@ -140,6 +145,26 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
             variable,
             *too_large,
         ),
+        AssertionError::NotATime { expr, reason } => match reason {
+            NotATimeReason::Zero => time_of_zero(span(expr.place())),
+            NotATimeReason::Variable(name, ty) => not_a_time(
+                span(variable_place(expr, name)),
+                format!("`{name}` is of type `{ty}`, not a number"),
+            ),
+            NotATimeReason::Type(ty) => {
+                not_a_time(span(expr.place()), format!("this is of type `{ty}`, not a time"))
+            }
+            NotATimeReason::Calls(name) => {
+                not_a_time(span(expr.place()), format!("a time cannot depend on what `{name}` answers"))
+            }
+        },
+        AssertionError::UnknownTime { expr, role, unknown } => {
+            unknown_time(span(expr.place()), vocabulary.role_name(*role), &names(unknown))
+        }
+        AssertionError::NoBeginning { expr, label, role, unseen } => {
+            let unseen = unseen.map(|unseen| origins.span(unseen));
+            no_beginning(span(expr.place()), label, vocabulary.role_name(*role), unseen)
+        }
         AssertionError::WrongNumberOfValues { call, definition, expected, found } => {
             wrong_number_of_values(origins.span(*call), origins.span(*definition), *expected, *found)
         }
@@ -149,6 +174,24 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
             &expected.to_string(),
             &found.to_string(),
         ),
+    }
+}
+
+/// Something about a time that deserves a look.
+pub(crate) fn time(advice: &TimeAdvice, origins: &Origins) -> Diagnostic {
+    match advice {
+        TimeAdvice::TooShort { within, after, waits } => {
+            too_short(span(within.place()), &referee_theory::time::words(*after), origins.span(*waits))
+        }
+        TimeAdvice::SilenceAllowed { within, instead } => {
+            silence_allowed(span(within.place()), origins.span(*instead))
+        }
+        TimeAdvice::NeedNotCome { within, message } => {
+            need_not_come(span(within.place()), origins.span(*message))
+        }
+        TimeAdvice::NeverFirst { within, label, between } => {
+            never_first(span(within.place()), label, origins.span(*between))
+        }
     }
 }
 

@@ -188,6 +188,9 @@ fn lower_protocol(
         {
             diagnostics.extend(errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins)));
         }
+        if assertions.errors.is_empty() {
+            diagnostics.extend(global.time_advice().iter().map(|advice| ill_formed::time(advice, origins)));
+        }
         vocabulary = Arc::clone(global.vocabulary());
         diagnostics.extend(ill_formed::externals(&externals));
         diagnostics.extend(unused_roles(global, declaration, &vocabulary));

@@ -5,7 +5,8 @@
 //! cost is the distance between them, not the size of the protocol.
 //!
 //! A role knows a variable if it sent or received the message that bound it. An assertion is enforced at the
-//! sender if the sender knows all its variables, and at the receiver likewise; if neither does, nobody can.
+//! sender if the sender knows all its variables, and at the receiver likewise; if neither does, nobody can. The
+//! time of a message is its sender's business: see `times`.
 
 use std::sync::Arc;
 
@@ -17,8 +18,9 @@ use crate::payload::Type;
 use crate::vocabulary::{Field, Origin, Role};
 
 mod reaching;
+mod times;
 
-use reaching::{Reaching, Roles};
+use reaching::{Reaching, Roles, Sought};
 
 /// A branch of an exchange: the node and the index of the branch.
 pub type BranchId = (NodeId, usize);
@@ -101,6 +103,33 @@ pub enum AssertionError {
         /// Whether there were too many cases to find out.
         too_large: bool,
     },
+    /// A time that is no number of seconds.
+    NotATime {
+        /// The time.
+        expr: Arc<Expr>,
+        /// What is wrong with it.
+        reason: NotATimeReason,
+    },
+    /// The sender of a message does not know what its time is.
+    UnknownTime {
+        /// The time.
+        expr: Arc<Expr>,
+        /// The sender.
+        role: Role,
+        /// What it does not know.
+        unknown: Vec<Arc<str>>,
+    },
+    /// `within … of LABEL`, where it is not certain that the sender saw such a message.
+    NoBeginning {
+        /// The time.
+        expr: Arc<Expr>,
+        /// The label.
+        label: Arc<str>,
+        /// The sender of the message that has the time.
+        role: Role,
+        /// A last message with the label that this role neither sends nor receives; none if there is a way without one.
+        unseen: Option<Origin>,
+    },
     /// A recursion is continued with the wrong number of values.
     WrongNumberOfValues {
         /// The call.
@@ -125,13 +154,29 @@ pub enum AssertionError {
     },
 }
 
+/// Why an expression is no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotATimeReason {
+    /// A variable that is no number, and its type.
+    Variable(Arc<str>, Type),
+    /// It has another type.
+    Type(Type),
+    /// It calls a predicate.
+    Calls(Arc<str>),
+    /// A constant 0, or a negative one.
+    Zero,
+}
+
 impl GlobalType {
     /// Checks all assertions and recursion data, given the declared predicates in `declared`.
     #[must_use]
     pub fn check_assertions(&self, declared: &Scope) -> Assertions {
         let mut result = Assertions::default();
         let uses = self.uses(&mut result.errors);
-        let reaching = reaching::all(self, &uses);
+        let sought = uses
+            .iter()
+            .flat_map(|one| one.outer_variables().map(|variable| (Sought::Variable(variable), one.node)));
+        let reaching = reaching::all(self, sought);
         let mut checker = Checker { global: self, scope: declared.clone(), result };
         let mut found = reaching.into_iter();
         for one in &uses {
@@ -139,7 +184,11 @@ impl GlobalType {
             match one.place {
                 Place::Branch(index) => checker.branch(one, index, environment),
                 Place::Parameter(parameter) => checker.value(one, parameter, environment),
+                Place::Time => checker.time(one, environment),
             }
+        }
+        if self.vocabulary().is_timed() {
+            checker.beginnings();
         }
         checker.result
     }
@@ -156,6 +205,9 @@ impl GlobalType {
                         if let Some(expr) = &spec.assertion {
                             uses.push(Use { node, place: Place::Branch(index), expr, own: &spec.fields });
                         }
+                        // What a message carries is not known while it is awaited.
+                        let times = spec.timing.iter().flat_map(|timing| timing.lengths());
+                        uses.extend(times.map(|expr| Use { node, place: Place::Time, expr, own: &[] }));
                     }
                 }
                 Global::Rec(rec) => uses.extend(rec.parameters.iter().map(|parameter| Use {
@@ -201,6 +253,8 @@ enum Place<'a> {
     Branch(usize),
     /// The value that this parameter is given.
     Parameter(&'a Parameter),
+    /// A time of a message of the node.
+    Time,
 }
 
 impl<'a> Use<'a> {

@@ -160,6 +160,8 @@ pub struct GlobalType {
     /// Messages that their receivers may wait for in vain: see [`GlobalType::may_wait_for`].
     // INVARIANT: sorted.
     optional: Vec<Origin>,
+    /// Whether times are the sender's business alone: with more than two roles each monitor judges its own component.
+    times_of_senders: bool,
 }
 
 impl GlobalType {
@@ -225,12 +227,13 @@ impl GlobalType {
 
     /// The message of a branch as its sender (or else its receiver) can check it.
     pub(crate) fn as_enforced(&self, branch: BranchId, message: Message, by_sender: bool) -> Message {
-        match self.partial.get(&branch) {
+        let message = match self.partial.get(&branch) {
             Some(found) if !(if by_sender { found.sender } else { found.receiver }) => {
                 self.vocabulary.without_assertion(message)
             }
             _ => message,
-        }
+        };
+        if self.times_of_senders && !by_sender { self.vocabulary.without_times(message) } else { message }
     }
 
     /// `message` with what `role` computes after any of `branches`, which look the same to it.

@@ -62,6 +62,27 @@ pub fn of_float(number: f64) -> Option<i64> {
     Some((number * scale) as i64)
 }
 
+/// How exactly `text`, which [`read`] reads, says when it was: the time was less than so many nanoseconds later.
+#[must_use]
+pub fn resolution(text: &str) -> i64 {
+    let text = text.trim();
+    let unit = match text.parse::<f64>() {
+        // The largest of the units that [`read`] takes numbers of this size for.
+        Ok(number) => match number.abs() {
+            size if size < 1e11 => 1_000_000_000,
+            size if size < 1e14 => 1_000_000,
+            size if size < 1e17 => 1000,
+            _ => 1,
+        },
+        Err(_) => 1_000_000_000,
+    };
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let divisor = 10_i64.checked_pow(u32::try_from(digits).unwrap_or(u32::MAX)).unwrap_or(i64::MAX);
+    // With an exponent, digits say nothing.
+    if text.parse::<f64>().is_ok() && text.contains(['e', 'E']) { unit } else { (unit / divisor).max(1) }
+}
+
 /// The names of formats, for messages.
 pub const NAMED: &str =
     "rfc3339, rfc2822, unix, unix-ms, unix-us, unix-ns, clf, or directives such as `%Y-%m-%d %H:%M:%S`";
@@ -187,6 +208,22 @@ mod tests {
             assert_eq!(read(bad), None, "{bad}");
         }
         assert_eq!(show(951_822_000_500_000_000), "2000-02-29T11:00:00.5Z");
+    }
+
+    #[test]
+    fn times_are_as_exact_as_they_are_written() {
+        for (text, nanoseconds) in [
+            ("2026-02-03T04:05:06Z", 1_000_000_000),
+            ("2026-02-03T04:05:06.789+01:00", 1_000_000),
+            ("2026-02-03T04:05:06.123456789Z", 1),
+            ("12", 1_000_000_000),
+            ("12.50", 10_000_000),
+            ("1709251200123", 1_000_000),
+            ("1709251200123456789", 1),
+            ("1.7e9", 1_000_000_000),
+        ] {
+            assert_eq!(resolution(text), nanoseconds, "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::expr::Expr;
 use crate::payload::Type;
+use crate::timing::Timing;
 
 /// A place in the user's text, opaque to this crate. `referee-syntax` hands these out and resolves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,7 +32,7 @@ pub struct Role(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 
-/// A message (label, payload, assertion): an index into its [`Vocabulary`]. Equal messages have equal indices.
+/// A message (label, payload, assertion, times): an index into its [`Vocabulary`]. Equal messages have equal indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message(pub u32);
 
@@ -80,13 +81,15 @@ pub struct MessageSpec {
     /// What a role computes once the message has passed, all at once: recursion data. Messages of a global type
     /// have none; [`crate::data`] gives them to the messages of machines.
     pub updates: Arc<[Update]>,
+    /// When it may be sent.
+    pub timing: Option<Arc<Timing>>,
 }
 
 impl MessageSpec {
-    /// A message without updates.
+    /// A message without updates and times.
     #[must_use]
     pub fn new(label: Label, fields: Arc<[Field]>, assertion: Option<Arc<Expr>>) -> Self {
-        Self { label, fields, assertion, updates: Arc::default() }
+        Self { label, fields, assertion, updates: Arc::default(), timing: None }
     }
 }
 
@@ -115,12 +118,14 @@ pub struct Vocabulary {
     roles: Set<Arc<str>>,
     labels: Set<Arc<str>>,
     messages: Vec<MessageSpec>,
-    /// For each message, the first message with the same label, types, assertion and updates (field names apart).
+    /// For each message, the first message with the same label, types, assertion, updates and times (field names apart).
     signatures: Vec<Message>,
     /// For each message, the same without its assertion.
     bare: Vec<Message>,
-    /// For each message, the same without assertion and updates: what travels.
+    /// For each message, the same without assertion, updates and times: what travels.
     plain: Vec<Message>,
+    /// For each message with times, the same without.
+    untimed: FxHashMap<Message, Message>,
     /// What each role's recursion data are before the first message.
     initial: FxHashMap<Role, Arc<[Update]>>,
     /// For each label that a message has, which one.
@@ -170,14 +175,20 @@ impl Vocabulary {
         Label(narrow(self.labels.insert_full(Arc::clone(name)).0))
     }
 
-    /// The message `spec`, added if it is new, and the same without its assertion, and without its updates.
+    /// The message `spec`, added if it is new, and the same without its assertion, without its times, and without
+    /// its updates.
     pub fn add_message(&mut self, spec: MessageSpec) -> Message {
         let bare = spec.assertion.is_some().then(|| MessageSpec { assertion: None, ..spec.clone() });
+        let untimed = spec.timing.is_some().then(|| MessageSpec { timing: None, ..spec.clone() });
         let plain = || MessageSpec::new(spec.label, Arc::clone(&spec.fields), None);
-        let plain = (!spec.updates.is_empty()).then(plain);
+        let plain = (!spec.updates.is_empty() || untimed.is_some()).then(plain);
         let (message, new) = self.insert(spec);
         if new {
-            // At most two levels deep: each has less than the one before.
+            // At most three levels deep: each has less than the one before.
+            if let Some(untimed) = untimed {
+                let untimed = self.add_message(untimed);
+                self.untimed.insert(message, untimed);
+            }
             let bare = bare.map_or(message, |bare| self.add_message(bare));
             self.bare[message.index()] = bare;
             self.plain[message.index()] = plain.map_or(bare, |plain| self.add_message(plain));
@@ -298,13 +309,13 @@ impl Vocabulary {
         self.label_name(self.label(message))
     }
 
-    /// Whether two messages agree in label, payload types, assertion and updates: field names do not count.
+    /// Whether two messages agree in label, payload types, assertion, updates and times: field names do not count.
     #[must_use]
     pub fn same_signature(&self, left: Message, right: Message) -> bool {
         self.signature(left) == self.signature(right)
     }
 
-    /// The representative of all messages with `message`'s label, payload types, assertion and updates.
+    /// The representative of all messages with `message`'s label, payload types, assertion, updates and times.
     #[must_use]
     pub fn signature(&self, message: Message) -> Message {
         self.signatures[message.index()]
@@ -341,6 +352,18 @@ impl Vocabulary {
         self.bare[message.index()]
     }
 
+    /// `message` without its times.
+    #[must_use]
+    pub fn without_times(&self, message: Message) -> Message {
+        self.untimed.get(&message).copied().unwrap_or(message)
+    }
+
+    /// Whether a message has times.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        !self.untimed.is_empty()
+    }
+
     /// The representative of all messages with `message`'s label, for where only the label counts.
     #[must_use]
     pub(crate) fn first_with_label(&self, message: Message) -> Message {
@@ -358,6 +381,7 @@ fn same_signature(left: &MessageSpec, right: &MessageSpec) -> bool {
     left.label == right.label
         && left.assertion == right.assertion
         && left.updates == right.updates
+        && left.timing == right.timing
         && left.fields.len() == right.fields.len()
         && left.fields.iter().zip(&*right.fields).all(|(a, b)| a.ty == b.ty)
 }
@@ -375,6 +399,7 @@ fn signature_hash(spec: &MessageSpec) -> u64 {
     spec.fields.iter().for_each(|field| field.ty.hash(&mut hasher));
     spec.assertion.hash(&mut hasher);
     spec.updates.hash(&mut hasher);
+    spec.timing.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -17,6 +17,7 @@ use self::fields::{Scanner, Span, line_end};
 use self::salvage::{NOT_UTF8, Reads, Session, mask_invalid, salvage};
 use crate::input::Chunk;
 use crate::input::line_ends;
+use crate::lane::clock;
 use crate::options::Options;
 use crate::plan::Plan;
 
@@ -323,6 +324,12 @@ fn push(plan: &Plan, text: &str, decoded: &mut Decoded, found: Found<'_>, line: 
     if bytes.len() > MAX_KEY {
         return decoded.malformed.push((line, format!("its session key is longer than {MAX_KEY} bytes")));
     }
+    if plan.timed
+        && let Some(time) = clock::mark(plan, decoded.chunk.columns.as_deref(), place.of(text))
+        && decoded.times.last().is_none_or(|(_, latest)| *latest < time)
+    {
+        decoded.times.push((line, time));
+    }
     let Some(shard) = plan.options.shard(plan.shards, bytes) else { return };
     let record = Record {
         hash: plan.hasher.hash_one(bytes),
@@ -362,7 +369,7 @@ impl Options {
 impl Plan {
     /// What is read of a line besides the parts of an event: with a flat payload, the fields that messages declare.
     fn reads(&self) -> Reads<'_> {
-        Reads { members: &self.flat_fields, time: self.options.reorder.is_some() }
+        Reads { members: &self.flat_fields, time: self.timed || self.options.reorder.is_some() }
     }
 
     /// Which lane does the work of `shard`.

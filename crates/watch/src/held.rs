@@ -6,6 +6,7 @@ use std::sync::Arc;
 use referee_monitor::{Early, Party, Possible};
 
 use crate::decode::csv::Columns;
+use crate::lane::clock::SessionTimes;
 use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
@@ -20,12 +21,14 @@ pub(crate) struct Extra {
     pub(crate) history: VecDeque<Step>,
     /// The states it may be in, if something of it was not seen.
     pub(crate) possible: Option<Possible>,
+    /// Where the protocol has deadlines.
+    pub(crate) times: SessionTimes,
 }
 
 impl Default for Extra {
     fn default() -> Self {
         let early = Early::new(MOST_EARLY).within(MOST_EARLY_BYTES, |kept: &Kept| kept.text.len());
-        Self { early, history: VecDeque::new(), possible: None }
+        Self { early, history: VecDeque::new(), possible: None, times: SessionTimes::default() }
     }
 }
 

@@ -2,11 +2,13 @@
 //! worked on one after the other, in order.
 
 mod careful;
+pub(crate) mod clock;
 mod endings;
 mod explain;
 mod uncertain;
 
 use bumpalo::Bump;
+use clock::When;
 use referee_monitor::{FieldValue, Payload, Session, Verdict};
 
 use crate::decode::event::What;
@@ -30,6 +32,7 @@ const GROUP: usize = 32;
 pub(crate) struct Lane {
     shards: Vec<Sessions>,
     bump: Bump,
+    clock: clock::Clock,
 }
 
 /// What one lane found in one chunk.
@@ -80,6 +83,18 @@ impl Job for Plan {
     fn open(lane: &Lane) -> u64 {
         lane.open()
     }
+
+    fn end(lane: &mut Lane, plan: &Self) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Some(until) = plan.options.until.filter(|_| plan.timed) {
+            lane.reach(plan, until, 0, &mut outcome);
+        }
+        outcome
+    }
+
+    fn pending(lane: &mut Lane, plan: &Self) -> u64 {
+        if plan.timed { lane.waiting(plan) } else { 0 }
+    }
 }
 
 impl Plan {
@@ -91,7 +106,7 @@ impl Plan {
 impl Lane {
     pub(crate) fn new(plan: &Plan) -> Self {
         let shards = (0..plan.shards / plan.lanes).map(|_| plan.sessions()).collect();
-        Self { shards, bump: Bump::new() }
+        Self { shards, bump: Bump::new(), clock: clock::Clock::default() }
     }
 
     /// How many sessions are not over.
@@ -110,10 +125,15 @@ impl Lane {
         }
         let before: (u64, u64) = self.totals();
         let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
+        let mut passed = 0;
         for group in records.chunks(GROUP) {
             let hints = self.fetch(position, group);
             for (record, hint) in group.iter().zip(hints) {
                 let shard = usize::from(record.shard) / plan.lanes;
+                let when = match plan.timed {
+                    true => self.when(position, record, &mut passed, &mut outcome),
+                    false => When::Unasked,
+                };
                 if record.what == What::LostAnywhere {
                     self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
                     continue;
@@ -121,10 +141,14 @@ impl Lane {
                 let Some(sessions) = self.shards.get_mut(shard) else { continue };
                 if plan.options.session_ends.is_any() {
                     let time = endings::before(position, record, sessions);
-                    step(position, record, sessions, hint, &self.bump, &mut outcome);
+                    step(position, (record, when), sessions, hint, &self.bump, &mut outcome);
                     endings::after(position, record, sessions, time);
                 } else {
-                    step(position, record, sessions, hint, &self.bump, &mut outcome);
+                    step(position, (record, when), sessions, hint, &self.bump, &mut outcome);
+                }
+                if plan.timed {
+                    let index = sessions.find(record.hash, position.decoded.key(record));
+                    self.wake(plan, shard, index);
                 }
                 if self.bump.allocated_bytes() > 0 {
                     if self.bump.allocated_bytes() > KEPT {
@@ -132,6 +156,12 @@ impl Lane {
                     }
                     self.bump.reset();
                 }
+            }
+        }
+        if plan.timed {
+            self.pass(position, u32::MAX, &mut passed, &mut outcome);
+            if let Some(now) = position.decoded.chunk.now {
+                self.tick(plan, now, &mut outcome);
             }
         }
         let after = self.totals();
@@ -170,7 +200,7 @@ impl Lane {
 #[inline]
 fn step(
     position: Position<'_>,
-    record: &Record,
+    (record, when): (&Record, When),
     sessions: &mut Sessions,
     hint: u32,
     bump: &Bump,
@@ -197,8 +227,8 @@ fn step(
     let index = sessions.locate(record.hash, decoded.key(record), hint);
     let Some(entry) = sessions.entry(index) else { return };
     let plain = record.what == What::Message && is_json && entry.status != Status::Evicted;
-    if !plain || entry.extra.is_some() || entry.lost != lost || plan.options.history > 0 {
-        return careful::step(position, record, sessions, index, decoded_payload, bump, outcome);
+    if !plain || entry.extra.is_some() || entry.lost != lost || plan.careful {
+        return careful::step(position, (record, when), sessions, index, decoded_payload, bump, outcome);
     }
     let number = entry.events;
     entry.events += 1;

@@ -34,7 +34,7 @@ pub mod shape;
 
 pub use error::WatchError;
 pub use input::{Input, Messages};
-pub use options::{EventsFormat, LineReader, MergeMode, Options, SessionEnds};
+pub use options::{EventBatch, EventDecoder, EventReader, EventsFormat, MergeMode, Options, SessionEnds};
 pub use partitions::Partitions;
 pub use property::{recheck, watch_properties};
 pub use report::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use crate::input::extracting::LineReader;
+pub use crate::input::extracting::{EventBatch, EventDecoder, EventReader};
 pub use crate::input::merge::MergeMode;
 use crate::partitions::Partitions;
 use crate::shape::Shape;
@@ -45,8 +45,8 @@ impl SessionEnds {
 pub struct Options {
     /// In which form events come.
     pub format: EventsFormat,
-    /// What makes events of the lines, where they are not events as they stand.
-    pub source: Option<Arc<dyn LineReader>>,
+    /// What makes events of the input, where its lines are not events as they stand.
+    pub source: Option<Arc<dyn EventReader>>,
     /// Where the parts of an event are.
     pub shape: Shape,
     /// How many threads work.
@@ -66,6 +66,8 @@ pub struct Options {
     pub session_ends: SessionEnds,
     /// What time it is at the end of the input: deadlines before it have passed. In nanoseconds since 1970.
     pub until: Option<i64>,
+    /// What may pass, at most, between an event and its time in the log, in either direction: deadlines of a protocol are longer by it.
+    pub tolerance: Duration,
     /// Report every violation, not only the first of each session.
     pub all: bool,
     /// How many events of a session are kept to be shown with a violation.
@@ -112,6 +114,7 @@ impl Default for Options {
             session_ends: SessionEnds::default(),
             join: false,
             until: None,
+            tolerance: Duration::ZERO,
             all: false,
             history: 0,
             max_line: MAX_LINE,

@@ -30,6 +30,10 @@ pub(crate) struct Plan {
     pub(crate) shards: usize,
     /// Shards are worked on in groups, by whichever thread is free.
     pub(crate) lanes: usize,
+    /// Whether the protocol has deadlines.
+    pub(crate) timed: bool,
+    /// Whether no event is plain: all are kept to be shown, or have times that are judged.
+    pub(crate) careful: bool,
 }
 
 impl Plan {
@@ -49,7 +53,10 @@ impl Plan {
         let fields = messages.flat_map(|message| vocabulary.spec(message).fields.iter());
         let flat_fields =
             fields.filter(|_| tree.flat).filter_map(|field| Some(field.name.as_deref()?.to_owned()));
+        let timed = monitor.is_timed();
         Self {
+            timed,
+            careful: timed || options.history > 0,
             names: Names::new(&monitor, aliases),
             flat_fields: flat_fields.collect(),
             tree,

@@ -48,6 +48,10 @@ pub struct Report {
     pub history: Vec<Step>,
     /// How many events came before `history`.
     pub before: u64,
+    /// Whether it is wrong whatever is not known about the times of events. If not, nobody is blamed.
+    pub certain: bool,
+    /// The deadline that passed, if no event broke the protocol: nanoseconds since 1970.
+    pub deadline: Option<i64>,
 }
 
 /// A message that could not be judged, because an external predicate gave no answer. Nobody is blamed, and
@@ -165,6 +169,10 @@ impl Notice {
                 let key = report.key.as_deref().or(report.session.as_deref()).unwrap_or_default();
                 report.deadline.map_or((true, 0, ""), |deadline| (false, deadline, key))
             }
+            Self::Violation(report) => {
+                let key = report.session.as_deref().unwrap_or_default();
+                report.deadline.map_or((true, 0, ""), |deadline| (false, deadline, key))
+            }
             _ => (true, 0, ""),
         }
     }
@@ -247,6 +255,7 @@ impl Counts {
     /// Counts what is told.
     pub fn count(&mut self, notice: &Notice) {
         match notice {
+            Notice::Violation(report) if !report.certain => self.uncertain += 1,
             Notice::Violation(report) if report.consequence => self.consequences += 1,
             Notice::Violation(_) => self.violated += 1,
             Notice::Property(report) => match report.verdict {
@@ -311,12 +320,16 @@ pub struct Summary {
 
 impl Summary {
     pub(crate) fn note(&mut self, report: &Report) {
-        if report.consequence {
+        if report.consequence || !report.certain {
             return;
         }
         self.kinds.count(report.kind.name());
         self.blamed.count(report.blame.as_deref().unwrap_or("(not known)"));
-        self.labels.count(report.got.as_deref().unwrap_or("(end)"));
+        self.labels.count(report.got.as_deref().unwrap_or(if report.deadline.is_some() {
+            "(nothing)"
+        } else {
+            "(end)"
+        }));
         self.states.count(report.state.as_deref().unwrap_or("(not known)"));
     }
 }

@@ -34,9 +34,10 @@ pub fn watch(
     monitor: Arc<Monitor>,
     aliases: &[(String, Role)],
     inputs: Vec<Input>,
-    options: Options,
+    mut options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
+    options.clock |= monitor.is_timed();
     let plan = Plan::new(monitor, aliases, options.clone());
     work(plan, inputs, &options, observer)
 }
@@ -67,7 +68,7 @@ pub(crate) trait Job: Sync + Sized {
         Outcome::default()
     }
     /// How many deadlines have not passed.
-    fn pending(_lane: &Self::Lane, _plan: &Self) -> u64 {
+    fn pending(_lane: &mut Self::Lane, _plan: &Self) -> u64 {
         0
     }
 }
@@ -297,7 +298,7 @@ impl<J: Job> Work<'_, J> {
         let outcomes = self.lanes.iter().map(|lane| J::end(&mut lock(lane), &self.plan)).collect();
         teller.tell_end(outcomes).map_err(WatchError::Report)?;
         let mut summary = teller.summary;
-        summary.pending = self.lanes.iter().map(|lane| J::pending(&lock(lane), &self.plan)).sum();
+        summary.pending = self.lanes.iter().map(|lane| J::pending(&mut lock(lane), &self.plan)).sum();
         summary.open = self.lanes.iter().map(|lane| J::open(&lock(lane))).sum();
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {

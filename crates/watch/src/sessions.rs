@@ -104,6 +104,11 @@ impl Sessions {
         self.entries.get_mut(index as usize)
     }
 
+    /// The sessions that are not over.
+    pub(crate) fn live_entries(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut().filter(|entry| entry.status == Status::Live)
+    }
+
     /// The session with `key`, or [`NOBODY`].
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: &[u8]) -> u32 {

@@ -14,6 +14,8 @@ pub struct Preset {
     pub protocol: &'static str,
     /// The codec table, in TOML.
     pub table: &'static str,
+    /// Example values for who plays one of its roles, in TOML: `crates/probe`.
+    pub examples: &'static str,
 }
 
 /// Every preset.
@@ -23,30 +25,35 @@ pub static ALL: [Preset; 5] = [
         summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
         protocol: include_str!("../presets/smtp.scr"),
         table: include_str!("../presets/smtp.toml"),
+        examples: include_str!("../presets/smtp.examples.toml"),
     },
     Preset {
         name: "http",
         summary: "HTTP/1.1 requests and responses",
         protocol: include_str!("../presets/http.scr"),
         table: include_str!("../presets/http.toml"),
+        examples: include_str!("../presets/http.examples.toml"),
     },
     Preset {
         name: "redis",
         summary: "Redis commands and replies, RESP2 and RESP3, with transactions and subscriptions",
         protocol: include_str!("../presets/redis.scr"),
         table: include_str!("../presets/redis.toml"),
+        examples: include_str!("../presets/redis.examples.toml"),
     },
     Preset {
         name: "postgres",
         summary: "the PostgreSQL wire protocol: startup, simple and extended queries, COPY",
         protocol: include_str!("../presets/postgres.scr"),
         table: include_str!("../presets/postgres.toml"),
+        examples: include_str!("../presets/postgres.examples.toml"),
     },
     Preset {
         name: "mqtt",
         summary: "MQTT 3.1.1 and 5: connections, publications and subscriptions, with topics as fields",
         protocol: include_str!("../presets/mqtt.scr"),
         table: include_str!("../presets/mqtt.toml"),
+        examples: include_str!("../presets/mqtt.examples.toml"),
     },
 ];
 

@@ -1,6 +1,6 @@
 [
   "module" "import" "as" "type" "data" "sig" "external" "fn" "global" "explicit" "aux" "nested" "protocol" "role" "new"
-  "from" "to" "at" "and" "in" "not" "where"
+  "from" "to" "at" "and" "in" "not" "where" "within" "after" "of"
 ] @keyword
 ["choice" "or" "rec" "continue" "do" "calls" "connect" "disconnect" "wrap"] @keyword.control
 ["->" "||" "&&" "==" "!=" "=" "<>" "<" "<=" ">" ">=" "+" "-" "*" "/" "%" "!" "?"] @operator

@@ -30,8 +30,10 @@ const STUDIO: &str = "referee-studio";
 const FUNCTIONS: &str = "referee-functions";
 const WATCH: &str = "referee-watch";
 const EXTRACT: &str = "referee-extract";
+const CAPTURE: &str = "referee-capture";
 const ENDPOINT: &str = "referee-endpoint";
 const GENERATE: &str = "referee-generate";
+const PROBE: &str = "referee-probe";
 const JETSTREAM: &str = "referee-jetstream";
 const SESSION: &str = "referee-session";
 const VERDICT: &str = "referee-verdict";
@@ -69,7 +71,14 @@ const RULES: &[Rule] = &[
         uses: &[THEORY, MONITOR],
         tests_use: &[SYNTAX, CHECK, PIPELINE, ENDPOINT],
     },
+    Rule {
+        name: PROBE,
+        pure: true,
+        uses: &[THEORY, MONITOR, VERDICT, WIRE, SESSION],
+        tests_use: &[SYNTAX, PIPELINE],
+    },
     Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
+    Rule { name: CAPTURE, pure: true, uses: &[MONITOR, SESSION, WIRE], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
     Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
@@ -83,8 +92,8 @@ const RULES: &[Rule] = &[
         name: "referee",
         pure: false,
         uses: &[
-            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, GENERATE, WATCH,
-            JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
+            THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, CAPTURE, SESSION,
+            GENERATE, PROBE, WATCH, JETSTREAM, WIRE, GUARD, IDE, LSP, STUDIO,
         ],
         tests_use: &[],
     },

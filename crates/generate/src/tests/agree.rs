@@ -12,7 +12,7 @@ use referee_theory::Term;
 use referee_theory::expr::{Signature, Value};
 
 use super::workbench::Workbench;
-use crate::{Plan, Subject, python, rust};
+use crate::{Plan, Subject, python, rust, typescript};
 
 /// A random expression of a type, as text.
 struct Texts<'a>(&'a mut Random);
@@ -285,6 +285,33 @@ fn python_program(cases: &[Values], assertions: usize) -> String {
     main
 }
 
+fn typescript_program(cases: &[Values], assertions: usize) -> String {
+    let mut main = "import * as endpoint from './endpoint.js';\n\nconst nowhere: endpoint.Link = {\n    async send() {},\n    \
+         async receive() { throw new Error('nothing comes'); },\n    end() {},\n};\n\n\
+         function show(check: () => unknown): string {\n    try {\n        check();\n        return '1';\n    } catch (error) {\n        \
+         return error instanceof endpoint.PredicateFailed ? 'p' : '0';\n    }\n}\n\n\
+         function f(bits: bigint): number {\n    return new Float64Array(BigUint64Array.of(bits).buffer)[0] ?? 0;\n}\n\n\
+         type Case = readonly [bigint, number, string, boolean, readonly bigint[], bigint, number, string, boolean];\n\
+         const cases: readonly Case[] = [\n"
+        .to_owned();
+    for Values { ints, floats, texts, bools, list } in cases {
+        let list: Vec<String> = list.iter().map(|value| format!("{value}n")).collect();
+        let value = |at: usize| {
+            format!("{}n, f({}n), {:?}, {}", ints[at], floats[at].to_bits(), texts[at], bools[at])
+        };
+        writeln!(main, "    [{}, [{}], {}],", value(0), list.join(", "), value(1)).unwrap();
+    }
+    main.push_str("];\n\nfor (const [i, x, s, b, l, j, y, t, c] of cases) {\n");
+    main.push_str(
+        "    const state: any = await new endpoint.Start(nowhere).set(i, x, s, b, l);\n    let line = '';\n",
+    );
+    for index in 0..assertions {
+        writeln!(main, "    line += show(() => state._admitsM{index}(j, y, t, c));").unwrap();
+    }
+    main.push_str("    console.log(line);\n}\n");
+    main
+}
+
 /// Fails where a program says something else than the monitor.
 fn compare(found: &str, expected: &str, assertions: &[String], seed: u64) {
     for (case, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
@@ -315,6 +342,15 @@ fn endpoints_and_monitors_agree() {
         match bench.run_python("main.py") {
             Some(found) => compare(&found, &expected, &assertions, seed),
             None => eprintln!("skipped: there is no Python 3.11"),
+        }
+        bench.write("package.json", "{\"type\": \"module\"}");
+        bench.write("endpoint.ts", &typescript(&plan, "./predicates.js"));
+        bench.write("main.ts", &typescript_program(&cases, assertions.len()));
+        let predicate = "export function odd(number: bigint): boolean {\n    if (number === 0n) throw new Error('nobody knows');\n    return number % 2n !== 0n;\n}\n";
+        bench.write("predicates.ts", predicate);
+        match bench.run_typescript("main.ts") {
+            Some(found) => compare(&found, &expected, &assertions, seed),
+            None => eprintln!("skipped: there is no tsc, or no Node"),
         }
         let count = |wanted: char| expected.chars().filter(|verdict| *verdict == wanted).count();
         // The law says nothing if there is only one answer.

@@ -68,6 +68,22 @@ impl Workbench {
     }
 }
 
+impl Workbench {
+    /// What the program in the TypeScript module `file` prints, once `tsc --strict` has nothing to say; nothing without `tsc` and Node.
+    pub(super) fn run_typescript(&self, file: &str) -> Option<String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let installed = root.join("target/peers/textmate/node_modules/.bin/tsc");
+        let tsc = if installed.exists() { installed } else { PathBuf::from("tsc") };
+        let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--outDir", "js"];
+        let compiled = Command::new(tsc).args(options).arg(file).current_dir(&self.folder).output().ok()?;
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stdout));
+        let script = self.path("js").join(file).with_extension("js");
+        let output = Command::new("node").arg(script).output().ok()?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8(output.stdout).unwrap())
+    }
+}
+
 impl Drop for Workbench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);

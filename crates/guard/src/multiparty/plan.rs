@@ -233,7 +233,12 @@ impl<'a> PlanBuilder<'a, '_> {
         let text = self.reader.protocol_text(protocol)?;
         let parsed = self.reader.parse(&text, &self.config.import_path, protocol.span())?;
         match protocol::read(parsed, self.config.protocol_name.as_deref()) {
-            Ok(checked) => return Some(checked),
+            Ok(checked) => {
+                if checked.network.vocabulary().is_timed() {
+                    self.reader.without_times(protocol.span());
+                }
+                return Some(checked);
+            }
             Err(ProtocolError::Errors(source, diagnostics)) => {
                 self.reader.refusal.protocols.push((source, diagnostics));
             }

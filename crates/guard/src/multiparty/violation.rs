@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::peer_message::SessionId;
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 9] = [
     Kind::Label,
     Kind::Type,
     Kind::Assertion,
@@ -17,6 +17,8 @@ const KINDS: [Kind; 7] = [
     Kind::PrematureEnd,
     Kind::AfterEnd,
     Kind::Malformed,
+    Kind::Deadline,
+    Kind::Early,
 ];
 
 const RULES: [Rule; 4] = [Rule::ErrorOut, Rule::ErrorIn, Rule::ErrorEnd, Rule::ErrorMon];

@@ -27,6 +27,8 @@ pub(crate) struct PlanReader<'a> {
     /// Certificates and keys, which may change while a guard runs.
     pub(crate) certificates: Vec<PathBuf>,
     pub(crate) refusal: Refusal,
+    /// What is not wrong, but should be known.
+    pub(crate) warnings: Vec<Problem>,
 }
 
 /// A protocol's text, and what its file is called.
@@ -37,7 +39,13 @@ pub(crate) struct ProtocolText {
 
 impl<'a> PlanReader<'a> {
     pub(crate) fn new(folder: &'a Path) -> Self {
-        Self { folder, files: Vec::new(), certificates: Vec::new(), refusal: Refusal::default() }
+        Self {
+            folder,
+            files: Vec::new(),
+            certificates: Vec::new(),
+            refusal: Refusal::default(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Adds what `other` has read and found.
@@ -46,6 +54,14 @@ impl<'a> PlanReader<'a> {
         self.certificates.append(&mut other.certificates);
         self.refusal.problems.append(&mut other.refusal.problems);
         self.refusal.protocols.append(&mut other.refusal.protocols);
+        self.warnings.append(&mut other.warnings);
+    }
+
+    /// Warns that the times of the protocol at `span` are not looked at.
+    pub(crate) fn without_times(&mut self, span: Range<usize>) {
+        let message = "the protocol has times (`within`, `after`), which a guard does not enforce: messages are judged as without them";
+        let help = "`referee watch` judges times in logs; `referee convert --to scr` shows where they are";
+        self.warnings.push(Problem::new(message, span).with_help(help));
     }
 
     pub(crate) fn problem(&mut self, span: Range<usize>, message: impl Into<String>) {

@@ -151,3 +151,25 @@ fn one_session_is_shown_in_detail() {
     assert!(session["idle_milliseconds"].as_u64() <= session["milliseconds"].as_u64());
     assert!(setup.guard.session("2").is_none() && setup.guard.session("x").is_none());
 }
+
+#[test]
+fn a_guard_says_that_it_does_not_enforce_times() {
+    let folder = Folder::new();
+    let path = folder.0.join("talk.scr");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen(';', " within 5s;", 1)).unwrap();
+    let told = warnings(&folder, &config("127.0.0.1:1", "", ""));
+    assert!(told.len() == 1 && told[0].contains("which a guard does not enforce"), "{told:?}");
+    let role = |name: &str, key: &str, port: u16| {
+        format!(
+            "[[multiparty.role]]\nname = \"{name}\"\n{key} = \"127.0.0.1:{port}\"\ncodec = {{ kind = \"json\" }}\n"
+        )
+    };
+    let network = format!(
+        "[multiparty]\nprotocol = \"protocol P(role a, role b) {{ M() from a to b; N() from b to a within 5s; }}\"\n{}{}",
+        role("a", "listen", 0),
+        role("b", "upstream", 7)
+    );
+    let told = warnings(&folder, &network);
+    assert!(told.len() == 1 && told[0].contains("which a guard does not enforce"), "{told:?}");
+}

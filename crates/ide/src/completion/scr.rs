@@ -68,7 +68,7 @@ fn wanted(context: &Context<'_>) -> Wanted {
             "(" | "[" if depth > 0 => depth -= 1,
             "(" => return inside_parentheses(context, n),
             "where" if depth == 0 => return Wanted::Condition,
-            "to" if depth == 0 && n == 2 => return Wanted::Words(&["where"]),
+            "to" if depth == 0 && n == 2 => return Wanted::Words(&["where", "within", "after"]),
             "to" if depth == 0 && context.back(1) == "," => return Wanted::Role,
             _ => {}
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use referee_syntax::Span;
 use referee_syntax::payload;
 use referee_syntax::scr::ast::{
-    Block, FieldSyntax, MessageSyntax, Module, Name, Protocol, ProtocolKind, RecParameter, Statement,
-    StatementKind, TypeSyntax, Written,
+    Block, FieldSyntax, MessageSyntax, Module, Name, Protocol, ProtocolKind, RecParameter, SinceSyntax,
+    Statement, StatementKind, TypeSyntax, WithinSyntax, Written,
 };
 use referee_syntax::scr::parse_module;
 use referee_theory::expr::{Expr, Node};
@@ -240,11 +240,18 @@ impl<'a> Walk<'a> {
                 for role in [&message.from].into_iter().chain(&message.to) {
                     self.mention(NameKind::Role, role, scope);
                 }
+                if let Some(times) = &message.times {
+                    times.after.iter().for_each(|after| self.written(after, scope));
+                    times.within.iter().for_each(|within| self.within(within, here));
+                }
                 for condition in [&message.condition, &message.annotation].into_iter().flatten() {
                     self.expr(condition, scope);
                 }
             }
-            StatementKind::Choice { at, .. } => self.mention(NameKind::Role, at, scope),
+            StatementKind::Choice { at, within, .. } => {
+                self.mention(NameKind::Role, at, scope);
+                within.iter().for_each(|within| self.within(within, here));
+            }
             StatementKind::Rec { parameters, .. } => {
                 parameters.iter().for_each(|parameter| self.rec_parameter(parameter, here));
             }
@@ -286,6 +293,17 @@ impl<'a> Walk<'a> {
                 self.mention(NameKind::Label, &message.label, here.scope);
                 payload.iter().flatten().for_each(|field| self.field(field, here));
             }
+        }
+    }
+
+    fn within(&mut self, within: &WithinSyntax, here: &Here<'_>) {
+        self.written(&within.length, here.scope);
+        match &within.since {
+            Some(SinceSyntax::Label(name)) if self.is_signature(&name.text, here) => {
+                self.signature(name, here)
+            }
+            Some(SinceSyntax::Label(name)) => self.mention(NameKind::Label, name, here.scope),
+            Some(SinceSyntax::Any) | None => {}
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use referee_theory::{Field, Machine, State, Transition, Type, Update, Vocabulary};
+use referee_theory::{Field, Machine, MessageSpec, State, Transition, Type, Update, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::error::SynthesisProblem;
@@ -73,8 +73,16 @@ fn read_later(machine: &Machine, vocabulary: &Vocabulary) -> Vec<Arc<str>> {
         let values = spec.updates.iter().map(|update| &update.value);
         let free = spec.assertion.iter().chain(values).flat_map(|expr| expr.free_variables());
         names.extend(free.filter(|name| !binds(&spec.fields, name)));
+        // Times are computed before the message is there.
+        names.extend(timed(spec));
     }
     names.into_iter().cloned().collect()
+}
+
+/// The names that the times of a message read.
+fn timed(spec: &MessageSpec) -> impl Iterator<Item = &Arc<str>> {
+    let lengths = spec.timing.iter().flat_map(|timing| timing.lengths());
+    lengths.flat_map(|length| length.free_variables())
 }
 
 fn binds(fields: &[Field], name: &Arc<str>) -> bool {
@@ -94,8 +102,8 @@ fn live(machine: &Machine, vocabulary: &Vocabulary, number: &FxHashMap<&Arc<str>
             // What an update reads is read whether or not anything needs its result: it must have a value.
             let values = spec.updates.iter().map(|update| &update.value);
             let free = spec.assertion.iter().chain(values).flat_map(|expr| expr.free_variables());
-            let read =
-                free.filter(|name| !binds(&spec.fields, name)).filter_map(|name| number.get(name).copied());
+            let read = free.filter(|name| !binds(&spec.fields, name)).chain(timed(spec));
+            let read = read.filter_map(|name| number.get(name).copied());
             (set(width, bound), set(width, read))
         });
     }

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use referee::Language;
 use referee::syntax::convert::{Subject, Target};
-use referee::theory::Global;
+use referee::theory::{Global, Vocabulary};
 
 use crate::Outcome;
 use crate::input;
@@ -64,6 +64,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             "conditions, such as that of `{label}`, cannot be said in `{language}`: they are left out"
         ));
     }
+    if let Some(label) = timed(subject).filter(|_| arguments.to != Target::Scr) {
+        let language = arguments.to.name();
+        output::remark(&format!(
+            "times, such as that of `{label}`, cannot be said in `{language}`: they are left out"
+        ));
+    }
     if let Some(role) =
         idle(subject).filter(|_| matches!(arguments.to, Target::Gt | Target::GtJson | Target::St))
     {
@@ -97,13 +103,24 @@ fn idle(subject: Subject<'_>) -> Option<&str> {
     }
 }
 
-/// The label of a message that has a condition.
-fn condition(subject: Subject<'_>) -> Option<&str> {
-    let vocabulary = match subject {
+fn vocabulary(subject: Subject<'_>) -> &Vocabulary {
+    match subject {
         Subject::Global(_, global, _) => global.vocabulary(),
         Subject::Binary(protocol) => &protocol.vocabulary,
         Subject::System(system) => system.vocabulary(),
-    };
+    }
+}
+
+/// The label of a message that has times.
+fn timed(subject: Subject<'_>) -> Option<&str> {
+    let vocabulary = vocabulary(subject);
+    let found = vocabulary.messages().find(|message| vocabulary.spec(*message).timing.is_some());
+    found.map(|message| vocabulary.label_of(message))
+}
+
+/// The label of a message that has a condition.
+fn condition(subject: Subject<'_>) -> Option<&str> {
+    let vocabulary = vocabulary(subject);
     let found = vocabulary.messages().find(|message| vocabulary.spec(*message).assertion.is_some());
     found.map(|message| vocabulary.label_of(message))
 }

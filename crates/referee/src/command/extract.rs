@@ -1,14 +1,17 @@
 //! `referee extract`: the events in a log of any kind, as lines of JSON; what matched what, and what matched nothing.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use referee::extract::{Extracted, Extractor, READY_MADE, Shapes, Source, guess, ready_made};
-use referee::watch::{LineReader, visible};
+use referee::extract::{
+    EventStream, Extracted, Found, PcapSource, READY_MADE, Shapes, Source, guess, ready_made,
+};
+use referee::watch::options::MAX_LINE;
+use referee::watch::{EventBatch, EventDecoder, EventReader, visible};
 
 use crate::Outcome;
 use crate::output::{self, SOFT, STRONG, WARN, styled};
@@ -53,34 +56,52 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         output::print(&guess(lines.iter().map(String::as_str)))?;
         return Ok(Outcome::Holds);
     }
-    let source = load(arguments.source.as_deref().unwrap_or_default())?;
-    let mut extractor = Extractor::new(&source);
+    let source = Arc::new(load(arguments.source.as_deref().unwrap_or_default())?);
     let mut out = io::BufWriter::new(io::stdout());
-    let (mut event, mut shapes) = (String::new(), Shapes::default());
+    let mut shapes = Shapes::default();
     let mut counts = vec![(0_u64, 0_u64); source.rules().len()];
-    let (mut lines, mut unmatched) = (0_u64, 0_u64);
-    each_line(&arguments.logs, |line| {
-        lines += 1;
-        event.clear();
-        match extractor.line(line, &mut event) {
-            Extracted::Event(rule) => {
-                counts[rule].0 += 1;
-                event.push('\n');
-                out.write_all(event.as_bytes())?;
-            }
-            Extracted::Unreadable(rule) => counts[rule].1 += 1,
-            Extracted::Unmatched if line.trim().is_empty() => {}
-            Extracted::Unmatched => {
-                unmatched += 1;
-                shapes.count(line);
+    let (mut records, mut lost, mut unmatched) = (0_u64, 0_u64, 0_u64);
+    let mut failure = None;
+    let mut give = |found: Found<'_>| match found.extracted {
+        Extracted::Event(rule) => {
+            counts[rule].0 += 1;
+            if let Err(error) = writeln!(out, "{}", found.event) {
+                failure.get_or_insert(error);
             }
         }
-        Ok(true)
-    })?;
+        Extracted::Unreadable(rule) => counts[rule].1 += 1,
+        Extracted::Lost => lost += 1,
+        Extracted::Unmatched if found.record.trim().is_empty() => {}
+        Extracted::Unmatched => {
+            unmatched += 1;
+            shapes.count(found.record);
+        }
+    };
+    for path in &arguments.logs {
+        let name = path.display();
+        let mut reader = open(path)?;
+        let mut stream = EventStream::new(Arc::clone(&source), MAX_LINE);
+        let mut block = vec![0; 1 << 16];
+        loop {
+            let length = reader.read(&mut block).with_context(|| format!("cannot read `{name}`"))?;
+            if length == 0 {
+                break;
+            }
+            stream.take(block.get(..length).unwrap_or_default(), &mut give);
+        }
+        stream.end(&mut give);
+        records += stream.records();
+    }
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
     out.flush()?;
     let events: u64 = counts.iter().map(|(events, _)| events).sum();
-    let unreadable: u64 = counts.iter().map(|(_, unreadable)| unreadable).sum();
-    output::remark(&styled(STRONG, format!("{lines} lines: {events} events, {unmatched} matched nothing")));
+    let unreadable: u64 = lost + counts.iter().map(|(_, unreadable)| unreadable).sum::<u64>();
+    output::remark(&styled(STRONG, format!("{records} lines: {events} events, {unmatched} matched nothing")));
+    if lost > 0 {
+        output::remark(&format!("  {lost} could not be read at all"));
+    }
     for (number, (rule, (events, unreadable))) in source.rules().iter().zip(&counts).enumerate() {
         let more = if *unreadable > 0 {
             format!(", {unreadable} with parts that could not be read")
@@ -99,13 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 fn each_line(logs: &[PathBuf], mut look: impl FnMut(&str) -> io::Result<bool>) -> Result<()> {
     for path in logs {
         let name = path.display();
-        let reader: Box<dyn BufRead> = match path.as_os_str() == "-" {
-            true => Box::new(io::stdin().lock()),
-            false => {
-                let file = std::fs::File::open(path).with_context(|| format!("cannot read `{name}`"))?;
-                Box::new(BufReader::with_capacity(1 << 16, file))
-            }
-        };
+        let reader = open(path)?;
         for line in reader.split(b'\n') {
             let line = line.with_context(|| format!("cannot read `{name}`"))?;
             if !look(&String::from_utf8_lossy(&line))? {
@@ -116,18 +131,20 @@ fn each_line(logs: &[PathBuf], mut look: impl FnMut(&str) -> io::Result<bool>) -
     Ok(())
 }
 
+fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+}
+
 /// The source called `name`: a file, or one that comes with Referee.
 pub(crate) fn load(name: &str) -> Result<Source> {
-    let text = match name.strip_prefix("preset:") {
-        Some(preset) => match ready_made(preset) {
-            Some(text) => text.to_owned(),
-            None => {
-                let known: Vec<_> = READY_MADE.iter().map(|(name, _)| *name).collect();
-                bail!("there is no source `{preset}`: {}", known.join(", "));
-            }
-        },
-        None => std::fs::read_to_string(name).with_context(|| format!("cannot read `{name}`"))?,
-    };
+    let text = text(name)?;
+    if PcapSource::parse(&text).is_ok_and(|source| source.is_some()) {
+        bail!("`{name}` reads captures, which need a protocol: referee watch --source {name} --protocol …");
+    }
     let mut source = Source::parse(&text).with_context(|| format!("`{name}` is no source file"))?;
     if source.assumes_year() {
         let year = current_year();
@@ -138,6 +155,20 @@ pub(crate) fn load(name: &str) -> Result<Source> {
     Ok(source)
 }
 
+/// The text of the source called `name`.
+pub(crate) fn text(name: &str) -> Result<String> {
+    Ok(match name.strip_prefix("preset:") {
+        Some(preset) => match ready_made(preset) {
+            Some(text) => text.to_owned(),
+            None => {
+                let known: Vec<_> = READY_MADE.iter().map(|(name, _)| *name).collect();
+                bail!("there is no source `{preset}`: {}", known.join(", "));
+            }
+        },
+        None => std::fs::read_to_string(name).with_context(|| format!("cannot read `{name}`"))?,
+    })
+}
+
 fn current_year() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.map_or(0, |now| now.as_secs());
@@ -145,16 +176,16 @@ fn current_year() -> i64 {
     1970 + i64::try_from(seconds / 31_556_952).unwrap_or(0)
 }
 
-/// A source as what `watch` reads lines with. Counts what no rule is about.
+/// A source as what `watch` reads logs with. Counts what no rule is about.
 #[derive(Debug)]
 pub(crate) struct SourceReader {
-    source: Source,
-    unmatched: AtomicU64,
+    source: Arc<Source>,
+    unmatched: Arc<AtomicU64>,
 }
 
 impl SourceReader {
     pub(crate) fn load(name: &str) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { source: load(name)?, unmatched: AtomicU64::new(0) }))
+        Ok(Arc::new(Self { source: Arc::new(load(name)?), unmatched: Arc::default() }))
     }
 
     /// How many lines no rule is about.
@@ -163,10 +194,37 @@ impl SourceReader {
     }
 }
 
-impl LineReader for SourceReader {
-    fn read_line(&self, line: &str, out: &mut String) {
-        if Extractor::new(&self.source).line(line, out) == Extracted::Unmatched && !line.trim().is_empty() {
-            self.unmatched.fetch_add(1, Ordering::Relaxed);
+impl EventReader for SourceReader {
+    fn start(&self, max_record: usize) -> Box<dyn EventDecoder> {
+        let stream = EventStream::new(Arc::clone(&self.source), max_record);
+        Box::new(SourceDecoder { stream, unmatched: Arc::clone(&self.unmatched) })
+    }
+}
+
+/// One log that is read by a source.
+struct SourceDecoder {
+    stream: EventStream,
+    unmatched: Arc<AtomicU64>,
+}
+
+impl SourceDecoder {
+    fn give<'a>(unmatched: &'a AtomicU64, events: &'a mut EventBatch) -> impl FnMut(Found<'_>) + 'a {
+        |found| match found.extracted {
+            Extracted::Unmatched if found.record.trim().is_empty() => {}
+            Extracted::Unmatched => {
+                unmatched.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => events.push(found.number, found.event),
         }
+    }
+}
+
+impl EventDecoder for SourceDecoder {
+    fn take(&mut self, bytes: &[u8], events: &mut EventBatch) {
+        self.stream.take(bytes, &mut Self::give(&self.unmatched, events));
+    }
+
+    fn end(&mut self, events: &mut EventBatch) {
+        self.stream.end(&mut Self::give(&self.unmatched, events));
     }
 }

@@ -14,7 +14,7 @@ use crate::output;
 
 /// Write endpoints of a protocol as source code, or systems of any size to try the checker on.
 ///
-/// `referee generate rust|python FILE --role R` writes one source file for a role: one type for each of its states, a method for each message that
+/// `referee generate rust|python|typescript FILE --role R` writes one source file for a role: one type for each of its states, a method for each message that
 /// it sends there, `recv` where it receives. A program that calls them in the wrong order does not compile, or has a type error. The other commands print a
 /// system of a benchmark family as `.fsm` text, or as Promela for SPIN.
 #[derive(Args)]
@@ -35,6 +35,8 @@ enum What {
     Rust(endpoint::Arguments),
     /// Write the endpoint of a role in Python 3.11.
     Python(endpoint::Arguments),
+    /// Write the endpoint of a role in TypeScript.
+    Typescript(endpoint::Arguments),
     #[command(flatten)]
     System(Family),
 }
@@ -128,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let family = match &arguments.what {
         What::Rust(endpoint) => return endpoint::run(endpoint, endpoint::Target::Rust),
         What::Python(endpoint) => return endpoint::run(endpoint, endpoint::Target::Python),
+        What::Typescript(endpoint) => return endpoint::run(endpoint, endpoint::Target::TypeScript),
         What::System(family) => family,
     };
     let size = size(family);

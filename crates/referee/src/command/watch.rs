@@ -1,6 +1,7 @@
 //! `referee watch`: does what was recorded follow the protocol, or have the properties, and who broke it where not?
 
 use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +13,20 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
 use referee::watch::{
-    EventsFormat, Input, LineReader, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
+    EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
     WatchError, watch, watch_properties,
 };
 
+mod captures;
 mod documents;
+mod metrics;
 mod nats;
 pub(crate) mod property;
 mod report;
 mod scrutiny;
 mod summary;
 
+use metrics::Metrics;
 use report::Reporter;
 use scrutiny::Scrutiny;
 
@@ -50,7 +54,7 @@ use crate::output;
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").args(["protocol", "property"]).required(true)))]
 pub(crate) struct Arguments {
-    /// The protocol that the events should follow.
+    /// The protocol that the events should follow: a file, or preset:NAME.
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
     /// Properties that the events should have, instead of a protocol; may be repeated.
@@ -143,11 +147,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     reorder: Option<Duration>,
     /// What time it was at the end of the input: what was expected by then and did not come is reported. RFC 3339, or a number.
-    #[arg(long, value_name = "TIME", requires = "property", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<i64>,
     /// As --until with the present time.
-    #[arg(long, requires = "property", conflicts_with = "until")]
+    #[arg(long, conflicts_with = "until")]
     now: bool,
+    /// How far, at most, the time of an event in the log may be from when its sender sent it or its receiver got it: deadlines of the
+    /// protocol are longer by that, in either direction.
+    #[arg(long, value_name = "DURATION", conflicts_with = "property", value_parser = parse_duration)]
+    tolerance: Option<Duration>,
     /// Lines that are longer are no events.
     #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE as u32,
           value_parser = clap::value_parser!(u32).range(1..=LONGEST_LINE as i64))]
@@ -158,6 +166,11 @@ pub(crate) struct Arguments {
     /// Go on with what is appended to the files, until Ctrl-C.
     #[arg(long)]
     follow: bool,
+    /// Answer scrapers at this address with what was counted so far (OpenMetrics, at /metrics).
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
+    metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    captures: captures::Captures,
     #[command(flatten)]
     broker: nats::Broker,
 }
@@ -243,7 +256,7 @@ const PROPERTY_HISTORY: usize = 1 << 16;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let specifications = arguments.protocol.iter().chain(&arguments.property);
-    if specifications.chain(&arguments.events).filter(|path| path.as_os_str() == "-").count() > 1 {
+    if specifications.chain(arguments.inputs()).filter(|path| path.as_os_str() == "-").count() > 1 {
         bail!("standard input can be read once only");
     }
     if arguments.all_roles && arguments.events.iter().any(|path| path.as_os_str() == "-") {
@@ -258,11 +271,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     arguments.broker.check(arguments)?;
     let stop = Arc::new(AtomicBool::new(false));
-    let source = arguments.source.as_deref().map(SourceReader::load).transpose()?;
+    let metrics = arguments.metrics.map(Metrics::serve).transpose()?;
+    let metrics = metrics.as_ref();
+    let source = arguments.source()?;
     let mut options = arguments.options(Arc::clone(&stop));
-    options.source = source.clone().map(|source| source as Arc<dyn LineReader>);
+    options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
+    let mut captures = None;
     let summary = if arguments.property.is_empty() {
         let Some(scrutinies) = Scrutiny::all(arguments)? else { return Ok(Outcome::WrongInput) };
+        if let (true, Some(scrutiny)) = (arguments.captures.are_given(), scrutinies.first()) {
+            let reader = arguments.captures.reader(scrutiny, arguments.join)?;
+            options.source = Some(Arc::clone(&reader) as Arc<dyn EventReader>);
+            captures = Some(reader);
+        }
         let mut total = Summary::default();
         for scrutiny in &scrutinies {
             if arguments.all_roles && arguments.format == Format::Text {
@@ -274,7 +295,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
                 watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
             };
-            total.absorb(arguments.judge(Some(scrutiny), options.clone(), &judge)?);
+            total.absorb(arguments.judge((Some(scrutiny), metrics), options.clone(), &judge)?);
         }
         total
     } else {
@@ -288,8 +309,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
             watch_properties(monitors.clone(), inputs, options, observer)
         };
-        arguments.judge(None, options, &judge)?
+        arguments.judge((None, metrics), options, &judge)?
     };
+    if let Some(captures) = captures {
+        captures.report()?;
+    }
     if let Some(unmatched) = source.map(|source| source.unmatched()).filter(|unmatched| *unmatched > 0) {
         output::remark(&format!(
             "{unmatched} lines match nothing in the source; `referee extract --source …` shows what they look like"
@@ -303,8 +327,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             std::fs::write(path, document).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
-    // A worker of a group may have had nothing to do.
-    let nothing = summary.counts.events == 0 && !arguments.broker.is_given();
+    // A worker of a group may have had nothing to do. Events that concern nobody, or no key, are nothing either.
+    let counts = &summary.counts;
+    let nothing = counts.events == 0 || counts.ignored == counts.events && counts.sessions == 0 && !lines;
+    let nothing = nothing && !arguments.broker.is_given();
     let incomplete = summary.counts.is_incomplete() || nothing;
     Ok(match summary.counts {
         counts if counts.unanswered > 0 => Outcome::WrongInput,
@@ -324,7 +350,12 @@ type Judge<'a> = dyn Fn(Vec<Input>, Options, &mut dyn Observer) -> Result<Summar
 
 impl Arguments {
     /// Judges the events and tells what comes of it.
-    fn judge(&self, scrutiny: Option<&Scrutiny>, options: Options, judge: &Judge<'_>) -> Result<Summary> {
+    fn judge(
+        &self,
+        (scrutiny, metrics): (Option<&Scrutiny>, Option<&Metrics>),
+        options: Options,
+        judge: &Judge<'_>,
+    ) -> Result<Summary> {
         handle_ctrl_c(&options.stop);
         let mut reporter = Reporter::new(self, scrutiny);
         if self.broker.is_given() {
@@ -335,8 +366,29 @@ impl Arguments {
             true => Input::live("-", io::stdin()),
             false => Input::file(path),
         };
-        let summary = judge(self.events.iter().map(input).collect(), options, &mut reporter);
+        let inputs = self.inputs().iter().map(input).collect();
+        let summary = match metrics {
+            Some(metrics) => judge(inputs, options, &mut metrics.observe(&mut reporter)),
+            None => judge(inputs, options, &mut reporter),
+        };
         reporter.finish(summary)
+    }
+
+    /// What is read.
+    fn inputs(&self) -> &[PathBuf] {
+        if self.captures.pcap.is_empty() { &self.events } else { &self.captures.pcap }
+    }
+
+    /// What reads lines of another kind; nothing, if the source file is one of captures.
+    fn source(&self) -> Result<Option<Arc<SourceReader>>> {
+        let Some(name) = &self.source else { return Ok(None) };
+        if !self.captures.load(name)? {
+            return SourceReader::load(name).map(Some);
+        }
+        if self.follow || self.all_roles || !self.property.is_empty() {
+            bail!("captures are watched with --protocol, one role at a time, to their end");
+        }
+        Ok(None)
     }
 
     fn options(&self, stop: Arc<AtomicBool>) -> Options {
@@ -351,6 +403,7 @@ impl Arguments {
             idle_sessions: self.idle_sessions.map(|limit| limit as usize),
             ended_sessions: self.ended_sessions as usize,
             reorder: self.reorder,
+            tolerance: self.tolerance.unwrap_or_default(),
             until: if self.now { Some(now()) } else { self.until },
             merge: match (self.merge, self.no_merge) {
                 (true, _) => MergeMode::Always,
@@ -392,7 +445,7 @@ impl Arguments {
             let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
             (path.as_os_str() != "-").then_some(metadata.len())
         };
-        self.events.iter().map(size).sum()
+        self.inputs().iter().map(size).sum()
     }
 
     /// The modules of functions.
@@ -442,7 +495,7 @@ fn parse_time(text: &str) -> Result<i64, String> {
     time::read(text).ok_or_else(|| format!("`{text}` is no time; write {}", time::FORMATS))
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale = match unit {

@@ -170,6 +170,7 @@ pub(crate) fn violation(report: &Report, rule: Option<String>, role: Option<&str
         consequence: report.consequence,
         time: report.time.clone(),
         message: report.sentence.clone(),
+        certain: report.certain,
         ..VerdictRecord::default()
     };
     record.set_label(report.kind, report.got.as_deref());

@@ -83,6 +83,7 @@ pub fn to_json(name: Option<&str>, global: &GlobalType) -> Value {
                         "label": vocabulary.label_name(spec.label),
                         "payload": payload_json(vocabulary, branch.message),
                         "assertion": spec.assertion.as_ref().map(ToString::to_string),
+                        "times": spec.timing.as_ref().map(ToString::to_string),
                         "next": branch.next.0,
                     })
                 }).collect::<Vec<_>>(),

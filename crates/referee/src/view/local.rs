@@ -85,6 +85,7 @@ fn action(session: &SessionType, branch: &SessionBranch) -> String {
     let vocabulary = session.vocabulary();
     let peer = vocabulary.role_name(branch.peer);
     let mut text = format!("{peer}{}{}", branch.action.symbol(), vocabulary.display(branch.message));
+    text += &super::machine::times(vocabulary, branch.message);
     if let Some(assertion) = &vocabulary.spec(branch.message).assertion {
         let _ = write!(text, " where {assertion}");
     }

@@ -19,7 +19,8 @@ pub fn graph(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
 pub fn graph_with_fields(machine: &Machine, vocabulary: &Vocabulary) -> Graph {
     graph_labelled(machine, vocabulary, |transition, vocabulary| {
         let peer = vocabulary.role_name(transition.peer);
-        format!("{peer}{}{}", transition.action.symbol(), vocabulary.display(transition.message))
+        let time = times(vocabulary, transition.message);
+        format!("{peer}{}{}{time}", transition.action.symbol(), vocabulary.display(transition.message))
     })
 }
 
@@ -51,7 +52,13 @@ fn graph_labelled(
 #[must_use]
 pub fn action(transition: &Transition, vocabulary: &Vocabulary) -> String {
     let peer = vocabulary.role_name(transition.peer);
-    format!("{peer}{}{}", transition.action.symbol(), signature(vocabulary, transition.message))
+    let time = times(vocabulary, transition.message);
+    format!("{peer}{}{}{time}", transition.action.symbol(), signature(vocabulary, transition.message))
+}
+
+/// ` within 5s`, or nothing.
+pub(super) fn times(vocabulary: &Vocabulary, message: referee_theory::Message) -> String {
+    vocabulary.spec(message).timing.as_ref().map(|timing| format!(" {timing}")).unwrap_or_default()
 }
 
 /// One line per transition, in columns.
@@ -105,6 +112,7 @@ pub fn to_json(machine: &Machine, vocabulary: &Vocabulary) -> Value {
                 "label": vocabulary.label_name(spec.label),
                 "payload": payload_json(vocabulary, transition.message),
                 "assertion": spec.assertion.as_ref().map(ToString::to_string),
+                "times": spec.timing.as_ref().map(ToString::to_string),
                 "updates": spec.updates.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "target": machine.state_name(transition.target),
             })

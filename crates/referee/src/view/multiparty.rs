@@ -60,7 +60,7 @@ pub fn to_json(monitor: &RoleMonitor) -> Value {
                         let assertion = spec.assertion.as_ref().map(ToString::to_string);
                         let updates: Vec<String> = spec.updates.iter().map(ToString::to_string).collect();
                         json!({"label": vocabulary.label_of(*message), "payload": payload_json(vocabulary, *message),
-                               "assertion": assertion, "updates": updates, "next": number_of(*next)})
+                               "assertion": assertion, "times": spec.timing.as_ref().map(ToString::to_string), "updates": updates, "next": number_of(*next)})
                     })
                     .collect();
                 json!({"kind": if sends { "output" } else { "input" }, "peer": name(*peer), "branches": branches})

@@ -3,7 +3,9 @@
 //! The chart follows the structure of the text: a choice is an `alt` block, a recursion a `loop`.
 
 use referee_draw::{Message, Participant, ParticipantId, Sequence};
-use referee_syntax::scr::ast::{Block, MessageStatement, Module, Protocol, StatementId, StatementKind};
+use referee_syntax::scr::ast::{
+    Block, MessageStatement, Module, Protocol, SinceSyntax, StatementId, StatementKind, WithinSyntax,
+};
 
 enum Step<'a> {
     Statement(StatementId),
@@ -46,8 +48,9 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
                     }
                 }
             }
-            StatementKind::Choice { at, branches } => {
-                chart.open_alt(format!("choice at {}", at.text), "");
+            StatementKind::Choice { at, within, branches } => {
+                let within = within.as_ref().map(|within| format!(" {}", deadline(within)));
+                chart.open_alt(format!("choice at {}{}", at.text, within.unwrap_or_default()), "");
                 steps.push(Step::Close);
                 steps.extend(branches.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i)));
             }
@@ -79,10 +82,27 @@ fn label(statement: &MessageStatement) -> String {
         })
         .collect();
     let mut text = format!("{}({})", statement.message.label.text, fields.join(", "));
+    if let Some(times) = &statement.times {
+        if let Some(after) = &times.after {
+            text.push_str(&format!(" after {}", after.expr));
+        }
+        if let Some(within) = &times.within {
+            text.push_str(&format!(" {}", deadline(within)));
+        }
+    }
     if let Some(condition) = &statement.condition {
         text.push_str(&format!(" where {condition}"));
     }
     text
+}
+
+fn deadline(within: &WithinSyntax) -> String {
+    let length = &within.length.expr;
+    match &within.since {
+        None => format!("within {length}"),
+        Some(SinceSyntax::Any) => format!("within {length} of any"),
+        Some(SinceSyntax::Label(label)) => format!("within {length} of {}", label.text),
+    }
 }
 
 fn type_text(ty: &referee_syntax::scr::ast::TypeSyntax) -> String {

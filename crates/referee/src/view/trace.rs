@@ -1,6 +1,7 @@
 //! The last events of a session that broke its protocol: as a sequence diagram, and to step through.
 
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
+use referee_monitor::Kind;
 use referee_pipeline::Projected;
 use referee_studio::{StepAction, StepView, Trace, TraceKind};
 use referee_watch::{Report, visible};
@@ -49,7 +50,9 @@ pub fn chart(report: &Report, roles: &[&str], role_called: &dyn Fn(&str) -> Stri
             (true, [one, other]) => participant(if role_called(&step.from) == **one { other } else { one }),
             (true, _) => from,
         };
-        let wrong = index == last;
+        // A message that is not in time comes all the same.
+        let untimely = matches!(report.kind, Kind::Deadline | Kind::Early);
+        let wrong = index == last && !untimely;
         let style = if wrong { MessageStyle::Failed } else { MessageStyle::Normal };
         chart.message(Message::new(from, to, step.message.as_str()).style(style));
     }

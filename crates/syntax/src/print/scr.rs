@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Scope, Signature};
-use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Role, Type};
+use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Role, Since, Type, Within};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Inexpressible;
@@ -288,6 +288,12 @@ impl<'a> Printer<'a> {
         let sender = word(vocabulary.role_name(exchange.sender), "role")?;
         let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
         let _ = write!(self.out, ") from {sender} to {receiver}");
+        if let Some(timing) = spec.timing.as_ref().filter(|_| self.form == Form::Scr) {
+            if let Some(Within { since: Since::Label(label), .. }) = &timing.within {
+                word(label, "label")?;
+            }
+            let _ = write!(self.out, " {timing}");
+        }
         if let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::Scr) {
             let _ = write!(self.out, " where {assertion}");
         }

@@ -272,6 +272,8 @@ pub enum StatementKind {
     Choice {
         /// Who chooses.
         at: Name,
+        /// The deadline of the first message of each branch.
+        within: Option<Box<WithinSyntax>>,
         /// The alternatives.
         branches: Vec<Block>,
     },
@@ -329,6 +331,8 @@ pub struct MessageStatement {
     pub from: Name,
     /// Who receives, one after the other.
     pub to: SmallVec<[Name; 1]>,
+    /// `after D within D of LABEL`.
+    pub times: Option<Box<TimesSyntax>>,
     /// `where e`.
     pub condition: Option<Arc<Expr>>,
     /// What [`Statement::annotation`] says.
@@ -337,6 +341,35 @@ pub struct MessageStatement {
     pub may_wait: bool,
     /// Whether it is written `m() connect a to b`.
     pub connects: bool,
+}
+
+/// When a message may be sent.
+#[derive(Clone, Debug, Default)]
+pub struct TimesSyntax {
+    /// `after D`.
+    pub after: Option<Written>,
+    /// `within D`.
+    pub within: Option<WithinSyntax>,
+}
+
+/// `within D`, `within D of LABEL`, `within D of any`.
+#[derive(Clone, Debug)]
+pub struct WithinSyntax {
+    /// D.
+    pub length: Written,
+    /// LABEL or `any`.
+    pub since: Option<SinceSyntax>,
+    /// The whole.
+    pub span: Span,
+}
+
+/// What a deadline counts from.
+#[derive(Clone, Debug)]
+pub enum SinceSyntax {
+    /// The last message with this label.
+    Label(Name),
+    /// The last message that the sender sent.
+    Any,
 }
 
 /// A label with or without a payload.

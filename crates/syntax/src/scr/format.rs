@@ -130,9 +130,9 @@ impl<'a> Formatter<'a> {
     fn statement(&mut self, statement: &'a Statement) -> Option<Frame<'a>> {
         let level = self.page.level();
         let (lines, block, branches): (_, _, &[Block]) = match &statement.kind {
-            StatementKind::Choice { at, branches } => {
+            StatementKind::Choice { at, within, branches } => {
                 let (first, rest) = branches.split_first()?;
-                (layout::choice(at), first, rest)
+                (self.layout.choice(at, within.as_deref()), first, rest)
             }
             StatementKind::Rec { name, parameters, body } => {
                 (self.layout.rec(name, parameters, level), body, &[])

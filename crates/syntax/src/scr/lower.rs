@@ -12,7 +12,7 @@ use referee_theory::global::Parameter;
 use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::ast::{Block, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind};
+use super::ast::{Block, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind, WithinSyntax};
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
@@ -21,9 +21,11 @@ use crate::diagnostics::structure::{
     connections_not_monitored, not_tail_recursive, statement_after_block, together_too_large, too_large,
     too_many_roles, unreachable, unreachable_behind_loop,
 };
+use crate::diagnostics::times::{no_first_message, unused_deadline};
 use crate::source::{Origins, Span};
 
 mod message;
+mod times;
 
 use message::{Signatures, Types};
 
@@ -44,11 +46,36 @@ pub(super) struct Instance {
 }
 
 enum Frame<'a> {
-    Block { statements: &'a [StatementId], left: usize, next: RawId },
-    Choice { statement: &'a Statement, branches: &'a [Block], at: Chooser, done: Vec<RawId>, next: RawId },
-    Rec { node: RawId, name: &'a Name, data: Data, span: Span },
-    Do { key: Key, outer: Rc<Instance>, outer_scope: Definitions, span: Span },
+    Block {
+        statements: &'a [StatementId],
+        left: usize,
+        next: RawId,
+        within: Inherited<'a>,
+    },
+    Choice {
+        statement: &'a Statement,
+        branches: &'a [Block],
+        at: Chooser,
+        done: Vec<RawId>,
+        next: RawId,
+        within: Inherited<'a>,
+    },
+    Rec {
+        node: RawId,
+        name: &'a Name,
+        data: Data,
+        span: Span,
+    },
+    Do {
+        key: Key,
+        outer: Rc<Instance>,
+        outer_scope: Definitions,
+        span: Span,
+    },
 }
+
+/// The deadline that a choice gives to the first message of a branch.
+type Inherited<'a> = Option<&'a WithinSyntax>;
 
 /// The data of a recursion, and what must hold of them.
 type Data = (Vec<Parameter>, Vec<Arc<Expr>>);
@@ -76,6 +103,8 @@ pub(super) struct Lowering<'a, 'n> {
     /// The recursion data in force, by name, each with its place.
     data_in_force: FxHashMap<Arc<str>, Span>,
     active: FxHashMap<Key, Active>,
+    /// The deadlines of choices, and whether a message has each.
+    choice_deadlines: FxHashMap<Span, bool>,
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
@@ -105,6 +134,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             scope: Definitions::default(),
             data_in_force: FxHashMap::default(),
             active: FxHashMap::default(),
+            choice_deadlines: FxHashMap::default(),
         };
         let roles = declaration.roles.len() + declaration.new_roles.len();
         let root = if roles > MAX_ROLES {
@@ -113,6 +143,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
         } else {
             lowering.protocol(declaration.header)
         };
+        let unused = lowering.choice_deadlines.iter().filter(|(_, used)| !**used);
+        lowering.diagnostics.extend(unused.map(|(span, _)| unused_deadline(*span)));
         (lowering.nodes, root, lowering.vocabulary, lowering.diagnostics)
     }
 
@@ -150,29 +182,34 @@ impl<'a, 'n> Lowering<'a, 'n> {
         self.active.insert(key.clone(), Active { node, next, called: false });
         let outer_scope = std::mem::take(&mut self.scope);
         stack.push(Frame::Do { key, outer, outer_scope, span });
-        stack.push(Frame::Block { statements: &body.statements, left: body.statements.len(), next });
+        let (statements, left) = (&body.statements[..], body.statements.len());
+        stack.push(Frame::Block { statements, left, next, within: None });
     }
 
     /// Continues `frame`; `value` is the start of what was completed just before.
     fn step(&mut self, frame: Frame<'a>, value: Option<RawId>, stack: &mut Vec<Frame<'a>>) -> Option<RawId> {
         match frame {
             Frame::Block { left: 0, next, .. } => Some(value.unwrap_or(next)),
-            Frame::Block { statements, left, next } => {
+            Frame::Block { statements, left, next, within } => {
                 let next = value.unwrap_or(next);
                 let id = statements[left - 1];
                 let follower = statements.get(left).copied();
-                stack.push(Frame::Block { statements, left: left - 1, next });
+                stack.push(Frame::Block { statements, left: left - 1, next, within });
+                let within = within.filter(|_| left == 1);
                 let here = &self.names.module_of(self.instance.protocol).statements[id.index()];
                 self.check_follower(id, here, follower);
-                self.statement(here, next, stack)
+                self.statement(here, next, within, stack)
             }
-            Frame::Choice { statement, branches, at, mut done, next } => {
+            Frame::Choice { statement, branches, at, mut done, next, within } => {
                 done.extend(value);
                 match branches.get(done.len()) {
                     Some(branch) => {
-                        stack.push(Frame::Choice { statement, branches, at, done, next });
-                        let statements = &branch.statements[..];
-                        stack.push(Frame::Block { statements, left: statements.len(), next });
+                        stack.push(Frame::Choice { statement, branches, at, done, next, within });
+                        let (statements, left) = (&branch.statements[..], branch.statements.len());
+                        if let (0, Some(within)) = (left, within) {
+                            self.diagnostics.push(no_first_message(branch.span, within.span, "nothing"));
+                        }
+                        stack.push(Frame::Block { statements, left, next, within });
                         None
                     }
                     None => Some(self.add(Raw::Choice { at, branches: done, span: statement.span })),
@@ -224,10 +261,20 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     /// Writes out one statement before `next`: gives its start, or leaves frames that will.
-    fn statement(&mut self, here: &'a Statement, next: RawId, stack: &mut Vec<Frame<'a>>) -> Option<RawId> {
+    fn statement(
+        &mut self,
+        here: &'a Statement,
+        next: RawId,
+        within: Inherited<'a>,
+        stack: &mut Vec<Frame<'a>>,
+    ) -> Option<RawId> {
+        if let Some(within) = within {
+            self.check_beginning(here, within);
+        }
         match &here.kind {
             StatementKind::Message(message) => {
                 let specs = self.message(message);
+                let first = within.map_or(specs, |within| self.with_deadline(specs, within));
                 let sender = self.role(&message.from);
                 if message.connects {
                     let invited: Vec<Role> =
@@ -235,21 +282,26 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     self.names.invited.extend(invited);
                 }
                 let mut start = next;
-                for receiver in message.to.iter().rev() {
+                for (index, receiver) in message.to.iter().enumerate().rev() {
                     let (Some(sender), Some(receiver)) = (sender, self.role(receiver)) else { continue };
                     let (next, may_wait, span) = (start, message.may_wait, here.span);
+                    let specs = if index == 0 { first } else { specs };
                     let step = RawMessage { sender, receiver, message: specs, next, may_wait, span };
                     start = self.add(Raw::Message(step));
                 }
                 Some(start)
             }
-            StatementKind::Choice { at, branches } => {
+            StatementKind::Choice { at, within: own, branches } => {
                 let chooser = match self.find_role(at) {
                     Some(role) => Chooser::Known(role),
                     None => Chooser::Unknown(at.span, Arc::clone(&at.text)),
                 };
                 let (statement, done) = (here, Vec::new());
-                stack.push(Frame::Choice { statement, branches, at: chooser, done, next });
+                if let Some(own) = own {
+                    self.choice_deadlines.entry(own.span).or_default();
+                }
+                let within = own.as_deref().or(within);
+                stack.push(Frame::Choice { statement, branches, at: chooser, done, next, within });
                 None
             }
             StatementKind::Rec { name, parameters, body } => {
@@ -257,8 +309,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let data = self.parameters(parameters);
                 self.scope.entry(Arc::clone(&name.text)).or_default().push(node);
                 stack.push(Frame::Rec { node, name, data, span: here.span });
-                let statements = &body.statements[..];
-                stack.push(Frame::Block { statements, left: statements.len(), next });
+                let (statements, left) = (&body.statements[..], body.statements.len());
+                stack.push(Frame::Block { statements, left, next, within: None });
                 None
             }
             StatementKind::Continue { name, arguments } => {

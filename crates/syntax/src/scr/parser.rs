@@ -15,6 +15,7 @@ use crate::source::Span;
 mod payload;
 mod simple;
 mod statements;
+mod times;
 
 /// What `text` says, and what is wrong with it.
 #[must_use]
@@ -30,6 +31,7 @@ pub(super) fn parse_from(text: &str, start: usize) -> (Module, Vec<Diagnostic>) 
         depth: 0,
         open_braces: 0,
         seen_global: false,
+        seen_clocks: false,
     };
     parser.module();
     let Parser { mut cursor, mut module, .. } = parser;
@@ -46,6 +48,8 @@ struct Parser<'a> {
     open_braces: usize,
     /// Whether a protocol that is not nested was declared.
     seen_global: bool,
+    /// Whether the clocks of another tool were found, which are reported once.
+    seen_clocks: bool,
 }
 
 const DECLARATIONS: [&str; 10] =

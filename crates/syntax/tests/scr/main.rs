@@ -18,3 +18,4 @@ mod print;
 mod qualified;
 mod robust;
 mod same;
+mod times;

@@ -1,20 +1,28 @@
-//! Which bindings of a variable may have been the last at a node: reaching definitions.
+//! Which bindings of a variable, or which messages with a label, may have been the last at a node: reaching definitions.
 //!
-//! One variable after the other, with tables that are made once for all of them: what a variable costs is the
+//! One variable or label after the other, with tables that are made once for all of them: what a variable costs is the
 //! distance between its uses and its bindings.
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::Use;
 use crate::global::{Global, GlobalType, NodeId};
 use crate::payload::Type;
-use crate::vocabulary::{Origin, Role};
+use crate::vocabulary::{Label, Origin, Role};
 
 /// Those who learn a value: sender and receiver, as a rule.
 pub(super) type Roles = SmallVec<[Role; 8]>;
 
-/// A place that binds a variable.
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sought<'a> {
+    /// What binds this variable.
+    Variable(&'a str),
+    /// A message with this label.
+    Label(Label),
+}
+
+/// A place that binds a variable, or a message with a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Site {
     pub(super) origin: Origin,
@@ -32,20 +40,21 @@ pub(super) struct Reaching {
     pub(super) unbound: bool,
 }
 
-/// What may have bound the [outer variables](Use::outer_variables) of `uses`, one after the other.
-pub(super) fn all(global: &GlobalType, uses: &[Use<'_>]) -> Vec<Reaching> {
-    let mut number: FxHashMap<&str, u32> = FxHashMap::default();
-    let mut names: Vec<&str> = Vec::new();
-    // Which variable is used at which node, in the order of the protocol.
+/// What may have been the last of each of `sought` at its node, one after the other.
+pub(super) fn all<'a>(
+    global: &GlobalType,
+    sought: impl Iterator<Item = (Sought<'a>, NodeId)>,
+) -> Vec<Reaching> {
+    let mut number: FxHashMap<Sought<'_>, u32> = FxHashMap::default();
+    let mut names: Vec<Sought<'_>> = Vec::new();
+    // What is sought at which node, in the order of the protocol.
     let mut wanted: Vec<(u32, u32, NodeId)> = Vec::new();
-    for one in uses {
-        for variable in one.outer_variables() {
-            let variable = *number.entry(variable).or_insert_with(|| {
-                names.push(variable);
-                narrow(names.len() - 1)
-            });
-            wanted.push((variable, narrow(wanted.len()), one.node));
-        }
+    for (one, node) in sought {
+        let one = *number.entry(one).or_insert_with(|| {
+            names.push(one);
+            narrow(names.len() - 1)
+        });
+        wanted.push((one, narrow(wanted.len()), node));
     }
     let mut answers = vec![Reaching::default(); wanted.len()];
     if wanted.is_empty() {
@@ -53,9 +62,9 @@ pub(super) fn all(global: &GlobalType, uses: &[Use<'_>]) -> Vec<Reaching> {
     }
     wanted.sort_unstable();
     let mut search = Search::new(global);
-    for same_variable in wanted.chunk_by(|left, right| left.0 == right.0) {
-        search.run(names[same_variable[0].0 as usize], same_variable.iter().map(|(_, _, node)| *node));
-        for (_, answer, node) in same_variable {
+    for same in wanted.chunk_by(|left, right| left.0 == right.0) {
+        search.run(names[same[0].0 as usize], same.iter().map(|(_, _, node)| *node));
+        for (_, answer, node) in same {
             answers[*answer as usize] = search.reaching(*node);
         }
     }
@@ -145,8 +154,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds out what may have bound `variable` last when the protocol is at each of `uses`.
-    fn run(&mut self, variable: &str, uses: impl Iterator<Item = NodeId>) {
+    /// Finds out what may have been the last of `sought` when the protocol is at each of `uses`.
+    fn run(&mut self, sought: Sought<'_>, uses: impl Iterator<Item = NodeId>) {
         for here in self.region.drain(..) {
             self.number[here.node.index()] = NONE;
         }
@@ -160,7 +169,7 @@ impl<'a> Search<'a> {
         while let Some(node) = self.region.get(next).map(|here| here.node) {
             for way in self.before.first[node.index()]..self.before.first[node.index() + 1] {
                 let (previous, branch) = self.before.ways[way as usize];
-                match binding(self.global, previous, branch as usize, variable) {
+                match binding(self.global, previous, branch as usize, sought) {
                     Some(site) => {
                         self.sites.push(site);
                         self.region[next].sites.push(narrow(self.sites.len() - 1));
@@ -232,8 +241,18 @@ impl Here {
     }
 }
 
-/// What passing branch `branch` of `node` binds `variable` to.
-fn binding(global: &GlobalType, node: NodeId, branch: usize, variable: &str) -> Option<Site> {
+/// What passing branch `branch` of `node` binds, or sends, of what is sought.
+fn binding(global: &GlobalType, node: NodeId, branch: usize, sought: Sought<'_>) -> Option<Site> {
+    let variable = match (sought, global.node(node)) {
+        (Sought::Variable(variable), _) => variable,
+        (Sought::Label(label), Global::Exchange(exchange)) => {
+            let branch = &exchange.branches[branch];
+            let roles = smallvec![exchange.sender, branch.receiver];
+            let is_it = global.vocabulary().label(branch.message) == label;
+            return is_it.then(|| Site { origin: branch.origin, ty: Type::Unit, roles });
+        }
+        (Sought::Label(_), _) => return None,
+    };
     let rec = match global.node(node) {
         Global::Exchange(exchange) => {
             let branch = &exchange.branches[branch];

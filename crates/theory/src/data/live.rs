@@ -46,7 +46,10 @@ impl<'a> Live<'a> {
                 if sends || branch.receiver == self.role {
                     let message = self.global.as_enforced((node, index), branch.message, sends);
                     let spec = self.global.vocabulary().spec(message);
-                    self.reads(spec.assertion.as_ref(), |variable| pending.push((variable, node)));
+                    let times = spec.timing.iter().flat_map(|timing| timing.lengths());
+                    for expr in spec.assertion.iter().chain(times) {
+                        self.reads(Some(expr), |variable| pending.push((variable, node)));
+                    }
                 }
             }
         }

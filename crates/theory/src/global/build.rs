@@ -144,7 +144,7 @@ impl GlobalTypeBuilder {
             assign_levels(&mut nodes, root, &mut errors);
         }
         if errors.is_empty() {
-            Ok(GlobalType {
+            let mut global = GlobalType {
                 vocabulary,
                 nodes,
                 root,
@@ -153,7 +153,10 @@ impl GlobalTypeBuilder {
                 invited: Vec::new(),
                 copied: Vec::new(),
                 optional: Vec::new(),
-            })
+                times_of_senders: false,
+            };
+            global.times_of_senders = global.vocabulary.is_timed() && global.participants().len() > 2;
+            Ok(global)
         } else {
             Err(errors)
         }

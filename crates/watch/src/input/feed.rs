@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::extracting::Extracting;
+use super::extracting::{EventBatch, Extracting, Fill};
 use super::interrupt::Interruptible;
 use super::line_ends::{self, LineEnds};
 use super::tail::Tail;
 use super::{Chunk, Counted, Input, InputKind, Messages, compression};
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
-use crate::options::{EventsFormat, LineReader, Options};
+use crate::options::{EventReader, EventsFormat, Options};
 
 /// How long to wait before looking again whether a followed file has grown.
 const POLL: Duration = Duration::from_millis(100);
@@ -34,7 +34,8 @@ pub(crate) struct Feed {
     /// Whether it has been said since something came or was waited for.
     told: bool,
     stop: Arc<AtomicBool>,
-    lines: Option<Arc<dyn LineReader>>,
+    /// What makes events of the bytes, where they are no events as they stand.
+    events: Option<Arc<dyn EventReader>>,
 }
 
 struct Source {
@@ -48,8 +49,8 @@ struct Source {
     columns: Option<Arc<Columns>>,
     /// Why the rest of it cannot be read.
     broken: Option<String>,
-    /// Whether its lines are made events as they are read.
-    extracting: bool,
+    /// What makes events of its bytes.
+    extracting: Option<Extracting>,
 }
 
 enum State {
@@ -76,7 +77,7 @@ impl Feed {
             started: false,
             columns: None,
             broken: None,
-            extracting: false,
+            extracting: None,
         };
         Self {
             sources: inputs.into_iter().map(source).collect(),
@@ -89,7 +90,7 @@ impl Feed {
             clock: options.follow && options.clock,
             told: false,
             stop: Arc::clone(&options.stop),
-            lines: options.source.clone(),
+            events: options.source.clone(),
         }
     }
 
@@ -155,12 +156,15 @@ impl Feed {
                 ..Chunk::default()
             }));
         }
-        source.open(follow, self.clock && self.lines.is_none(), &self.stop, count)?;
-        if let (State::Open { reader, tail, .. }, Some(lines), false) =
-            (&mut source.state, &self.lines, mem::replace(&mut source.extracting, true))
+        source.open(follow, self.clock, &self.stop, count)?;
+        if let Some(events) = &self.events
+            && !matches!(source.state, State::Messages(_))
         {
-            let inner = mem::replace(reader, Box::new(io::empty()));
-            *reader = Box::new(Extracting::new(inner, Arc::clone(lines), *tail, self.max_line));
+            let start = || Extracting::new(events.start(self.max_line));
+            let mut extracting = source.extracting.take().unwrap_or_else(start);
+            let filled = source.extract(index, buffer, &mut extracting, self.size, &self.stop);
+            source.extracting = Some(extracting);
+            return filled;
         }
         if let State::Messages(messages) = &mut source.state {
             let mut numbers = Vec::new();
@@ -292,6 +296,41 @@ impl Source {
             }
         };
         Ok(())
+    }
+
+    /// The events in what comes next.
+    fn extract(
+        &mut self,
+        index: usize,
+        mut buffer: Vec<u8>,
+        extracting: &mut Extracting,
+        size: usize,
+        stop: &AtomicBool,
+    ) -> io::Result<Filled> {
+        let State::Open { reader, live, tail, compressed } = &mut self.state else {
+            return Ok(Filled::Idle(buffer));
+        };
+        buffer.clear();
+        let mut events = EventBatch { text: buffer, numbers: Vec::new() };
+        let ended = match extracting.fill(reader, &mut events, (size, *live), stop) {
+            Ok(Fill::Paused) => false,
+            Ok(Fill::Ended) => !*tail,
+            // All that could be decompressed is judged; half a record is part of what is missing.
+            Err(error) if *compressed && is_damage(&error) => {
+                self.broken = Some(format!("the rest of the input cannot be decompressed: {error}"));
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        if ended {
+            extracting.end(&mut events);
+            self.state = State::Done;
+        }
+        let EventBatch { text, numbers } = events;
+        if text.is_empty() {
+            return Ok(Filled::Idle(text));
+        }
+        Ok(Filled::Chunk(Chunk { source: index, text, numbers: Some(numbers), ..Chunk::default() }))
     }
 
     /// A chunk that stands for a line that was too long.

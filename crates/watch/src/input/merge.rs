@@ -53,6 +53,8 @@ struct Stream {
     lines: VecDeque<(i64, usize, usize)>,
     /// The number of the next line.
     number: u64,
+    /// How many lines of `chunk` have been given.
+    given: usize,
     /// No line has an earlier place than this.
     latest: i64,
     /// Whether the first line that can be read has a time.
@@ -70,6 +72,7 @@ impl Merge {
             chunk: Chunk::default(),
             lines: VecDeque::new(),
             number: 0,
+            given: 0,
             latest: i64::MIN,
             is_timed: None,
             gap: None,
@@ -155,9 +158,8 @@ impl Merge {
                 if merged.text.last() != Some(&b'\n') {
                     merged.text.push(b'\n');
                 }
-                numbers.push(stream.number);
+                numbers.push(stream.next_number());
                 sources.push(index as u32);
-                stream.number += 1;
             }
         }
         if numbers.is_empty() {
@@ -194,6 +196,15 @@ impl Merge {
 }
 
 impl Stream {
+    /// The number of the line that is given next.
+    fn next_number(&mut self) -> u64 {
+        let numbers = self.chunk.numbers.as_ref();
+        let number = numbers.and_then(|numbers| numbers.get(self.given)).copied().unwrap_or(self.number);
+        self.given += 1;
+        self.number = number + 1;
+        number
+    }
+
     fn has_next(&self) -> bool {
         !self.lines.is_empty() || self.gap.is_some()
     }
@@ -213,7 +224,7 @@ impl Stream {
             }
             self.number += u64::from(chunk.lines_before);
             self.cut(&chunk, tree);
-            self.chunk = chunk;
+            (self.chunk, self.given) = (chunk, 0);
         }
         Ok(())
     }

@@ -263,6 +263,17 @@ pub(crate) fn time_of(
     Some(scalar(raw, &mut scratch).ok().flatten().and_then(time::read))
 }
 
+/// The time of the event in `line`, as it is written.
+pub(crate) fn time_text(scanner: &mut Scanner<'_>, columns: Option<&Columns>, line: &str) -> Option<String> {
+    if let Some(columns) = columns {
+        let mut parts = columns.parts(line).ok()?;
+        return parts[Part::Time as usize].take().map(std::borrow::Cow::into_owned);
+    }
+    let (fields, _) = scanner.line(line.as_bytes(), 0).ok()?;
+    let mut scratch = String::new();
+    scalar(fields.get(Part::Time).of(line), &mut scratch).ok().flatten().map(str::to_owned)
+}
+
 /// The time of a line that is no JSON as it stands: perhaps nobody reads what is wrong with it.
 #[cold]
 fn time_in_spoiled(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<Option<i64>> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use referee_monitor::{Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict};
 
+use super::clock::{self, When};
 use super::{Outcome, Position, explain, fields_now, uncertain};
 use crate::decode::Record;
 use crate::decode::csv::Columns;
@@ -43,7 +44,7 @@ impl<'a> Line<'a> {
 #[cold]
 pub(super) fn step(
     position: Position<'_>,
-    record: &Record,
+    (record, when): (&Record, When),
     sessions: &mut Sessions,
     index: u32,
     payload: Payload<'_>,
@@ -81,6 +82,9 @@ pub(super) fn step(
         history.push_back(explain::step(plan, &line));
     }
     let is_uncertain = entry.extra.as_deref().is_some_and(|extra| extra.possible.is_some());
+    if is_uncertain {
+        clock::forget(entry);
+    }
     match record.what {
         What::Foreign => outcome.counts.ignored += 1,
         What::Message | What::End if is_uncertain => {
@@ -106,7 +110,9 @@ pub(super) fn step(
                 None => payload,
             };
             let label = plan.names.label_id(record.label);
+            let judged = clock::judge(plan, record, when, &line, entry);
             let verdict = plan.monitor.step_interned(&mut entry.session, record.channel, label, payload);
+            clock::settle(position, (record, &line, when), entry, (judged, verdict), outcome);
             settle(position, &line, sessions, index, verdict, payload, outcome);
             finish(position, sessions, index, outcome);
         }
@@ -192,6 +198,8 @@ fn in_order(
 ) {
     let plan = position.plan;
     let Some(entry) = sessions.entry(index) else { return };
+    // In which order its messages count is not that of their times.
+    clock::forget(entry);
     let Extra { early, history, .. } = &mut **entry.extra.get_or_insert_default();
     let kept = Kept {
         text: line.text.into(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bumpalo::Bump;
 use referee_monitor::{
-    Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Possible, Session, Violation,
+    Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Possible, Session, Untimely, Violation,
 };
 
 use super::careful::Line;
@@ -15,7 +15,7 @@ use crate::decode::fields::Scanner;
 use crate::held::Kept;
 use crate::payload::INLINE;
 use crate::plan::Plan;
-use crate::report::{Report, Step, Unanswered, visible};
+use crate::report::{Place, Report, Step, Unanswered, visible};
 use crate::sessions::Entry;
 use crate::shape::Part;
 
@@ -205,6 +205,47 @@ pub(super) fn report(
         time: Some(names.time).filter(|time| !time.is_empty()),
         before: about.events.saturating_sub(history.len() as u64),
         history,
+        certain: true,
+        deadline: None,
+    }
+}
+
+/// A message that was not in time, or did not come: which event of the session it is about, where that was read, and the
+/// deadline that passed. `line` is the message, if it came.
+pub(super) fn untimely(
+    plan: &Plan,
+    about: About<'_>,
+    untimely: &Untimely,
+    (event, place, deadline): (u64, Place, Option<i64>),
+    line: Option<&Line<'_>>,
+) -> Report {
+    let explanation = plan.monitor.explain_time(about.session, untimely);
+    let written = line.map(|line| names(plan, line.text, line.columns.map(|columns| &**columns)).time);
+    let mut sentence = explanation.to_string();
+    if !untimely.certain {
+        sentence += "; the times are not written exactly enough to say so, so nobody is blamed";
+    }
+    let history: Vec<Step> = about.history.iter().cloned().collect();
+    Report {
+        session: about.key(),
+        kind: explanation.kind,
+        rejection: explanation.blame.is_some().then_some(explanation.rejection),
+        blame: explanation.blame.map(|role| role.to_string()),
+        event,
+        state: Some(explanation.state),
+        expected: explanation.expected,
+        got: explanation.got,
+        assertion: None,
+        values: Vec::new(),
+        consequence: about.session.is_tainted(),
+        sentence,
+        origin: explanation.origin,
+        place,
+        time: written.or_else(|| deadline.map(referee_theory::time::show)).filter(|time| !time.is_empty()),
+        before: about.events.saturating_sub(history.len() as u64),
+        history,
+        certain: untimely.certain,
+        deadline,
     }
 }
 
@@ -280,5 +321,7 @@ pub(super) fn uncertain(
         time: Some(names.time).filter(|time| !time.is_empty()),
         before: about.events.saturating_sub(history.len() as u64),
         history,
+        certain: true,
+        deadline: None,
     }
 }

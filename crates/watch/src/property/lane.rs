@@ -110,7 +110,7 @@ impl Job for PropertyPlan {
         outcome
     }
 
-    fn pending(lane: &Lane, plan: &Self) -> u64 {
+    fn pending(lane: &mut Lane, plan: &Self) -> u64 {
         if plan.timed { lane.waiting(plan) } else { 0 }
     }
 

@@ -1,4 +1,4 @@
-//! `referee generate rust|python`: endpoints of a protocol as source code.
+//! `referee generate rust|python|typescript`: endpoints of a protocol as source code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::Projected;
-use referee::generate::{Plan, Subject, python, rust, same_code};
+use referee::generate::{Plan, Subject, python, rust, same_code, typescript};
 use referee::theory::expr::Signature;
 use referee::theory::{Machine, Type};
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "output")]
     check: bool,
     /// The module with the predicates that assertions call and the protocol does not define: by default `crate::predicates` in
-    /// Rust, `predicates` in Python.
+    /// Rust, `predicates` in Python, `./predicates.js` in TypeScript.
     #[arg(long, value_name = "PATH")]
     predicates: Option<String>,
     #[command(flatten)]
@@ -44,6 +44,7 @@ pub(crate) struct Arguments {
 pub(super) enum Target {
     Rust,
     Python,
+    TypeScript,
 }
 
 pub(super) fn run(arguments: &Arguments, target: Target) -> Result<Outcome> {
@@ -58,6 +59,7 @@ pub(super) fn run(arguments: &Arguments, target: Target) -> Result<Outcome> {
     let text = match target {
         Target::Rust => rust(&plan, predicates.unwrap_or("crate::predicates")),
         Target::Python => python(&plan, predicates.unwrap_or("predicates")),
+        Target::TypeScript => typescript(&plan, predicates.unwrap_or("./predicates.js")),
     };
     match &arguments.output {
         None => output::print(&text)?,

@@ -35,25 +35,6 @@ fn result(rule: &str, level: &str, text: &str, place: Option<&Place>) -> Value {
     json!({"ruleId": rule, "level": level, "message": {"text": text}, "locations": locations})
 }
 
-/// The document with these results.
-pub(super) fn sarif(results: Vec<Value>) -> Value {
-    let mut rules: Vec<Value> = Vec::new();
-    for result in &results {
-        let rule = json!({"id": result["ruleId"]});
-        if !rules.contains(&rule) {
-            rules.push(rule);
-        }
-    }
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {"name": "referee", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
-            "results": results,
-        }],
-    })
-}
-
 /// What all events came to.
 pub(super) fn summary(summary: &Summary) -> Value {
     let counts = &summary.counts;

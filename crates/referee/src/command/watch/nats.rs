@@ -105,7 +105,7 @@ fn specification(arguments: &Arguments, options: &Options) -> Result<u64> {
     }
     let choices =
         (&arguments.role, &arguments.protocol_name, &arguments.role_name, arguments.all, arguments.join);
-    let choices = (choices, &arguments.session_ends);
+    let choices = (choices, &arguments.session_ends, arguments.tolerance);
     let limits = (options.idle_sessions, options.ended_sessions, options.max_instances, options.max_line);
     let functions = (arguments.functions_fuel, arguments.functions_memory);
     let form = (&options.format, &options.shape);

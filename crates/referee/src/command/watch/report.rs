@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::scrutiny::Scrutiny;
 use super::{Arguments, Format, documents, summary};
-use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
+use crate::output::{self, BAD, SOFT, STRONG, WARN, sarif, styled};
 
 /// How many lines that are no events are shown; the others are counted.
 const MALFORMED_SHOWN: u64 = 20;
@@ -98,7 +98,7 @@ impl<'a> Reporter<'a> {
             self.out.write_all(text.as_bytes())?;
         }
         if self.arguments.format == Format::Sarif {
-            writeln!(self.out, "{}", documents::sarif(std::mem::take(&mut self.results)))?;
+            writeln!(self.out, "{}", sarif::document(std::mem::take(&mut self.results)))?;
         }
         self.out.flush()?;
         self.export()?;

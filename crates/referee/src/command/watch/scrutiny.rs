@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use referee::functions::{self, NoMonitor};
 use referee::monitor::{Monitor, SynthesisError};
+use referee::syntax::diagnostics::suggest::closest;
 use referee::theory::{Origin, Role};
+use referee::wire::Table;
 use referee::{NoDefaultRole, Projected};
 
 use super::Arguments;
@@ -19,6 +21,8 @@ pub(super) struct Scrutiny {
     /// What events call the roles, besides their names.
     pub(super) aliases: Vec<(String, Role)>,
     protocol: Projected,
+    /// How bytes become messages, where packets are watched.
+    table: Option<Table>,
 }
 
 impl Scrutiny {
@@ -50,19 +54,27 @@ impl Scrutiny {
         let name = protocol.vocabulary().role_name(role);
         let made = protocol.monitorable(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
-        let monitor =
-            match functions::synthesise(made.machine(), made.vocabulary(), made.registry(), &modules) {
-                Ok(monitor) => Arc::new(monitor),
-                Err(NoMonitor::Functions(error)) => return Err(error.into()),
-                Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
-            };
+        let table = arguments.captures.table(path)?;
+        let interrupted = table.as_ref().map(|table| table.interrupted(made.machine(), made.vocabulary()));
+        let machine = interrupted.as_ref().unwrap_or_else(|| made.machine());
+        let monitor = match functions::synthesise(machine, made.vocabulary(), made.registry(), &modules) {
+            Ok(monitor) => Arc::new(monitor),
+            Err(NoMonitor::Functions(error)) => return Err(error.into()),
+            Err(NoMonitor::Synthesis(error)) => return Err(unmonitorable(&error, &arguments.functions)),
+        };
         let aliases = aliases(&protocol, &arguments.role_name)?;
-        Ok(Some(Self { monitor, aliases, protocol }))
+        known_labels(&protocol, &arguments.session_ends)?;
+        Ok(Some(Self { monitor, aliases, protocol, table }))
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(super) fn place(&self, origin: Origin) -> Option<String> {
         self.protocol.location(origin)
+    }
+
+    /// How bytes become messages, where packets are watched.
+    pub(super) fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
     }
 
     /// The protocol.
@@ -98,6 +110,22 @@ fn unclear(error: &NoDefaultRole) -> anyhow::Error {
             error.known.join(", ")
         ),
     }
+}
+
+/// A label that `--session-ends` names is one of the protocol's: no event has another.
+fn known_labels(protocol: &Projected, ends: &[String]) -> Result<()> {
+    let vocabulary = protocol.vocabulary();
+    for name in ends.iter().filter(|text| super::parse_duration(text).is_err()) {
+        if vocabulary.find_label(name).is_none() {
+            let labels = vocabulary.messages().map(|message| vocabulary.label_of(message));
+            let hint = closest(name, labels).map(|label| format!("; did you mean `{label}`?"));
+            bail!(
+                "--session-ends: `{name}` is neither a duration nor a label of the protocol{}",
+                hint.unwrap_or_default()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What `--role-name` says.

@@ -9,7 +9,8 @@ use super::keywords;
 use crate::expr::Dialect;
 use crate::scr::ast::{
     ExternalDeclaration, FieldSyntax, MessageStatement, MessageSyntax, Module, Name, Protocol, RecParameter,
-    SignatureDeclaration, Statement, StatementKind, TypeDeclaration, TypeSyntax, Written,
+    SignatureDeclaration, SinceSyntax, Statement, StatementKind, TimesSyntax, TypeDeclaration, TypeSyntax,
+    WithinSyntax, Written,
 };
 use crate::scr::written;
 
@@ -30,11 +31,6 @@ pub(super) struct Line {
 
 fn line(text: impl Into<String>) -> Line {
     Line { level: 0, text: text.into() }
-}
-
-/// The head of a choice, without its brace.
-pub(super) fn choice(at: &Name) -> Vec<Line> {
-    vec![line(format!("choice at {}", at.text))]
 }
 
 pub(super) struct Layout<'a> {
@@ -117,6 +113,31 @@ impl<'a> Layout<'a> {
 
     fn roles(&self, roles: &[Name]) -> Vec<String> {
         roles.iter().map(|role| format!("role {}", self.renamed(role))).collect()
+    }
+
+    /// The head of a choice, without its brace.
+    pub(super) fn choice(&self, at: &Name, within: Option<&WithinSyntax>) -> Vec<Line> {
+        let within = within.map(|within| format!(" {}", self.within(within)));
+        vec![line(format!("choice at {}{}", at.text, within.unwrap_or_default()))]
+    }
+
+    fn within(&self, within: &WithinSyntax) -> String {
+        let length = written::one_line(self.text, within.length.span, Dialect::Cel);
+        match &within.since {
+            None => format!("within {length}"),
+            Some(SinceSyntax::Any) => format!("within {length} of any"),
+            Some(SinceSyntax::Label(label)) => format!("within {length} of {}", label.text),
+        }
+    }
+
+    /// The times of a message, each behind a blank.
+    fn times(&self, times: &TimesSyntax) -> String {
+        let after = times
+            .after
+            .as_ref()
+            .map(|after| format!(" after {}", written::one_line(self.text, after.span, Dialect::Cel)));
+        let within = times.within.as_ref().map(|within| format!(" {}", self.within(within)));
+        after.into_iter().chain(within).collect()
     }
 
     /// The head of a recursion, without its brace.
@@ -216,7 +237,8 @@ impl<'a> Layout<'a> {
     fn message(&self, statement: &MessageStatement, level: usize) -> Vec<Line> {
         let keyword = if statement.connects { "connect" } else { "from" };
         let start = format!("{keyword} {} to", statement.from.text);
-        let route = format!("{start} {}", names(&statement.to));
+        let times = statement.times.as_ref().map(|times| self.times(times)).unwrap_or_default();
+        let route = format!("{start} {}{times}", names(&statement.to));
         let condition = statement.condition.as_ref().map(|condition| format!("where {condition}"));
         let payload = self.message_text(&statement.message);
         let end = if condition.is_none() { ";" } else { "" };
@@ -230,7 +252,7 @@ impl<'a> Layout<'a> {
                 _ => vec![line(payload)],
             };
             append(&mut lines, &format!(" {start}"));
-            receivers(&mut lines, &statement.to, end, level);
+            receivers(&mut lines, &statement.to, &format!("{times}{end}"), level);
         }
         if let (Some(text), Some(expr)) = (condition, &statement.condition) {
             if fits(&lines, &format!(" {text};"), level) {

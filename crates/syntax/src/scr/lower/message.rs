@@ -32,6 +32,12 @@ pub(super) struct Given {
     module: usize,
 }
 
+impl Given {
+    pub(super) fn label(&self) -> &Arc<str> {
+        &self.syntax.label.text
+    }
+}
+
 impl Lowering<'_, '_> {
     pub(super) fn message(&mut self, statement: &MessageStatement) -> Message {
         let instance = Rc::clone(&self.instance);
@@ -57,7 +63,11 @@ impl Lowering<'_, '_> {
         let assertion = self.all_of(&conditions);
         let label = self.vocabulary.add_shared_label(&syntax.label.text);
         let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
-        self.vocabulary.add_message(MessageSpec::new(label, fields, assertion))
+        let mut spec = MessageSpec::new(label, fields, assertion);
+        if let Some(times) = &statement.times {
+            spec.timing = Some(Arc::new(self.timing(times)));
+        }
+        self.vocabulary.add_message(spec)
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {

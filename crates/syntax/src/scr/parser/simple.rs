@@ -68,10 +68,18 @@ impl Parser<'_> {
         while self.cursor.eat(Token::Comma) {
             to.push(self.participant()?);
         }
-        let condition =
-            if self.cursor.is_word("where") { Some(self.expression(Dialect::Cel)?.expr) } else { None };
+        let mut times = None;
+        if self.cursor.token() != Token::Semicolon {
+            self.times(&mut times)?;
+        }
+        let mut condition = None;
+        if self.cursor.is_word("where") {
+            condition = Some(self.expression(Dialect::Cel)?.expr);
+            self.times(&mut times)?;
+        }
         let (annotation, may_wait) = (None, false);
-        let statement = MessageStatement { message, from, to, condition, annotation, may_wait, connects };
+        let statement =
+            MessageStatement { message, from, to, times, condition, annotation, may_wait, connects };
         Ok(StatementKind::Message(Box::new(statement)))
     }
 
@@ -79,6 +87,9 @@ impl Parser<'_> {
     fn participant(&mut self) -> Parsed<Name> {
         let name = self.cursor.name("the name of a role")?;
         let start = self.cursor.span();
+        if self.cursor.token() == Token::LeftBracket && self.cursor.second().0 == Token::At {
+            return Ok(name);
+        }
         if self.cursor.eat(Token::LeftBracket) {
             self.cursor.eat(Token::Word);
             self.cursor.expect(Token::RightBracket)?;

@@ -3,7 +3,9 @@
 use super::Parser;
 use crate::diagnostics::lexical::nested_too_deep;
 use crate::diagnostics::names;
-use crate::scr::ast::{Block, Name, Protocol, RecParameter, Statement, StatementId, StatementKind};
+use crate::scr::ast::{
+    Block, Name, Protocol, RecParameter, Statement, StatementId, StatementKind, WithinSyntax,
+};
 use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::source::Span;
@@ -18,7 +20,7 @@ enum Owner {
     /// The body of the protocol.
     Body,
     /// A branch of a choice; the earlier ones are complete.
-    Branch { head: Span, at: Name, earlier: Vec<Block> },
+    Branch { head: Span, at: Name, within: Option<Box<WithinSyntax>>, earlier: Vec<Block> },
     /// The body of a recursion.
     Rec { head: Span, name: Name, parameters: Vec<RecParameter> },
 }
@@ -95,9 +97,9 @@ impl Parser<'_> {
             closed.block.span = closed.block.span.to(end);
             let statement = match closed.owner {
                 Owner::Body => return closed.block,
-                Owner::Branch { head, at, mut earlier } => {
+                Owner::Branch { head, at, within, mut earlier } => {
                     earlier.push(closed.block);
-                    compound(StatementKind::Choice { at, branches: earlier }, head)
+                    compound(StatementKind::Choice { at, within, branches: earlier }, head)
                 }
                 Owner::Rec { head, name, parameters } => {
                     compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
@@ -115,17 +117,17 @@ impl Parser<'_> {
             Owner::Rec { head, name, parameters } => {
                 compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
             }
-            Owner::Branch { head, at, mut earlier } => {
+            Owner::Branch { head, at, within, mut earlier } => {
                 earlier.push(closed.block);
                 if self.cursor.eat_word("or") {
                     let start = self.cursor.span();
                     if self.cursor.expect(Token::LeftBrace).is_ok() {
                         let block = Block { statements: Vec::new(), span: start };
-                        open.push(Open { block, owner: Owner::Branch { head, at, earlier } });
+                        open.push(Open { block, owner: Owner::Branch { head, at, within, earlier } });
                         return None;
                     }
                 }
-                compound(StatementKind::Choice { at, branches: earlier }, head)
+                compound(StatementKind::Choice { at, within, branches: earlier }, head)
             }
         };
         self.push(statement, open);
@@ -148,10 +150,11 @@ impl Parser<'_> {
             self.cursor.bump();
             self.cursor.expect_word("at")?;
             let at = self.cursor.name("the name of a role")?;
-            let head = start.to(at.span);
+            let within = self.choice_within()?;
+            let head = start.to(Span::at(self.cursor.last_end()));
             let brace = self.cursor.expect(Token::LeftBrace)?;
             let block = Block { statements: Vec::new(), span: brace };
-            open.push(Open { block, owner: Owner::Branch { head, at, earlier: Vec::new() } });
+            open.push(Open { block, owner: Owner::Branch { head, at, within, earlier: Vec::new() } });
             return Ok(());
         }
         if self.cursor.is_word("rec") && second_is_name && !self.second_is("from") {

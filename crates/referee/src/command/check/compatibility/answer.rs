@@ -128,6 +128,11 @@ impl Answer {
         if !self.fair && matches!(report.verdict, Verdict::Safe { .. }) {
             let _ = writeln!(text, "  {}", styled(SOFT, "also without fairness of choices"));
         }
+        if self.system.vocabulary().is_timed() {
+            let what =
+                "times (`within`, `after`) are not looked at: the answer is for the protocol without them";
+            let _ = writeln!(text, "  {}", styled(SOFT, what));
+        }
         self.family.iter().for_each(|member| text += &member.text());
         if !self.family.is_empty() {
             text += "  this is no proof for other numbers of copies\n";

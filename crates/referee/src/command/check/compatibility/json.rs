@@ -36,6 +36,7 @@ impl Answer {
             "with": self.with.iter().map(Substituted::to_json).collect::<Vec<_>>(),
             "may_wait": self.may_wait(),
             "fair": self.fair,
+            "untimed": self.system.vocabulary().is_timed(),
             "complete": self.complete(),
             "largest_queue": report.complete.map(|found| found.largest_queue),
             "limit": report.limit.map(|(stop, _)| limit_name(stop)),
