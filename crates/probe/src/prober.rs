@@ -217,6 +217,11 @@ impl<P: Peer> Prober<P> {
         limit.is_some()
     }
 
+    /// Whether even what has begun must come to an end: a peer that sends a byte now and then could keep it going for ever.
+    fn is_overdue(&self) -> bool {
+        self.peer.now() >= self.options.time.saturating_mul(2)
+    }
+
     fn connect(&mut self) -> io::Result<Conversation> {
         self.sessions += 1;
         self.peer.connect()?;

@@ -150,7 +150,7 @@ impl<P: Peer> Prober<P> {
 
     /// Waits for the peer; something if nothing more will come.
     fn expect(&mut self, conversation: &mut Conversation) -> Option<Option<Deviation>> {
-        if conversation.has_ended() {
+        if conversation.has_ended() || self.is_overdue() {
             return Some(None);
         }
         match self.listen(conversation, self.options.timeout) {

@@ -116,6 +116,7 @@ impl<P: Peer> Prober<P> {
             match self.peer.receive(self.options.timeout) {
                 Heard::End | Heard::Broken => return Some((sent, Reaction::Closed)),
                 Heard::Silence => return Some((sent, Reaction::Ignored)),
+                Heard::Bytes(_) if self.is_overdue() => return Some((sent, Reaction::Ignored)),
                 Heard::Bytes(bytes) => answer.extend_from_slice(&bytes),
             }
             match reaction(&self.player, &answer) {
