@@ -48,7 +48,8 @@ impl Scrutiny {
             None => protocol.default_role().map_err(|error| unclear(&error))?,
         };
         let name = protocol.vocabulary().role_name(role);
-        let made = protocol.monitorable(role).with_context(|| format!("`{name}` cannot be watched"))?;
+        let made =
+            protocol.monitorable_between(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
         let monitor =
             match functions::synthesise(made.machine(), made.vocabulary(), made.registry(), &modules) {
