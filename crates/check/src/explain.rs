@@ -74,7 +74,7 @@ impl Words<'_> {
     }
 
     fn label(&self, message: Message) -> &str {
-        self.system.vocabulary().label_of(message)
+        self.system.vocabulary().shown_label(message)
     }
 
     /// What is wrong at the end of `witness`, from `facts` alone.

@@ -155,7 +155,7 @@ fn grows(graph: &Graph<'_>, channel: u32) -> Option<Growth> {
         !Saturation::without(model, &graph.layout, &graph.words(state), send.role as usize, channel).reads;
     let vocabulary = model.system().vocabulary();
     let (from, to) = (vocabulary.role_name(Role(send.role as u16)), vocabulary.role_name(queue.to));
-    let message = vocabulary.label_of(send.message);
+    let message = vocabulary.shown_label(send.message);
     let explanation = if unread {
         format!("`{from}` can send `{message}` for ever while `{to}` never reads: no bound suffices")
     } else {

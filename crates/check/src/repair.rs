@@ -161,7 +161,7 @@ impl Edit {
     pub fn text(&self, system: &System) -> String {
         let vocabulary = system.vocabulary();
         let name = |role: Role| vocabulary.role_name(role);
-        let label = |message: Message| vocabulary.label_of(message);
+        let label = |message: Message| vocabulary.shown_label(message);
         let does = |role: Role, action: Action, peer: Role| match action {
             Action::Send => format!("`{}` sends to `{}`", name(role), name(peer)),
             Action::Receive => format!("`{}` receives from `{}`", name(role), name(peer)),

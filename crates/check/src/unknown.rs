@@ -178,9 +178,9 @@ impl Checker<'_> {
                     "the theorems do not apply, because state `{state}` of `{role}` mixes sending `{}` to \
                      `{}` and receiving `{}` \
                      from `{}`",
-                    vocabulary.label_of(send.message),
+                    vocabulary.shown_label(send.message),
                     vocabulary.role_name(send.peer),
-                    vocabulary.label_of(receive.message),
+                    vocabulary.shown_label(receive.message),
                     vocabulary.role_name(receive.peer),
                 ),
                 format!("{}, or try a larger k", without_larger_k(defect)),
@@ -191,7 +191,7 @@ impl Checker<'_> {
                      `{}{}{}`",
                     vocabulary.role_name(first.peer),
                     first.action.symbol(),
-                    vocabulary.label_of(first.message),
+                    vocabulary.shown_label(first.message),
                 ),
                 format!("{}, or try a larger k", without_larger_k(defect)),
             ),

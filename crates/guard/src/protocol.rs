@@ -82,30 +82,32 @@ impl Protocol {
             [a, b] => (*b, *a),
             _ => return other("protocol", "the protocol must have two roles".to_owned()),
         };
-        let machine_of = |role: Role| {
-            subject.machine(role).cloned().map_err(|why| {
+        let between = |role: Role| {
+            subject.monitorable_between(role).map_err(|why| {
                 let name = vocabulary.role_name(role);
                 Unusable::Other("protocol", format!("`{name}` cannot be guarded: {why}"))
             })
         };
         let is_system = subject.kind() == SubjectKind::System;
+        let scrutinised = if wanted.scrutiny == Scrutiny::Server { server } else { client };
+        let made = between(scrutinised)?;
+        let vocabulary = made.vocabulary();
         let machine = match wanted.scrutiny {
-            Scrutiny::Server => machine_of(server)?,
             Scrutiny::Both if is_system => {
-                let (client, server) = (machine_of(client)?, machine_of(server)?);
-                joint::joint(&client, &server, vocabulary).map_err(|why| {
+                let server = between(server)?;
+                joint::joint(made.machine(), server.machine(), vocabulary).map_err(|why| {
                     let advice =
                         "say with `scrutiny` whether the client's machine or the server's is enforced";
                     Unusable::Other("scrutiny", format!("the two machines do not fit: {why}; {advice}"))
                 })?
             }
-            Scrutiny::Client | Scrutiny::Both => machine_of(client)?,
+            _ => made.machine().clone(),
         };
         let machine = match wanted.table {
             Some(table) => table.interrupted(&machine, vocabulary),
             None => machine,
         };
-        let monitor = match synthesise(&machine, vocabulary, &subject.registry(), wanted.modules) {
+        let monitor = match synthesise(&machine, vocabulary, made.registry(), wanted.modules) {
             Ok(monitor) => Arc::new(monitor),
             Err(NoMonitor::Functions(error)) => return other("functions", error.to_string()),
             Err(NoMonitor::Synthesis(error)) => {
@@ -168,6 +170,28 @@ mod tests {
         match system("C: {S!a; end, S!b; end}\nS: C?a; end") {
             Err(Unusable::Other("scrutiny", message)) => assert!(message.contains("`b`"), "{message}"),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_one_role_alone_can_check_is_checked_whoever_is_scrutinised() {
+        let text = "(*# RefinementTypes #*)
+            global protocol Login(role C, role S) {
+              rec Try [secret<S>: string = \"open\"] {
+                Word(said: string) from C to S;
+                choice at S { Wrong(no: unit{said <> secret}) from S to C; continue Try [secret]; }
+                or { Right(yes: unit{said = secret}) from S to C; }
+              }
+            }";
+        for scrutiny in [Scrutiny::Both, Scrutiny::Client, Scrutiny::Server] {
+            let protocol = read(text, &Wanted { client: Some("C"), scrutiny, ..ANY }).unwrap();
+            let (machine, vocabulary) = (protocol.monitor.machine(), protocol.monitor.vocabulary());
+            let checked = |label: &str| {
+                let mut all = machine.all_transitions().map(|transition| vocabulary.spec(transition.message));
+                all.any(|spec| vocabulary.label_name(spec.label) == label && spec.assertion.is_some())
+            };
+            assert!(checked("Wrong") && checked("Right"), "{scrutiny:?}");
+            assert_eq!(vocabulary.initial_values(machine.role()).len(), 1, "{scrutiny:?}");
         }
     }
 

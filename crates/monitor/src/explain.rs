@@ -286,7 +286,7 @@ impl fmt::Display for Explanation {
             Kind::Malformed | Kind::Type => {
                 write!(f, "{blame} sent ")?;
                 match &self.got {
-                    Some(got) => write!(f, "`{got}`")?,
+                    Some(_) => f.write_str(&got)?,
                     None => f.write_str("something that cannot be decoded")?,
                 }
                 if let Some(field) = &self.field {

@@ -27,6 +27,8 @@ pub struct MonitorView {
     pub role: Arc<str>,
     /// Whether peers must be named: there are several.
     pub several_peers: bool,
+    /// The recursion data before the first message: `tries := 3`.
+    pub initial: Vec<String>,
     /// Its states; the first is the initial one.
     pub states: Vec<StateView>,
 }
@@ -74,6 +76,9 @@ impl Monitor {
         MonitorView {
             role: self.vocabulary.role_name(self.machine.role()).into(),
             several_peers: self.peers.len() > 1,
+            initial: (self.vocabulary.initial_values(self.machine.role()).iter())
+                .map(ToString::to_string)
+                .collect(),
             states: self.machine.states().map(|state| self.state_view(state)).collect(),
         }
     }
@@ -111,7 +116,7 @@ impl MonitorView {
     /// One equation for each state, in the paper's notation.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
+        let mut text = self.initial.iter().fold(String::new(), |text, value| text + value + "\n");
         for state in &self.states {
             let head = format!("{} = ", state.name);
             let mut line = head.clone();

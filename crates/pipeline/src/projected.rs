@@ -426,6 +426,23 @@ impl Projected {
         let machine = self.machine(role).map_err(Clone::clone)?;
         Ok(Monitorable::new(machine.clone(), Arc::clone(&self.vocabulary), self.registry()))
     }
+
+    /// The machine of `role` for a monitor between the two roles of the protocol, which sees what both say: it checks
+    /// what either of them can. With more roles, or none that keeps something from the other, the same as
+    /// [`monitorable`](Self::monitorable).
+    ///
+    /// # Errors
+    /// The protocol has no projection onto the role.
+    pub fn monitorable_between(&self, role: Role) -> Result<Monitorable, NoProjection> {
+        let own = self.monitorable(role)?;
+        let Some(seen) = self.global.as_ref().and_then(|global| global.as_seen_between()) else {
+            return Ok(own);
+        };
+        match seen.project(role) {
+            Ok(machine) => Ok(Monitorable::new(machine, Arc::clone(seen.vocabulary()), self.registry())),
+            Err(_) => Ok(own),
+        }
+    }
 }
 
 /// The comment that ends in the last whole line of `text`. Several lines belong together; an empty one parts them.

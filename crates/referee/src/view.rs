@@ -20,7 +20,7 @@ pub fn signature(vocabulary: &Vocabulary, message: Message) -> String {
     let spec = vocabulary.spec(message);
     let label = vocabulary.label_name(spec.label);
     if spec.fields.is_empty() {
-        return label.to_owned();
+        return vocabulary.shown_label(message).to_owned();
     }
     let types: Vec<String> = spec.fields.iter().map(|field| field.ty.to_string()).collect();
     format!("{label}({})", types.join(", "))

@@ -159,7 +159,7 @@ impl<'a> Subject<'a> {
     fn waits_for_ever(&self) -> Option<&'a str> {
         match *self {
             Self::Global(_, global, _) => {
-                let invited = global.vocabulary().roles().find(|role| global.is_invited(*role));
+                let invited = global.vocabulary().roles().find(|role| global.is_connected_to(*role));
                 let optional = global.nodes().find_map(|(_, node)| match node {
                     Global::Exchange(exchange) => {
                         exchange.branches.iter().find(|branch| global.is_optional(branch.origin))

@@ -226,6 +226,7 @@ codes! {
     Warning RF0122 "imported twice"
     Error RF0123 "copies of a role"
     Error RF0124 "pragma that is not supported"
+    Error RF0125 "one name for two modules"
     Error RF0201 "message to oneself"
     Error RF0202 "duplicate label in a choice"
     Error RF0203 "unguarded recursion"

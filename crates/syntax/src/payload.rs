@@ -14,7 +14,10 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
         }
         "int8" | "int16" | "int32" | "int64" | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32"
         | "u64" | "uint" | "uint32" | "uint64" | "short" | "byte" | "natural" | "Nat" => "int",
-        "text" | "Text" | "char" | "Char" | "varchar" => "string",
+        "INT" | "INTEGER" | "LONG" => "int",
+        "BOOL" | "BOOLEAN" => "bool",
+        "FLOAT" | "DOUBLE" | "REAL" => "float",
+        "STRING" | "STR" | "text" | "Text" | "TEXT" | "char" | "Char" | "varchar" => "string",
         "void" | "Void" | "none" | "None" => "unit",
         _ => return None,
     })

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use referee_theory::assertion::{Assertions, Enforcement};
 use referee_theory::expr::Scope;
 use referee_theory::{Global, GlobalType, Vocabulary};
 use rustc_hash::FxHashSet;
@@ -32,6 +33,7 @@ use modules::Linked;
 use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
+use crate::diagnostics::assertions::must_check;
 use crate::diagnostics::lexical::nothing_declared;
 use crate::diagnostics::names::unused_role;
 use crate::diagnostics::structure::import_ignored;
@@ -149,7 +151,6 @@ fn lower_protocol(
 ) -> (GlobalProtocol, Vec<Diagnostic>) {
     let declaration = names.protocol(id);
     let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
-    let invited = std::mem::take(&mut names.invited);
     if let Some(root) = root.filter(|_| complete) {
         diagnostics.extend(refine::refine(&mut nodes, root, &mut vocabulary));
         // What refinements of recursion data ask of messages counts as well.
@@ -170,7 +171,6 @@ fn lower_protocol(
     }
     let (mut externals, mut enforcement) = (Vec::new(), Vec::new());
     if let Some(global) = &mut global {
-        global.invite(invited);
         let copied = declaration.copied.iter().filter_map(|(role, number)| {
             let role = vocabulary.find_role(&declaration.roles.get(*role)?.text)?;
             Some((role, Arc::clone(&number.text)))
@@ -181,6 +181,7 @@ fn lower_protocol(
         externals.extend(names.externals.iter().filter(|e| called.contains(&e.name)).cloned());
         let wrong = assertions.errors.iter().map(|e| ill_formed::assertion(e, &vocabulary, origins));
         diagnostics.extend(wrong);
+        diagnostics.extend(unchecked(global, &assertions, names.asked));
         enforcement = EnforcedAssertion::all(global, &assertions);
         global.enforce(&assertions);
         if assertions.errors.is_empty()
@@ -206,6 +207,25 @@ fn lower_protocol(
         span: declaration.header,
     };
     (protocol, diagnostics)
+}
+
+/// The refinements that nuScr's pragmas ask a role to check that cannot.
+fn unchecked(global: &GlobalType, assertions: &Assertions, asked: validate::Asked) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for &Enforcement { branch: (node, index), sender, receiver } in &assertions.enforcement {
+        let Global::Exchange(exchange) = global.node(node) else { continue };
+        let branch = &exchange.branches[index];
+        let Some(assertion) = &global.vocabulary().spec(branch.message).assertion else { continue };
+        let span = crate::source::Span { start: assertion.place().start, end: assertion.place().end };
+        let name = |role| global.vocabulary().role_name(role);
+        if asked.sender && !sender {
+            found.push(must_check(span, "SenderValidateRefinements", name(exchange.sender)));
+        }
+        if asked.receiver && !receiver {
+            found.push(must_check(span, "ReceiverValidateRefinements", name(branch.receiver)));
+        }
+    }
+    found
 }
 
 /// The predicates that `global` calls, in assertions or in the data of its recursions.

@@ -152,9 +152,9 @@ pub struct GlobalType {
     partial: FxHashMap<BranchId, Enforcement>,
     /// What roles compute: see [`GlobalType::carry_data`].
     data: Data,
-    /// Roles that may never take part: see [`GlobalType::invite`].
+    /// Messages that connect their receivers: see [`GlobalType::connect_with`].
     // INVARIANT: sorted.
-    invited: Vec<Role>,
+    connecting: Vec<Origin>,
     /// Roles of which there may be several copies: see [`GlobalType::copy`].
     copied: Vec<(Role, Arc<str>)>,
     /// Messages that their receivers may wait for in vain: see [`GlobalType::may_wait_for`].
@@ -172,18 +172,54 @@ impl GlobalType {
         self.partial = partial.map(|found| (found.branch, *found)).collect();
     }
 
-    /// Says that each of `roles` takes part only once somebody has connected to it: until then it need not know whether
-    /// anything will come.
-    pub fn invite(&mut self, roles: impl IntoIterator<Item = Role>) {
-        self.invited.extend(roles);
-        self.invited.sort_unstable();
-        self.invited.dedup();
+    /// The protocol as somebody follows it who sees all messages of its two roles, such as a monitor between them: it can
+    /// check whatever one of the two can, and knows the recursion data of both. `None` if that is what each role sees, or
+    /// if there are not two roles.
+    #[must_use]
+    pub fn as_seen_between(&self) -> Option<Self> {
+        if self.vocabulary.roles().len() != 2 {
+            return None;
+        }
+        let is_private = |node: &Global| match node {
+            Global::Rec(rec) => rec.parameters.iter().any(|parameter| parameter.roles.len() == 1),
+            _ => false,
+        };
+        if self.partial.is_empty() && !self.nodes.iter().any(is_private) {
+            return None;
+        }
+        let mut seen = self.clone();
+        seen.partial.clear();
+        seen.data = Data::default();
+        for node in &mut seen.nodes {
+            if let Global::Rec(rec) = node {
+                rec.parameters.iter_mut().for_each(|parameter| parameter.roles.clear());
+            }
+        }
+        // Who sees all messages can follow every value.
+        seen.carry_data().ok()?;
+        Some(seen)
     }
 
-    /// Whether `role` takes part only once somebody has connected to it.
+    /// Says that the messages of these places connect their receivers. Who has to be connected before anything else may wait
+    /// for that for ever, and need not be told that nobody will connect to it.
+    pub fn connect_with(&mut self, messages: impl IntoIterator<Item = Origin>) {
+        self.connecting.extend(messages);
+        self.connecting.sort_unstable();
+        self.connecting.dedup();
+    }
+
+    /// Whether the message of this place connects its receiver.
     #[must_use]
-    pub fn is_invited(&self, role: Role) -> bool {
-        self.invited.binary_search(&role).is_ok()
+    pub fn is_connecting(&self, message: Origin) -> bool {
+        self.connecting.binary_search(&message).is_ok()
+    }
+
+    /// Whether somebody connects to `role`.
+    #[must_use]
+    pub fn is_connected_to(&self, role: Role) -> bool {
+        let mut branches = self.exchanges().flat_map(|(_, exchange)| &exchange.branches);
+        !self.connecting.is_empty()
+            && branches.any(|branch| branch.receiver == role && self.is_connecting(branch.origin))
     }
 
     /// Says that there may be several copies of each of `roles`, and what their number is called.

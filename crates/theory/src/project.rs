@@ -244,11 +244,13 @@ impl<'a> Projection<'a> {
         let source = builder.add_state();
         numbers.insert(initial.clone(), source);
         // Who is not connected yet waits: perhaps for ever.
-        let unconnected = self.global.is_invited(self.role).then(|| initial.without_end()).flatten();
-        if unconnected.is_some() {
+        let initial = if self.is_unconnected(initial.as_slice()) {
             builder.accept(source);
-        }
-        queue.push_back((unconnected.unwrap_or(initial), source));
+            initial.without_end().unwrap_or(initial)
+        } else {
+            initial
+        };
+        queue.push_back((initial, source));
         while let Some((items, source)) = queue.pop_front() {
             let items = if self.waits(items.as_slice()) {
                 builder.accept(source);
@@ -284,14 +286,21 @@ impl<'a> Projection<'a> {
 
     /// Whether the role waits there, and only for messages that it may wait for in vain.
     fn waits(&self, items: &[Item]) -> bool {
-        let optional = |item: &Item| match *item {
+        self.waits_only(items, |message| self.global.is_optional(message))
+    }
+
+    /// Whether the role, which begins there, has to be connected first.
+    fn is_unconnected(&self, items: &[Item]) -> bool {
+        self.waits_only(items, |message| self.global.is_connecting(message))
+    }
+
+    fn waits_only(&self, items: &[Item], for_such: impl Fn(Origin) -> bool) -> bool {
+        let such = |item: &Item| match *item {
             Item::End => true,
             Item::Send(_) => false,
-            Item::Receive(node, index) => {
-                self.global.is_optional(self.exchange(node).branches[index as usize].origin)
-            }
+            Item::Receive(node, index) => for_such(self.exchange(node).branches[index as usize].origin),
         };
-        items.iter().any(|item| *item != Item::End) && items.iter().all(optional)
+        items.iter().any(|item| *item != Item::End) && items.iter().all(such)
     }
 
     fn closure_of_all(&mut self, nodes: &[NodeId]) -> Items {

@@ -309,6 +309,15 @@ impl Vocabulary {
         self.label_name(self.label(message))
     }
 
+    /// The label of `message` for people: `()` where it has none.
+    #[must_use]
+    pub fn shown_label(&self, message: Message) -> &str {
+        match self.label_of(message) {
+            "" => "()",
+            label => label,
+        }
+    }
+
     /// Whether two messages agree in label, payload types, assertion, updates and times: field names do not count.
     #[must_use]
     pub fn same_signature(&self, left: Message, right: Message) -> bool {

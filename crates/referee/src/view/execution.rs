@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
             else {
                 continue;
             };
-            let label = vocabulary.label_of(step.message);
+            let label = vocabulary.shown_label(step.message);
             let remark = match step.fault {
                 Some(Fault::Crash) => Some("crashes".to_owned()),
                 Some(Fault::Duplicate) => Some(format!("`{label}` will come again")),
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
         let mut text = String::new();
         for (index, step) in self.steps.iter().enumerate() {
             let (role, peer) = (vocabulary.role_name(step.role), vocabulary.role_name(step.peer));
-            let label = vocabulary.label_of(step.message);
+            let label = vocabulary.shown_label(step.message);
             let what = match (step.fault, step.action) {
                 (Some(Fault::Crash), _) => format!("{role} crashes"),
                 (Some(Fault::Loss), _) => format!("{role} sends `{label}` to {peer}, and it is lost"),
@@ -328,5 +328,5 @@ fn unreceived(steps: &[Step]) -> Vec<usize> {
 
 fn offer(step: &Step, vocabulary: &Vocabulary) -> String {
     let peer = vocabulary.role_name(step.peer);
-    format!("{peer}{}{}", step.action.symbol(), vocabulary.label_of(step.message))
+    format!("{peer}{}{}", step.action.symbol(), vocabulary.shown_label(step.message))
 }

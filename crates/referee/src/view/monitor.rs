@@ -77,5 +77,5 @@ pub fn to_json(monitor: &MonitorView) -> Value {
             json!({"state": state.name, "kept": kept, "accepts": branches})
         })
         .collect();
-    json!({"role": &*monitor.role, "initial": name(0), "states": states})
+    json!({"role": &*monitor.role, "initial": name(0), "initial_values": monitor.initial, "states": states})
 }

@@ -62,6 +62,11 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
             StatementKind::Continue { name, .. } => chart.jump(format!("continue {}", name.text)),
             StatementKind::Do { protocol, .. } => chart.divider(format!("do {}", protocol.text)),
             StatementKind::Calls { protocol, .. } => chart.divider(format!("calls {}", protocol.text)),
+            StatementKind::Connection { keyword: "connect", left, right } => {
+                if let (Some(from), Some(to)) = (find(&left.text), find(&right.text)) {
+                    chart.message(Message::new(from, to, "connect".to_owned()));
+                }
+            }
             StatementKind::Connection { .. } => {}
         }
     }

@@ -154,12 +154,21 @@ impl Case {
         before.iter().copied().chain([self.bad]).collect()
     }
 
-    fn watch(&self, folder: &Path, said: &[Said]) -> Output {
+    /// Whose monitors see the data: of two roles either, whichever knows them.
+    fn watchers(&self) -> Vec<Option<&'static str>> {
+        match self.roles {
+            [first, second] => vec![None, Some(first), Some(second)],
+            _ => vec![Some(self.bad.0)],
+        }
+    }
+
+    fn watch(&self, folder: &Path, role: Option<&str>, said: &[Said]) -> Output {
         let event = |(from, to, label, payload): &Said| json!({"session": "1", "from": from, "to": to, "label": label, "payload": fields(payload)});
         let log: String = said.iter().map(|said| format!("{}\n", event(said))).collect();
         fs::write(folder.join("log.jsonl"), log).unwrap();
-        let role = self.bad.0;
-        referee(folder, &["watch", "--protocol", "p.scr", "--role", role, "--format", "json", "log.jsonl"])
+        let mut arguments = vec!["watch", "--protocol", "p.scr", "--format", "json", "log.jsonl"];
+        arguments.extend(role.into_iter().flat_map(|role| ["--role", role]));
+        referee(folder, &arguments)
     }
 
     /// What each receiver got, in order.
@@ -191,17 +200,19 @@ fn protocols_with_recursion_data_are_checked_watched_and_guarded() {
         let checked = referee(&folder.0, &["check", "p.scr"]);
         assert_eq!(checked.status.code(), Some(0), "{}: {checked:?}", case.name);
 
-        let watched = case.watch(&folder.0, case.good);
-        assert_eq!(watched.status.code(), Some(0), "{}: {watched:?}", case.name);
-        let watched = case.watch(&folder.0, &case.wrong());
-        assert_eq!(watched.status.code(), Some(1), "{}: {watched:?}", case.name);
-        let verdict: Value = serde_json::from_slice(&watched.stdout).unwrap();
-        assert_eq!(
-            (&verdict["blame"], &verdict["event"], &verdict["got"]),
-            (&json!(case.bad.0), &json!(case.good.len() - 1), &json!(case.bad.2)),
-            "{}: {verdict}",
-            case.name
-        );
+        for role in case.watchers() {
+            let watched = case.watch(&folder.0, role, case.good);
+            assert_eq!(watched.status.code(), Some(0), "{}: {watched:?}", case.name);
+            let watched = case.watch(&folder.0, role, &case.wrong());
+            assert_eq!(watched.status.code(), Some(1), "{}: {watched:?}", case.name);
+            let verdict: Value = serde_json::from_slice(&watched.stdout).unwrap();
+            assert_eq!(
+                (&verdict["blame"], &verdict["event"], &verdict["got"]),
+                (&json!(case.bad.0), &json!(case.good.len() - 1), &json!(case.bad.2)),
+                "{}: {verdict}",
+                case.name
+            );
+        }
 
         let role = |name: &&str| {
             format!(

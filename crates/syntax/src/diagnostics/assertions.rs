@@ -29,10 +29,13 @@ pub fn unknown_variable<'a>(span: Span, name: &str, bound: impl IntoIterator<Ite
 /// `name` is neither built in nor declared; `known` are.
 #[must_use]
 pub fn unknown_function<'a>(span: Span, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
-    RF0303
-        .at(span, format!("there is no function `{name}`"))
-        .help(format!("declare it: `external fn {name}(…) -> bool;`"))
-        .suggest(name, known)
+    let missing = RF0303.at(span, format!("there is no function `{name}`"));
+    let (object, method) = name.rsplit_once('.').unwrap_or(("…", name));
+    match method {
+        "not" => missing.help("write `!( … )`"),
+        "len" | "length" | "strlen" | "count" => missing.help(format!("write `size({object})`")),
+        _ => missing.help(format!("declare it: `external fn {name}(…) -> bool;`")).suggest(name, known),
+    }
 }
 
 /// `what` is wrong with the number of arguments at `span`.
@@ -97,6 +100,15 @@ pub fn nobody_can_check(span: Span, sender: (&str, &[String]), receiver: (&str, 
             list(receiver.1)
         ))
         .help("send the missing values to one of them first")
+}
+
+/// The pragma `pragma` asks `role` to check the refinement at `span`, which uses what it does not know.
+#[must_use]
+pub fn must_check(span: Span, pragma: &str, role: &str) -> Diagnostic {
+    RF0310
+        .at(span, format!("`{role}` cannot check this: it does not know all its variables"))
+        .label(format!("`{pragma}` asks for it"))
+        .help(format!("send the missing values to `{role}` first, or leave the pragma out"))
 }
 
 /// `role` carries recursion data whose next value needs what it does not know.

@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
-    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123, RF0124,
+    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123, RF0124, RF0125,
 };
 use crate::source::Span;
 
@@ -52,6 +52,42 @@ pub fn imported_twice(span: Span, first: Span, name: &str) -> Diagnostic {
         .at(span, format!("`{name}` is imported twice"))
         .related(first, "first here")
         .help("leave one of them out")
+}
+
+/// Two modules, or this one and an imported one, would be called `name`.
+#[must_use]
+pub fn one_name_for_two_modules(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0125
+        .at(span, format!("two modules would be called `{name}` here"))
+        .related(first, "the other is this one")
+        .help("give one of them another name with `as`")
+}
+
+/// The module that is named at `span` may be `one` or `other`.
+#[must_use]
+pub fn ambiguous_module(span: Span, one: (Span, &str), other: (Span, &str)) -> Diagnostic {
+    RF0101
+        .at(span, format!("this may belong to `{}` or to `{}`", one.1, other.1))
+        .related(one.0, "imported here")
+        .related(other.0, "and here")
+        .help("name the module in full, or import one of them under another name with `as`")
+}
+
+/// A type of this name is declared at `first` already.
+#[must_use]
+pub fn type_and_message(span: Span, first: Span, name: &str) -> Diagnostic {
+    RF0109
+        .at(span, format!("`{name}` is declared as a type and as a message"))
+        .related(first, "as a type here")
+        .help("rename one of them")
+}
+
+/// nuScr's `GuardedUniqueness`: branches with one label are not told apart by their refinements.
+#[must_use]
+pub fn not_told_apart_by_guards(span: Span) -> Diagnostic {
+    RF0118
+        .at(span, "the pragma `GuardedUniqueness` has no effect: branches are told apart by their labels")
+        .help("give the branches of a choice labels of their own")
 }
 
 /// `role W[3]`: how many copies there are is not said in the protocol.
@@ -212,8 +248,10 @@ pub fn wrong_number(
     expected: usize,
     found: usize,
 ) -> Diagnostic {
+    let what = if expected == 1 { what.replacen('s', "", 1) } else { what.to_owned() };
+    let are = if found == 1 { "is" } else { "are" };
     RF0107
-        .at(span, format!("`{name}` takes {expected} {what}, but {found} are given"))
+        .at(span, format!("`{name}` takes {expected} {what}, but {found} {are} given"))
         .related(declared, "declared here")
         .help(format!("give exactly {expected} {what}, in the order of the declaration"))
 }

@@ -56,6 +56,10 @@ enum Step {
 }
 
 fn body(out: &mut String, session: &SessionType, form: Form) -> Result<(), Inexpressible> {
+    // Which recursion a value belongs to is not known any more where messages compute it.
+    if !session.vocabulary().initial_values(session.role()).is_empty() {
+        return Err(Inexpressible::new("its recursion carries data"));
+    }
     let mut depth = usize::from(form == Form::Scribble);
     let mut binders = Binders::default();
     let mut nodes = 0;
@@ -147,6 +151,9 @@ fn action(
 fn message(session: &SessionType, message: Message) -> Result<String, Inexpressible> {
     let vocabulary = session.vocabulary();
     let spec = vocabulary.spec(message);
+    if !spec.updates.is_empty() {
+        return Err(Inexpressible::new("its recursion carries data"));
+    }
     let mut out = String::from(vocabulary.label_name(spec.label));
     out.push('(');
     for (index, field) in spec.fields.iter().enumerate() {

@@ -132,7 +132,7 @@ impl<'a> Printer<'a> {
         if roles.is_empty() {
             return Err(Inexpressible::new("it has no roles"));
         }
-        if let Some(role) = vocabulary.roles().find(|role| self.global.is_invited(*role)) {
+        if let Some(role) = vocabulary.roles().find(|role| self.global.is_connected_to(*role)) {
             let role = vocabulary.role_name(role);
             return Err(Inexpressible::new(format!(
                 "where somebody connects to `{role}` is known to the text alone"
@@ -371,8 +371,14 @@ impl<'a> Printer<'a> {
         let specs = || vocabulary.messages().map(|message| vocabulary.spec(message));
         let labels = specs().map(|spec| vocabulary.label_name(spec.label));
         let fields = specs().flat_map(|spec| spec.fields.iter()).filter_map(|field| field.name.as_deref());
-        match roles.chain(labels).chain(fields).find(|name| NUSCR_KEYWORDS.contains(name)) {
-            Some(name) => Err(Inexpressible::new(format!("`{name}` is a keyword of nuScr"))),
+        let mut names = roles.chain(labels).chain(fields);
+        match names.find(|name| !name.is_ascii() || NUSCR_KEYWORDS.contains(name)) {
+            Some(name) if name.is_ascii() => {
+                Err(Inexpressible::new(format!("`{name}` is a keyword of nuScr")))
+            }
+            Some(name) => {
+                Err(Inexpressible::new(format!("names of nuScr have no other letters than A to Z: `{name}`")))
+            }
             None => Ok(()),
         }
     }

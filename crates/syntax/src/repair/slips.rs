@@ -9,8 +9,10 @@ use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::source::Span;
 
+mod conditions;
 mod foreign;
 mod habits;
+mod loops;
 mod messages;
 mod names;
 mod protocols;
@@ -20,10 +22,12 @@ mod types;
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = characters(scene);
     found.extend(brackets(scene));
+    found.extend(conditions::slips(scene));
     match scene.language {
         Language::Scr => {
             found.extend(foreign::slips(scene));
             found.extend(habits::slips(scene));
+            found.extend(loops::slips(scene));
             found.extend(messages::slips(scene));
             found.extend(protocols::slips(scene));
             found.extend(names::slips(scene));

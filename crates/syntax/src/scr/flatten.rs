@@ -50,6 +50,8 @@ pub(super) struct Flattening<'a> {
     declared: FxHashMap<Arc<str>, Vec<Origin>>,
     /// The messages that their receivers may wait for in vain.
     optional: Vec<Origin>,
+    /// The messages that connect their receivers.
+    connecting: Vec<Origin>,
 }
 
 impl<'a> Flattening<'a> {
@@ -85,6 +87,7 @@ impl<'a> Flattening<'a> {
             looked_at: 0,
             diagnostics: Vec::new(),
             optional: Vec::new(),
+            connecting: Vec::new(),
         };
         let start = flattening.node(root);
         while let Some(raw) = flattening.pending.pop() {
@@ -95,7 +98,7 @@ impl<'a> Flattening<'a> {
             flattening.convert(raw);
         }
         let too_large_after_all = flattening.is_too_large();
-        let Self { builder, origins, mut diagnostics, optional, .. } = flattening;
+        let Self { builder, origins, mut diagnostics, optional, connecting, .. } = flattening;
         if too_large_after_all {
             diagnostics.push(too_large(header, MAX_NODES));
         }
@@ -109,6 +112,7 @@ impl<'a> Flattening<'a> {
         match builder.finish(Arc::clone(vocabulary), start) {
             Ok(mut global) => {
                 global.may_wait_for(optional);
+                global.connect_with(connecting);
                 (Some(global), diagnostics)
             }
             Err(errors) => {
@@ -163,10 +167,13 @@ impl<'a> Flattening<'a> {
     }
 
     fn branch(&mut self, message: RawMessage) -> Branch {
-        let RawMessage { receiver, message, next, may_wait, span, .. } = message;
+        let RawMessage { receiver, message, next, may_wait, connects, span, .. } = message;
         let (next, origin) = (self.node(next), self.origins.add(span));
         if may_wait {
             self.optional.push(origin);
+        }
+        if connects {
+            self.connecting.push(origin);
         }
         Branch { receiver, message, next, origin }
     }

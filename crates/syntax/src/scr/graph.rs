@@ -51,6 +51,8 @@ pub(super) struct RawMessage {
     pub(super) next: RawId,
     /// Whether the receiver may wait for it in vain.
     pub(super) may_wait: bool,
+    /// Whether it connects the receiver.
+    pub(super) connects: bool,
     pub(super) span: Span,
 }
 

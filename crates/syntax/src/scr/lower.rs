@@ -12,7 +12,9 @@ use referee_theory::global::Parameter;
 use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::ast::{Block, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind, WithinSyntax};
+use super::ast::{
+    Block, MessageStatement, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind, WithinSyntax,
+};
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
@@ -276,17 +278,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let specs = self.message(message);
                 let first = within.map_or(specs, |within| self.with_deadline(specs, within));
                 let sender = self.role(&message.from);
-                if message.connects {
-                    let invited: Vec<Role> =
-                        message.to.iter().filter_map(|role| self.find_role(role)).collect();
-                    self.names.invited.extend(invited);
-                }
                 let mut start = next;
                 for (index, receiver) in message.to.iter().enumerate().rev() {
                     let (Some(sender), Some(receiver)) = (sender, self.role(receiver)) else { continue };
-                    let (next, may_wait, span) = (start, message.may_wait, here.span);
+                    let (next, span) = (start, here.span);
+                    let MessageStatement { may_wait, connects, .. } = **message;
                     let specs = if index == 0 { first } else { specs };
-                    let step = RawMessage { sender, receiver, message: specs, next, may_wait, span };
+                    let step =
+                        RawMessage { sender, receiver, message: specs, next, may_wait, connects, span };
                     start = self.add(Raw::Message(step));
                 }
                 Some(start)
@@ -325,9 +324,16 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 Some(self.call(caller, protocol, called, roles, here.span, next))
             }
             StatementKind::Connection { keyword, left, right } => {
-                let (_, right) = (self.role(left), self.role(right));
-                match *keyword {
-                    "connect" => self.names.invited.extend(right),
+                let (left, right) = (self.role(left), self.role(right));
+                match (*keyword, left, right) {
+                    // As in Scribble's grammar, the same as `() connect a to b;`.
+                    ("connect", Some(sender), Some(receiver)) => {
+                        let message = self.vocabulary.add_plain_message("");
+                        let (may_wait, connects, span) = (false, true, here.span);
+                        let step = RawMessage { sender, receiver, message, next, may_wait, connects, span };
+                        return Some(self.add(Raw::Message(step)));
+                    }
+                    ("connect", ..) => {}
                     _ => self.diagnostics.push(connections_not_monitored(here.span, keyword)),
                 }
                 Some(next)
@@ -421,9 +427,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             if receiver != sender {
                 let label = format!("invite_{}_{}", name.text, role.text);
                 let message = self.vocabulary.add_plain_message(&label);
-                let (next, may_wait) = (start, false);
-                start =
-                    self.add(Raw::Message(RawMessage { sender, receiver, message, next, may_wait, span }));
+                let (next, may_wait, connects) = (start, false, false);
+                let step = RawMessage { sender, receiver, message, next, may_wait, connects, span };
+                start = self.add(Raw::Message(step));
             }
         }
         start

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ast::{Import, Module};
 use super::parser;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::names::{imported_twice, imports_itself, module_not_found};
+use crate::diagnostics::names::{imported_twice, imports_itself, module_not_found, one_name_for_two_modules};
 use crate::source::{MAX_SOURCE, Span};
 
 /// So many files are read for one.
@@ -79,11 +79,30 @@ pub(super) fn link(text: &str, loader: &mut dyn Loader) -> (Vec<Linked>, Texts, 
             }
             here.push(known.get(&name.text).copied().flatten());
         }
+        diagnostics.extend(same_names(&modules[links.len()]));
         links.push(here);
     }
     diagnostics.extend(cycle(&modules, &links));
     let linked = modules.into_iter().zip(links).map(|(module, imports)| Linked { module, imports });
     (linked.collect(), texts, diagnostics)
+}
+
+/// The names that `module` gives to two modules, itself included.
+fn same_names(module: &Module) -> Vec<Diagnostic> {
+    let own = module.name.iter().flat_map(|name| {
+        let short = name.text.rsplit('.').next().unwrap_or_default();
+        [(&*name.text, name.span), (short, name.span)]
+    });
+    let mut called: FxHashMap<&str, Span> = own.collect();
+    let mut found = Vec::new();
+    // A full name is the module's own; that one is imported twice is said elsewhere.
+    called.extend(module.imports.iter().map(|import| (&*import.name.text, import.name.span)));
+    for alias in module.imports.iter().filter_map(|import| import.alias.as_ref()) {
+        if let Some(first) = called.insert(&alias.text, alias.span) {
+            found.push(one_name_for_two_modules(alias.span, first, &alias.text));
+        }
+    }
+    found
 }
 
 /// Reads the module called `name` behind `texts`.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use referee_theory::Type;
 use referee_theory::expr::Signature;
-use referee_theory::{Role, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Module, Name, Protocol, ProtocolKind, ProtocolParameter, TypeSyntax};
@@ -13,8 +13,9 @@ use super::validate::Asked;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
-    cyclic_type, duplicate_parameter, duplicate_protocol, duplicate_role, duplicate_type, fixed_copies,
-    same_copies, unknown_pragma, unknown_protocol, unknown_type, unsupported_pragma, wrong_kind,
+    ambiguous_module, cyclic_type, duplicate_parameter, duplicate_protocol, duplicate_role, duplicate_type,
+    fixed_copies, not_told_apart_by_guards, same_copies, type_and_message, unknown_pragma, unknown_protocol,
+    unknown_role, unknown_type, unsupported_pragma, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -37,6 +38,9 @@ const PRAGMAS: [&str; 10] = [
 
 /// With nuScr's pragma of this name, `crash from A to B` is no message.
 const CRASHES: &str = "ErrorHandlingCrashBranch";
+
+/// nuScr's pragma for branches that only their refinements tell apart.
+const UNIQUE_BY_GUARD: &str = "GuardedUniqueness";
 
 /// All protocols of a module together may have so many steps, written out.
 pub(super) const MAX_STEPS: usize = 1 << 21;
@@ -73,8 +77,6 @@ pub(super) struct Names<'a> {
     external_spans: FxHashMap<Arc<str>, Span>,
     /// What nuScr's pragmas ask of refinements.
     pub(super) asked: Asked,
-    /// The roles that take part in the protocol being read only once they are connected.
-    pub(super) invited: Vec<Role>,
     /// How many steps protocols may still have, written out: each is written out on its own, so that a
     /// chain of protocols would take the square of its length.
     pub(super) steps_left: usize,
@@ -103,8 +105,9 @@ impl<'a> Names<'a> {
             asked: Asked {
                 satisfiability: has("ValidateRefinementSatisfiability"),
                 progress: has("ValidateRefinementProgress"),
+                sender: has("SenderValidateRefinements"),
+                receiver: has("ReceiverValidateRefinements"),
             },
-            invited: Vec::new(),
             steps_left: MAX_STEPS,
             comparisons_left: MAX_COMPARISONS,
             not_misspelt: FxHashSet::default(),
@@ -117,6 +120,8 @@ impl<'a> Names<'a> {
                 }
                 names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
             }
+            let by_guard = module.pragmas.iter().find(|pragma| &*pragma.key.text == UNIQUE_BY_GUARD);
+            names.diagnostics.extend(by_guard.map(|pragma| not_told_apart_by_guards(pragma.key.span)));
             names.declare_types(index);
             names.declare_externals(index);
             names.declare_protocols(&module.protocols, None, index);
@@ -140,11 +145,24 @@ impl<'a> Names<'a> {
         if here.module.name.as_ref().is_some_and(|own| is_called(&own.text)) {
             return Some((module, last));
         }
-        let found = here.module.imports.iter().zip(&here.imports).find(|(import, _)| match &import.alias {
+        let imports = || here.module.imports.iter().zip(&here.imports);
+        let exactly = imports().find(|(import, _)| match &import.alias {
             Some(alias) => *alias.text == *prefix || *import.name.text == *prefix,
-            None => is_called(&import.name.text),
+            None => *import.name.text == *prefix,
         });
+        let mut short =
+            imports().filter(|(import, _)| import.alias.is_none() && is_called(&import.name.text));
+        // Of two modules whose names end alike, the short name means neither.
+        let found = exactly.or_else(|| short.next().filter(|_| short.next().is_none()));
         found.and_then(|(_, target)| Some(((*target)?, last)))
+    }
+
+    /// The modules that the first part of `name` may mean in file `module`, if there are two.
+    fn ambiguous(&self, name: &str, module: usize) -> Option<(&'a Name, &'a Name)> {
+        let (prefix, _) = name.rsplit_once('.')?;
+        let imports = self.modules[module].module.imports.iter().filter(|import| import.alias.is_none());
+        let mut alike = imports.filter(|import| import.name.text.rsplit('.').next() == Some(prefix));
+        Some((&alike.next()?.name, &alike.next()?.name))
     }
 
     /// Whether `name`, with a dot, may stand for something of a module that was not read.
@@ -169,6 +187,12 @@ impl<'a> Names<'a> {
                 self.diagnostics.push(duplicate_type(name.span, earlier, &name.text));
             } else {
                 first.insert(&name.text, index);
+            }
+        }
+        for signature in &self.modules[of].module.signatures {
+            if let Some(&earlier) = first.get(&*signature.name.text) {
+                let (span, name) = (signature.name.span, &signature.name.text);
+                self.diagnostics.push(type_and_message(span, declarations[earlier].name.span, name));
             }
         }
         // Definitions may refer to later ones: resolve each when it is first needed.
@@ -286,6 +310,9 @@ impl<'a> Names<'a> {
         let is_global = |declared: &&Declared<'_>| declared.protocol.kind != ProtocolKind::Nested;
         self.known_global(name, module).ok_or_else(|| match self.find(name, module, |_, _| true) {
             Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
+            None if let Some((one, other)) = self.ambiguous(&name.text, module) => {
+                ambiguous_module(name.span, (one.span, &one.text), (other.span, &other.text))
+            }
             None => {
                 let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
                 unknown_protocol(name.span, &name.text, visible)
@@ -421,9 +448,27 @@ impl<'a> Names<'a> {
                 Type::Record(fields.iter().map(field).collect())
             }
             TypeSyntax::Delegation(protocol, role) => {
+                self.check_delegation(protocol, role, module);
                 Type::opaque(&format!("{}@{}", protocol.text, role.text))
             }
         }
+    }
+
+    /// Whether there is a session such as `protocol@role`.
+    fn check_delegation(&mut self, protocol: &Name, role: &Name, module: usize) {
+        // In the definition of a type, protocols are not known yet.
+        if self.ends.is_empty() || self.may_be_elsewhere(&protocol.text, module) {
+            return;
+        }
+        let wrong = match self.find_global(protocol, module) {
+            Err(unknown) => Some(unknown),
+            Ok(id) => {
+                let roles = || self.protocol(id).roles.iter().map(|role| &*role.text);
+                let is_known = roles().any(|known| *known == *role.text);
+                (!is_known).then(|| unknown_role(role.span, &role.text, roles()))
+            }
+        };
+        self.diagnostics.extend(wrong);
     }
 
     /// The declared predicates, as expressions see them.

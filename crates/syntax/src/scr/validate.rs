@@ -25,6 +25,10 @@ const MAX_VISITS: usize = 4096;
 pub(super) struct Asked {
     pub(super) satisfiability: bool,
     pub(super) progress: bool,
+    /// That the sender knows what it needs to check each refinement.
+    pub(super) sender: bool,
+    /// That the receiver does.
+    pub(super) receiver: bool,
 }
 
 /// What holds on the way, and the types of the variables.

@@ -216,7 +216,7 @@ fn waiting_for_ever_is_kept_or_refused() {
       choice at A { m() from A to B; @\"may wait\" n() from A to C; } or { k() from A to C; }
     }";
     let connected = "explicit global protocol P(role A, role B, role C) {
-      connect A to C;
+      o() connect A to C;
       choice at A { m() connect A to B; n() from A to C; } or { k() from A to C; }
     }";
     for text in [optional, connected] {
@@ -277,6 +277,10 @@ fn nuscr_is_written_as_nuscr_reads_it() {
         ),
         ("protocol P(role A, role B) { choice() from A to B; }", "`choice` is a keyword of nuScr"),
         ("protocol P(role A, role B) { m(type: int) from A to B; }", "`type` is a keyword of nuScr"),
+        (
+            "protocol P(role A, role B) { m(größe: int) from A to B; }",
+            "names of nuScr have no other letters than A to Z: `größe`",
+        ),
     ] {
         assert_eq!(convert(text).expect_err("a reason").to_string(), reason);
     }
@@ -421,5 +425,22 @@ fn the_empty_label_is_called_so() {
         let reason =
             Subject::of(&document, None).expect("a protocol").convert(target, None).expect_err("a reason");
         assert_eq!(reason.to_string(), "the empty label is not a name there");
+    }
+}
+
+/// What a local protocol cannot say is not left out.
+#[test]
+fn recursion_data_are_not_left_out_of_local_protocols() {
+    let text = "(*# RefinementTypes #*) global protocol P(role A, role B) {
+      rec L [n<A>: int = 3] { m(x: int{x = n}) from A to B; continue L [n - 1]; } }";
+    let document = parse(text, Language::Scr);
+    let Content::Global(protocols) = &document.content else { panic!("not global") };
+    let global = protocols[0].global.as_ref().expect("no errors");
+    for (role, expected) in [("A", Err("its recursion carries data".to_owned())), ("B", Ok(()))] {
+        let role = global.vocabulary().find_role(role).expect("a role");
+        let machine = global.project(role).expect("a projection");
+        let session = machine.session_type(global.vocabulary(), 100).expect("small");
+        let said = print::local_nuscr(&session).map(drop).map_err(|reason| reason.to_string());
+        assert_eq!(said, expected);
     }
 }

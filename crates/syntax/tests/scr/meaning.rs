@@ -1,6 +1,6 @@
 //! What protocols mean, and what is refused because it means nothing: one line for each case.
 
-use referee_syntax::{Analysis, Followers, Language, parse};
+use referee_syntax::{Analysis, Content, Followers, Language, parse};
 
 /// The codes of the errors that `text` has, in order.
 fn errors(text: &str) -> Vec<&'static str> {
@@ -316,9 +316,7 @@ fn pragmas_about_refinements_are_honoured() {
     }
     // Where they are not asked for, nothing is said; none that nuScr has is unknown.
     assert_eq!(said("Verbose", "M(x: int{false}) from a to b;"), [""; 0]);
-    for known in
-        ["SenderValidateRefinements", "ReceiverValidateRefinements", "GuardedUniqueness", "PrintUsage"]
-    {
+    for known in ["SenderValidateRefinements", "ReceiverValidateRefinements", "PrintUsage"] {
         let text =
             format!("(*# RefinementTypes, {known} #*) protocol P(role a, role b) {{ M() from a to b; }}");
         assert!(parse(&text, Language::Scr).diagnostics.is_empty(), "{known}");
@@ -340,4 +338,64 @@ fn empty_labels_are_shown_as_such() {
         "{said:?}"
     );
     assert!(said.iter().all(|message| !message.contains("``")), "{said:?}");
+}
+
+/// `connect a to b;` is a message like any other: `() connect a to b;` in Scribble's grammar.
+#[test]
+fn connecting_tells_who_is_connected() {
+    let answered = "explicit global protocol P(role a, role b, role s) { connect a to b;
+        choice at a { 1() from a to b; connect a to s; Port() from s to a; } or { 2() from a to b; } }";
+    let crossed = "explicit global protocol P(role a, role b, role c) { connect a to b; connect a to c;
+        choice at a { 1() from a to b; 1() from a to c; connect b to c; }
+        or { 1() from a to b; 1() from a to c; connect c to b; } }";
+    for (text, expected) in [(answered, &[][..]), (crossed, &["RF0202"])] {
+        assert_eq!(errors(text), expected, "{text}");
+        let spelt_out = text.replace("connect", "() connect");
+        assert_eq!(errors(&spelt_out), expected, "{spelt_out}");
+    }
+}
+
+/// Who has to be connected first may wait for that for ever, whether or not somebody is sure to connect.
+#[test]
+fn whoever_is_not_connected_may_wait() {
+    for (body, waits) in [
+        ("connect a to b; M() from a to b;", true),
+        ("M() connect a to b; K() from b to a;", true),
+        ("M() from a to b; connect b to c; connect a to b;", false),
+        ("M() from b to a; connect a to b;", false),
+        ("M() from a to b;", false),
+    ] {
+        let document = parse(&in_protocol(body), Language::Scr);
+        let Content::Global(protocols) = &document.content else { panic!("not global") };
+        let global = protocols[0].global.as_ref().expect("no errors");
+        let machine =
+            global.project(global.vocabulary().find_role("b").expect("role b")).expect("a projection");
+        assert_eq!(!machine.accepting_states().is_empty(), waits, "{body}");
+    }
+}
+
+/// A role that a pragma asks to check what it does not know is refused, and a pragma without effect is told.
+#[test]
+fn pragmas_that_ask_a_role_to_check_are_honoured() {
+    let codes = |pragma: &str, body: &str| {
+        let text = format!("(*# RefinementTypes{pragma} #*) {}", in_protocol(body));
+        parse(&text, Language::Scr)
+            .diagnostics
+            .iter()
+            .map(|d| d.code.id)
+            .filter(|id| *id != "RF0116")
+            .collect::<Vec<_>>()
+    };
+    let unknown_to_receiver = "M(x: int) from a to b; K(y: int{x = y}) from a to c;";
+    let unknown_to_sender = "M(x: int) from a to b; N() from a to c; K(y: int{x = y}) from c to b;";
+    for (body, sender, receiver) in [
+        (unknown_to_receiver, &[][..], &["RF0310"][..]),
+        (unknown_to_sender, &["RF0310"], &[]),
+        ("M(x: int{x > 0}) from a to b;", &[], &[]),
+    ] {
+        assert_eq!(codes("", body), [""; 0], "{body}");
+        assert_eq!(codes(", SenderValidateRefinements", body), sender, "{body}");
+        assert_eq!(codes(", ReceiverValidateRefinements", body), receiver, "{body}");
+    }
+    assert_eq!(codes(", GuardedUniqueness", "M() from a to b;"), ["RF0118"]);
 }

@@ -58,3 +58,41 @@ fn crash_branches_are_refused() {
     let body = "choice at a { m() from a to b; } or { crash from a to b; }";
     assert_eq!(said("(*# ErrorHandlingCrashBranch #*)", body), ["RF0124"]);
 }
+
+/// Two modules whose names end alike, each with a protocol `Q`.
+struct Two;
+
+impl Loader for Two {
+    fn load(&mut self, name: &str) -> Result<ModuleFile, String> {
+        let text = format!("module {name}; aux global protocol Q(role a, role b) {{ m() from a to b; }}");
+        Ok(ModuleFile { file: format!("{name}.scr"), text })
+    }
+}
+
+#[test]
+fn one_name_means_one_module() {
+    let said = |head: &str, called: &str| {
+        codes(&load(&format!("{head} protocol P(role a, role b) {{ do {called}(a, b); }}"), &mut Two).0)
+    };
+    let both = "module main.P; import p.X; import q.X;";
+    assert_eq!(said(both, "p.X.Q"), [""; 0]);
+    assert_eq!(said(both, "X.Q"), ["RF0101"]);
+    assert_eq!(said("module main.P; import p.X; import q.X as Y;", "X.Q"), [""; 0]);
+    assert_eq!(said("module main.P; import p.X as Y; import q.X as Z;", "Y.Q"), [""; 0]);
+    assert_eq!(said("module main.P; import p.X as Y; import q.X as Y;", "p.X.Q"), ["RF0125"]);
+    assert_eq!(said("module main.P; import p.X as P;", "p.X.Q"), ["RF0125"]);
+}
+
+#[test]
+fn a_name_is_a_type_or_a_message() {
+    let head = "type <java> \"x.S\" from \"x\" as S; sig <java> \"x.S\" from \"x\" as S;";
+    assert_eq!(said(head, "m(S) from a to b;"), ["RF0109"]);
+}
+
+#[test]
+fn what_is_handed_over_is_declared() {
+    let head = "aux protocol Q(role x, role y) { m() from x to y; }";
+    assert_eq!(said(head, "m(Q@x) from a to b;"), [""; 0]);
+    assert_eq!(said(head, "m(Nope@x) from a to b;"), ["RF0101"]);
+    assert_eq!(said(head, "m(Q@nobody) from a to b;"), ["RF0103"]);
+}

@@ -150,7 +150,7 @@ impl GlobalTypeBuilder {
                 root,
                 partial: FxHashMap::default(),
                 data: Data::default(),
-                invited: Vec::new(),
+                connecting: Vec::new(),
                 copied: Vec::new(),
                 optional: Vec::new(),
                 times_of_senders: false,

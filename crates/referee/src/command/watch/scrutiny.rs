@@ -52,7 +52,8 @@ impl Scrutiny {
             None => protocol.default_role().map_err(|error| unclear(&error))?,
         };
         let name = protocol.vocabulary().role_name(role);
-        let made = protocol.monitorable(role).with_context(|| format!("`{name}` cannot be watched"))?;
+        let made =
+            protocol.monitorable_between(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
         let table = arguments.captures.table(path)?;
         let interrupted = table.as_ref().map(|table| table.interrupted(made.machine(), made.vocabulary()));

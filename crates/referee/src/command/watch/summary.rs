@@ -161,7 +161,10 @@ fn ranked(ranking: &Ranking) -> String {
     let mut parts: Vec<String> = sorted
         .iter()
         .take(SHOWN)
-        .map(|(name, count)| format!("{} {}", name.escape_debug(), HumanCount(*count)))
+        .map(|(name, count)| {
+            let name = if name.is_empty() { "()" } else { name };
+            format!("{} {}", name.escape_debug(), HumanCount(*count))
+        })
         .collect();
     if sorted.len() > SHOWN {
         parts.push(format!("{} others", sorted.len() - SHOWN));

@@ -12,6 +12,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(negation(scene));
     found.extend(import_of_a_member(scene));
     found.extend(quoted_module(scene));
+    found.extend(dots_in_module(scene));
     found.extend(instantiates(scene));
     found.extend(throws(scene));
     found
@@ -97,6 +98,24 @@ fn import_of_a_member(scene: &Scene<'_>) -> Option<Candidate> {
     let help = format!("write `import {module};`, and name it `{module}.{member}`");
     let skipped = scene.spans(statement.start..statement.end + usize::from(scene.word(statement.end) == ";"));
     let mut found = refusal(scene.spans(statement), "a whole module is imported", help, skipped);
+    found.cost = 0;
+    Some(found)
+}
+
+/// `import a...etc;`, `import a.*;`.
+fn dots_in_module(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let is_wrong = |piece: &usize| {
+        scene.word(*piece) == "." && matches!(scene.word(piece + 1), "." | "*" | "{" | "/" | "**")
+    };
+    if !matches!(scene.word(statement.start), "import" | "module") {
+        return None;
+    }
+    let wrong = statement.clone().find(is_wrong)?;
+    let end = statement.end + usize::from(scene.word(statement.end) == ";");
+    let message = "one module is named in full";
+    let help = format!("write `{} a.b.Module;`, one line for each", scene.word(statement.start));
+    let mut found = refusal(scene.span(wrong), message, help, scene.spans(statement.start..end));
     found.cost = 0;
     Some(found)
 }

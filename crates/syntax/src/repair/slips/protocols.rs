@@ -25,11 +25,7 @@ const OTHER_WORDS: [(&[&str], &str, &str); 9] = [
         "or",
         "branches are joined by `or`",
     ),
-    (
-        &["loop", "while", "repeat", "mu", "forever", "for", "label"],
-        "rec",
-        "a loop is written `rec X { … continue X; }`",
-    ),
+    (&["mu", "label"], "rec", "a loop is written `rec X { … continue X; }`"),
     (
         &["if", "switch", "select", "branch", "choose", "match", "alternative"],
         "choice",

@@ -9,11 +9,15 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     if scene.language == Language::Gt {
         found.extend(paper_choice(scene));
         found.extend(one_label(scene));
+        found.extend(named_type(scene));
     }
     if scene.language == Language::Kmc {
+        found.extend(received_with_ampersand(scene));
+        found.extend(no_end(scene));
         found.extend(peer_before_braces(scene));
     }
     found.extend(other_recursion(scene));
+    found.extend(greek_recursion(scene));
     found.extend(comment(scene));
     found
 }
@@ -117,6 +121,63 @@ fn other_recursion(scene: &Scene<'_>) -> Option<Candidate> {
     let edits: Vec<Edit> = wrong.into_iter().map(|piece| replace(scene.span(piece), right)).collect();
     let message = format!("recursion is written `{right}` here");
     Some(slip(scene.span(near), message, format!("write `{right}`"), edits))
+}
+
+/// `μX . …`, written as one word.
+fn greek_recursion(scene: &Scene<'_>) -> Option<Candidate> {
+    let right = if scene.language == Language::Gt { "mu" } else { "rec" };
+    let is_greek = |piece: &usize| {
+        let is_one = |word: &str| word.chars().count() > 1 && word.starts_with(['μ', 'µ']);
+        is_one(scene.word(*piece)) && scene.word(piece + 1) == "."
+    };
+    let near = (scene.at.saturating_sub(2)..=scene.at).find(is_greek)?;
+    let first = |piece: usize| {
+        let start = scene.span(piece).start;
+        crate::source::Span { start, end: start + crate::source::narrow('μ'.len_utf8()) }
+    };
+    let all = (near..scene.pieces.len()).filter(is_greek);
+    let edits: Vec<Edit> = all.map(|piece| replace(first(piece), format!("{right} "))).collect();
+    let message = format!("recursion is written `{right}` here");
+    let name = scene.word(near).trim_start_matches(['μ', 'µ']);
+    Some(slip(scene.span(near), message, format!("write `{right} {name}`"), edits))
+}
+
+/// `G = p -> q …`, as in papers.
+fn named_type(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_named = scene.at <= 1 && scene.is_word(0) && scene.word(1) == "=" && scene.is_word(2);
+    let skipped = crate::source::Span { start: scene.span(0).start, end: scene.span(2).start };
+    let message = "a type has no name here: the file has one";
+    is_named.then(|| slip(scene.spans(0..2), message, "write the type alone", [replace(skipped, "")]))
+}
+
+/// `A&l`: what is received is written `A?l`.
+fn received_with_ampersand(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_one = |piece: &usize| *piece > 0 && scene.word(*piece) == "&" && scene.is_word(piece + 1);
+    let wrong = (scene.at.saturating_sub(1)..=scene.at).find(is_one)?;
+    let right = format!("{}?{}", scene.word(wrong - 1), scene.word(wrong + 1));
+    let span = scene.span(wrong);
+    scene.is_word(wrong - 1).then(|| {
+        slip(span, "what is received is written `?`", format!("write `{right}`"), [replace(span, "?")])
+    })
+}
+
+/// `A: B!l`, and nothing behind it.
+fn no_end(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_action =
+        |piece: &usize| matches!(scene.word(*piece), "!" | "?") && scene.is_word(piece + 1) && *piece > 0;
+    let mark = (scene.at.saturating_sub(2)..=scene.at).find(is_action)?;
+    let behind = mark + 2;
+    let is_over = match scene.word(behind) {
+        "" | "}" | "," => true,
+        _ => scene.is_word(behind) && scene.word(behind + 1) == ":",
+    };
+    let at = scene.span(mark + 1).end;
+    let message = "what follows this action is missing: the machine ends with `end`";
+    let action = scene.words(mark - 1..behind);
+    is_over.then(|| {
+        let help = format!("write `{action}; end`");
+        slip(scene.spans(mark - 1..behind), message, help, [super::insert(at, "; end")])
+    })
 }
 
 /// `#` and, where comments begin with dashes, `//`; and the reverse.

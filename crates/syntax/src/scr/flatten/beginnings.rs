@@ -87,6 +87,7 @@ impl Flattening<'_> {
                 RawMessage {
                     next: self.factored(nexts, Chooser::Hidden { by, first, second }, span),
                     may_wait: alike.iter().all(|head| head.may_wait),
+                    connects: alike.iter().all(|head| head.connects),
                     ..*head
                 }
             }
