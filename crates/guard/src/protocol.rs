@@ -187,7 +187,7 @@ mod tests {
             let protocol = read(text, &Wanted { client: Some("C"), scrutiny, ..ANY }).unwrap();
             let (machine, vocabulary) = (protocol.monitor.machine(), protocol.monitor.vocabulary());
             let checked = |label: &str| {
-                let mut all = machine.all_transitions().map(|transition| vocabulary.spec(transition.message));
+                let mut all = machine.all_transitions().iter().map(|one| vocabulary.spec(one.message));
                 all.any(|spec| vocabulary.label_name(spec.label) == label && spec.assertion.is_some())
             };
             assert!(checked("Wrong") && checked("Right"), "{scrutiny:?}");

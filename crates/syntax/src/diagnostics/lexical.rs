@@ -49,7 +49,7 @@ pub fn unexpected_token(span: Span, found: &str, expected: &[&str]) -> Diagnosti
 pub fn nested_too_deep(span: Span, limit: usize) -> Diagnostic {
     RF0005
         .at(span, format!("nested deeper than {limit} levels"))
-        .help("give the inner part a name of its own with `type`, or split it")
+        .help("split it, or give the inner part a name of its own")
 }
 
 /// The text declares nothing.

@@ -13,7 +13,8 @@ use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::ast::{
-    Block, MessageStatement, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind, WithinSyntax,
+    Block, MessageStatement, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind,
+    WithinSyntax,
 };
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};

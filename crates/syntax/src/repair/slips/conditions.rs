@@ -60,7 +60,7 @@ fn run(scene: &Scene<'_>, piece: usize) -> Option<Span> {
     }
     let is_part = |c: &u8| b"=<>!:&|~/-".contains(c);
     let bytes = scene.text.as_bytes();
-    if !bytes.get(span.range())?.iter().all(|c| is_part(c)) {
+    if !bytes.get(span.range())?.iter().all(is_part) {
         return None;
     }
     let start = bytes[..span.range().start].iter().rev().take_while(|c| is_part(c)).count();
