@@ -38,9 +38,10 @@ impl Checker<'_> {
         if let Some(found) = &mut growth {
             found.no_bound_suffices |= !self.is_plain() || self.race.is_some();
         }
+        let why = self.why(k, finder, premises);
         let (reason, explanation, advice) = match self.limit {
-            Some((stop, k)) => self.limited(stop, k, self.why(k, finder, premises)),
-            None => self.why(k, finder, premises),
+            Some((stop, k)) => limited(stop, k, why),
+            None => why,
         };
         let explanation = match &growth {
             Some(found) => format!("{explanation}. {}", found.explanation),
@@ -70,28 +71,6 @@ impl Checker<'_> {
             _ => advice,
         };
         Verdict::Unknown { reason, explanation, advice, growth }
-    }
-
-    /// A limit ended the exploration that would have told more: raising it comes before changes of the protocol.
-    fn limited(
-        &self,
-        stop: Stop,
-        k: u32,
-        (reason, why, _): (Reason, String, String),
-    ) -> (Reason, String, String) {
-        if matches!(reason, Reason::Bound(_)) {
-            let (limit, advice) = limit(stop, k);
-            return (
-                reason,
-                format!("{why}. {limit} at k = {k}: not everything was looked at"),
-                advice.to_owned(),
-            );
-        }
-        let (limit, advice) = limit(stop, k);
-        let text = format!(
-            "{limit} at k = {k} before everything was looked at; in what was, no violation was found. {why}"
-        );
-        (Reason::Stopped { stop, k }, text, advice.to_owned())
     }
 
     fn why(
@@ -246,6 +225,20 @@ fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
         "{why} at k = {k} after {states} configuration{configurations} and {transitions} transition{steps}"
     );
     unknown(Reason::Stopped { stop, k }, text, advice)
+}
+
+/// A limit ended the exploration at `k` that would have told more: raising it comes before changes of the protocol. A violation within a
+/// bound is still told.
+fn limited(stop: Stop, k: u32, (reason, why, _): (Reason, String, String)) -> (Reason, String, String) {
+    let (limit, advice) = limit(stop, k);
+    let (reason, text) = match reason {
+        Reason::Bound(_) => (reason, format!("{why}. {limit} at k = {k}: not everything was looked at")),
+        _ => (
+            Reason::Stopped { stop, k },
+            format!("{limit} at k = {k} before everything was looked at. {why}"),
+        ),
+    };
+    (reason, text, advice.to_owned())
 }
 
 /// Which limit was reached at `k`, and what to do about it.

@@ -121,7 +121,7 @@ impl Expressions<'_> {
             (self.code(&operands[0], Some(&ty)), self.code(&operands[1], Some(&ty)));
         let fails = a || b;
         let is_number = matches!(ty, Type::Int | Type::Float);
-        // TypeScript compares literals that differ only with a complaint; a function it does not look into.
+        // TypeScript refuses comparisons between literals that differ; it does not look into a function.
         let code = match (operator, &ty) {
             (Operator::Equal, _) => format!("equal({left}, {right})"),
             (Operator::NotEqual, _) => format!("(!equal({left}, {right}))"),
