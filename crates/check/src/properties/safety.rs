@@ -38,10 +38,13 @@ pub(crate) fn safety(graph: &Graph<'_>, components: &Components) -> Safety {
         }
         for state in 0..graph.states() {
             let mut missing = !masks[components.of(state)] & all_bits;
+            if missing == 0 {
+                continue;
+            }
+            let words = &graph.words(state);
             while missing != 0 {
                 let number = first + missing.trailing_zeros() as usize;
                 missing &= missing - 1;
-                let words = &graph.words(state);
                 if number < channels {
                     if graph.layout.length(words, number) > 0 {
                         reception.insert(state);

@@ -21,7 +21,7 @@ const BLOCK: u32 = 1 << 13;
 ///
 /// What is noted of a configuration is a number that it is known to lead to, at first its own; it only ever becomes smaller
 /// and is true at any time, so threads may sweep at once, whatever they see of each other. The first sweep goes up and
-/// looks at edges to smaller numbers. Configurations without one are *open*; the other sweeps go down over these, and
+/// notes the smallest target. Configurations without a smaller one are *open*; the other sweeps go down over these, and
 /// follow what is noted of their targets, of what these lead to, and so on. From the last few a search is made.
 pub(super) fn leads_back(graph: &Graph<'_>, threads: usize) -> bool {
     let states = graph.states();
@@ -101,9 +101,7 @@ impl Swept {
         let (mut smallest, mut edges) = (state, 0);
         for (_, target) in graph.edges(state) {
             edges += 1;
-            if target < state {
-                smallest = smallest.min(least.get(target));
-            }
+            smallest = smallest.min(target);
         }
         self.stuck |= edges == 0;
         self.note(least, state, smallest);
