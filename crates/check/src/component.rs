@@ -32,11 +32,16 @@ impl fmt::Display for UnknownPeer {
 impl std::error::Error for UnknownPeer {}
 
 /// `system` with `component` in the place of `role`. A message that the component gives no payload is the one of the same label on
-/// the same channel. Its transitions have no origin: they stand in another text.
+/// the same channel. Its transitions stand in another text: what they have as origins there are to be here, `origin` says.
 ///
 /// # Errors
 /// If the component talks to an unknown role.
-pub fn with_component(system: &System, role: Role, component: &Component<'_>) -> Result<System, UnknownPeer> {
+pub fn with_component(
+    system: &System,
+    role: Role,
+    component: &Component<'_>,
+    origin: impl Fn(Origin) -> Origin,
+) -> Result<System, UnknownPeer> {
     let Component { machine, vocabulary, roles } = *component;
     let mut names = (**system.vocabulary()).clone();
     let mut builder = MachineBuilder::with_states_of(role, machine);
@@ -53,7 +58,8 @@ pub fn with_component(system: &System, role: Role, component: &Component<'_>) ->
                 let label = names.add_label(label);
                 names.add_message(MessageSpec::new(label, Arc::clone(&spec.fields), None))
             });
-            builder.add_transition(state, Transition { peer, message, origin: Origin::NONE, ..*transition });
+            let origin = origin(transition.origin);
+            builder.add_transition(state, Transition { peer, message, origin, ..*transition });
         }
     }
     let machines = system.machines().iter().filter(|machine| machine.role() != role).cloned();

@@ -41,7 +41,7 @@ impl Checker<'_> {
                 };
             }
             if let Some(witness) = starvation(&explored.graph, Room::Any) {
-                let witness = Box::new(witness);
+                let witness = Box::new(Witness { ground: Some(Ground::Repeated), ..witness });
                 return Verdict::Unsafe { k, ground: Ground::Repeated, witness, others: Vec::new() };
             }
             within = starvation(&explored.graph, Room::Bounded);

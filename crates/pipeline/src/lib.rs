@@ -45,4 +45,4 @@ pub use parsed::{Analysed, IllFormed, Parsed, UnknownLanguage, WellFormed};
 pub use projected::{NoDefaultRole, NoProjection, NoProtocol, Projected, SubjectKind, UnknownRole};
 pub use referee_syntax::scr::{Loader, ModuleFile};
 pub use referee_syntax::{Analysis, Content, Diagnostic, Document, Followers, Language, Severity};
-pub use source::{FilePart, Source, decoded};
+pub use source::{Extent, FilePart, Source, decoded};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use referee_monitor::Registry;
 use referee_syntax::diagnostics::suggest;
 use referee_syntax::document::Demands;
+use referee_syntax::source::Span;
 use referee_syntax::{
     BinaryProtocol, Content, Diagnostic, External, GlobalProtocol, LocalSystem, Origins, Position,
     ProjectedProtocol, ill_formed,
@@ -17,7 +18,7 @@ use referee_theory::{GlobalType, Machine, Origin, Role, System, Vocabulary};
 
 use crate::monitorable::Monitorable;
 use crate::parsed::Analysed;
-use crate::source::Source;
+use crate::source::{Extent, Source};
 
 /// A well-formed protocol with its projections.
 #[derive(Clone, Debug)]
@@ -263,12 +264,20 @@ impl Projected {
     }
 
     /// Where the text of each of `origins` that is a place in the text begins and ends.
-    pub fn extents(&self, origins: impl IntoIterator<Item = Origin>) -> Vec<(Origin, (Position, Position))> {
+    pub fn extents(&self, origins: impl IntoIterator<Item = Origin>) -> Vec<(Origin, Extent<'_>)> {
         let known = origins.into_iter().filter(|origin| *origin != Origin::NONE);
         let spans = known.map(|origin| (origin, self.origins.span(origin)));
         let spans = spans.filter(|(_, span)| span.end > span.start);
-        let find = |offset: u32| self.source.position(offset);
-        spans.map(|(origin, span)| (origin, (find(span.start), find(span.end)))).collect()
+        let extent = |span: Span| {
+            let file = self.source.file(span.start);
+            let find = |offset: u32| self.source.position(offset);
+            Extent {
+                imported: (file.start > 0).then_some(file.name),
+                start: find(span.start),
+                end: find(span.end),
+            }
+        };
+        spans.map(|(origin, span)| (origin, extent(span))).collect()
     }
 
     /// The comment directly above `origin` in the text, line by line.

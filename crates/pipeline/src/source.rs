@@ -44,6 +44,17 @@ pub struct FilePart<'a> {
     pub start: u32,
 }
 
+/// A place in a [`Source`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent<'a> {
+    /// The file it is in, if that is one that is imported.
+    pub imported: Option<&'a str>,
+    /// Where it begins.
+    pub start: Position,
+    /// Where it ends.
+    pub end: Position,
+}
+
 impl Source {
     /// The text called `name`.
     #[must_use]

@@ -245,6 +245,48 @@ fn a_component_in_a_roles_place() {
     assert_eq!(referee(&["check", protocol.path(), "--with", &with], "").status.code(), Some(1));
 }
 
+/// A step of a component, or of an imported protocol, is in its own file, and is said to be there.
+#[test]
+fn a_place_is_in_the_file_that_has_it() {
+    let folder = std::env::temp_dir().join(format!("referee-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        folder.join(name).to_str().unwrap().to_owned()
+    };
+    let library =
+        file("Lib.scr", "module Lib;\n\nglobal protocol Hello(role A, role B) {\n  Hi() from A to B;\n}\n");
+    let protocol = file(
+        "Main.scr",
+        "module Main;\nimport Lib;\nglobal protocol P(role A, role B) {\n  do Lib.Hello(A, B);\n  End() from B to A;\n}\n",
+    );
+    // The lone machine of a role: its text is put between those of the others to be read.
+    let component = file("b.fsm", ".outputs .state graph\nq0 A ? Hi q1\nq1 A ! Bye q2\n.marking q0 .end\n");
+    let with = format!("B={component}");
+    let check = |format: &str| {
+        let output = referee(&["check", &protocol, "--with", &with, "--format", format], "");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let answer: Value = serde_json::from_str(&check("json")).unwrap();
+    let steps = &answer["protocols"][0]["compatibility"]["witness"]["steps"];
+    let places: Vec<(&str, &Value, u64, u64)> = steps
+        .as_array()
+        .unwrap_or_else(|| panic!("{answer:#}"))
+        .iter()
+        .map(|step| {
+            let number = |key: &str| step[key].as_u64().unwrap_or(0);
+            (step["role"].as_str().unwrap(), &step["file"], number("line"), number("column"))
+        })
+        .collect();
+    let (library, component) = (json!(library), json!(component));
+    assert_eq!(places, [("A", &library, 4, 3), ("B", &component, 2, 1), ("B", &component, 3, 1)]);
+    let sarif: Value = serde_json::from_str(&check("sarif")).unwrap();
+    let flow = &sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"];
+    let uri = |index: usize| &flow[index]["location"]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!([uri(0), uri(1)], [&library, &component], "{sarif:#}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// A system of machines has no relative types: the monitor of a role is its machine. Both notions are told there, too.
 #[test]
 fn a_component_in_the_place_of_a_machine() {
@@ -311,6 +353,26 @@ fn theory_is_behind_explain() {
 }
 
 /// What is printed as JSON is as the schema says, of all kinds of answers.
+/// The page about the JSON contract has a row for each key of the schema, with what the schema says of it.
+#[test]
+fn every_key_is_documented() {
+    let schema: Value = serde_json::from_str(include_str!("../src/command/check/schema.json")).unwrap();
+    let page = include_str!("../../../docs/check-json.md");
+    let mut keys = 0;
+    for (name, part) in schema["$defs"].as_object().unwrap() {
+        let heading = format!("\n## {name}\n");
+        let (_, section) = page.split_once(&heading).unwrap_or_else(|| panic!("{name}"));
+        let section = section.split("\n## ").next().unwrap();
+        for (key, said) in part["properties"].as_object().unwrap() {
+            let row = section.lines().find(|line| line.starts_with(&format!("| `{key}` |")));
+            let said = said["description"].as_str().unwrap_or_else(|| panic!("{name}.{key}"));
+            assert!(row.is_some_and(|row| row.contains(&said.replace('|', "\\|"))), "{name}.{key}: {row:?}");
+            keys += 1;
+        }
+    }
+    assert!(keys > 100, "{keys}");
+}
+
 #[test]
 fn the_schema_is_right() {
     let schema: Value = serde_json::from_slice(&referee(&["check", "--schema"], "").stdout).unwrap();

@@ -69,6 +69,8 @@ fn a_violated_property_is_said_first_and_drawn() {
     let system = "A: {B!a; end, B!b; B?c; end}  B: {A?a; end, A?b; A!c; end}";
     let options = ["--property", property.to_str().unwrap(), "--witness-svg", drawing.to_str().unwrap()];
     let (status, text) = said("kmc", &options, system);
+    let remarks = &answered(&options, system)["properties"][0]["remarks"];
+    assert_eq!(remarks[0], "property `never`: there is no role `Z` in the protocol");
     let is_drawn = std::fs::remove_file(&drawing).is_ok();
     std::fs::remove_file(&property).unwrap();
     assert!(status == 1 && is_drawn && !text.contains("there is no counterexample"), "{text}");
@@ -181,7 +183,7 @@ fn a_component_with_one_type_is_enough() {
 #[test]
 fn edits_that_are_not_found_are_told_of() {
     let (_, text) = said("kmc", &["--minimal-fix"], "A: B!a; end  B: C?b; D?c; end  C: end  D: end");
-    assert!(text.contains("--minimal-fix: no single edit was found"), "{text}");
+    assert!(text.contains("-: --minimal-fix: no single edit was found"), "{text}");
 }
 
 /// Each reason of the JSON contract has a page.

@@ -169,4 +169,5 @@ fn the_loop_is_shown() {
         "`bank` waits for `transfer` from `shop` for ever if the last 2 steps are repeated, as `buyer` may choose without fairness"
     );
     assert_eq!(witness["loop_from"], 0, "{witness:#}");
+    assert_eq!(witness["ground"], "repeated", "{witness:#}");
 }

@@ -2,12 +2,15 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::{Result, bail};
 use referee::check::Component;
+use referee::syntax::Position;
 use referee::syntax::source::Span;
-use referee::theory::{Machine, Role, Vocabulary};
-use referee::{Diagnostic, Language, Parsed, SubjectKind};
+use referee::theory::{Machine, Origin, Role, Vocabulary};
+use referee::view::witness::Place;
+use referee::{Diagnostic, Extent, Language, Parsed, SubjectKind};
 
 use crate::input;
 use crate::output;
@@ -17,6 +20,8 @@ pub(crate) struct ComponentFile {
     machine: Machine,
     vocabulary: Vocabulary,
     roles: Vec<Option<Role>>,
+    /// Where its text has what the machine does.
+    places: Places,
 }
 
 impl ComponentFile {
@@ -24,7 +29,7 @@ impl ComponentFile {
     /// `i` is the i-th role of the protocol, from 0.
     pub(crate) fn read(path: &Path, name: &str, known: &Vocabulary) -> Result<Self> {
         let Some(role) = known.find_role(name) else { bail!("there is no role `{name}`") };
-        let (vocabulary, machines) = machines(path, role, known)?;
+        let (vocabulary, machines, places) = machines(path, role, known)?;
         let names = |own: Role| vocabulary.role_name(own);
         let by_name = |own: Role| known.find_role(names(own));
         let by_number = |own: Role| known.roles().find(|role| *role == own);
@@ -36,7 +41,11 @@ impl ComponentFile {
         let Some(machine) = machines.into_iter().find(own) else {
             bail!("`{}` has no machine for `{name}`", path.display());
         };
-        Ok(Self { machine, vocabulary, roles })
+        Ok(Self { machine, vocabulary, roles, places })
+    }
+
+    pub(crate) fn places(&self) -> &[(Origin, Place)] {
+        &self.places
     }
 
     pub(crate) fn component(&self) -> Component<'_> {
@@ -46,7 +55,7 @@ impl ComponentFile {
 
 /// The machines of a component file. A lone `.fsm` machine is the role's: the others are not in the file. Nor need they be in
 /// a `.kmc` file, where roles have names.
-fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Vec<Machine>)> {
+fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Vec<Machine>, Places)> {
     let source = input::read(path)?;
     let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
     let (parsed, before) = if is("fsm") && source.text().matches(".end").count() == 1 {
@@ -80,11 +89,28 @@ fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabular
     };
     match well_formed.protocol(None) {
         Ok(system) if system.kind() == SubjectKind::System => {
-            let machines = system.machines().flatten().cloned().collect();
-            Ok(((**system.vocabulary()).clone(), machines))
+            let machines: Vec<Machine> = system.machines().flatten().cloned().collect();
+            let origins = machines.iter().flat_map(Machine::all_transitions).map(|step| step.origin);
+            let file: Rc<str> = source.name().into();
+            let place = |(origin, extent): (Origin, Extent<'_>)| {
+                (origin, Place { file: Some(Rc::clone(&file)), ..Place::new(&behind(extent, before)) })
+            };
+            let places = system.extents(origins).into_iter().map(place).collect();
+            Ok(((**system.vocabulary()).clone(), machines, places))
         }
         _ => bail!("`{}` is no component: that is an .fsm or .kmc file", path.display()),
     }
+}
+
+type Places = Vec<(Origin, Place)>;
+
+/// Where `extent` is in a text that has `before` fewer characters in its first line.
+fn behind(extent: Extent<'_>, before: usize) -> Extent<'_> {
+    let own = |at: Position| match at.line {
+        1 => Position { column: at.column.saturating_sub(before).max(1), ..at },
+        _ => at,
+    };
+    Extent { start: own(extent.start), end: own(extent.end), ..extent }
 }
 
 /// `.name NAME `, where that can be written: peers may then be named, too.

@@ -9,7 +9,7 @@ use referee::SubjectKind;
 use referee::check::{Options, Verdict, check, with_component};
 use referee::monitor::multiparty::conform::Step;
 use referee::monitor::multiparty::{Bounds, Conformance, conform, conform_to_machine};
-use referee::theory::{Role, Vocabulary};
+use referee::theory::{Origin, Role, Vocabulary};
 use serde_json::{Value, json};
 
 use super::component::ComponentFile;
@@ -77,7 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             (answer, Arc::clone(network.vocabulary()))
         }
     };
-    let system = protocol.system().map(|system| with_component(&system, role, &component.component()));
+    let system = protocol
+        .system()
+        .map(|system| with_component(&system, role, &component.component(), |_| Origin::NONE));
     let in_system =
         system.transpose()?.map(|system| check(&system, &Options::default(), None, &mut ()).verdict);
     let text = match arguments.format {

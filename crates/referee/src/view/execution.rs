@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
                 (None, Action::Send) => format!("{role} sends `{label}` to {peer}"),
                 (None, Action::Receive) => format!("{role} receives `{label}` from {peer}"),
             };
-            let place = places(step.origin).map_or(String::new(), |place| format!("  (line {})", place.line));
+            let place = places(step.origin).map_or(String::new(), |place| format!("  ({place})"));
             let mark = match fates[index] {
                 MessageStyle::Failed => "  ✗",
                 MessageStyle::Pending => "  ○",

@@ -1,13 +1,20 @@
 //! A counterexample as JSON, and the hint beside it. As a diagram: `execution.rs`.
 
+use std::fmt;
+use std::rc::Rc;
+
 use referee_check::{Execution, Fact, Fault, Ground, Situation, Step, Violation, Witness};
 use referee_syntax::diagnostics::suggest;
 use referee_theory::{Action, Origin, System, Transition};
 use serde_json::{Value, json};
 
+use crate::Extent;
+
 /// A place in a text: line and column of its beginning and its end, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// The file, if it is another one than the protocol's: an imported one, or a component's.
+    pub file: Option<Rc<str>>,
     /// Where it begins.
     pub line: usize,
     /// Where it begins.
@@ -16,6 +23,26 @@ pub struct Place {
     pub end_line: usize,
     /// Where it ends.
     pub end_column: usize,
+}
+
+impl Place {
+    /// Where `extent` is.
+    #[must_use]
+    pub fn new(extent: &Extent<'_>) -> Self {
+        let Extent { imported, start, end } = extent;
+        let file = imported.map(Rc::from);
+        Self { file, line: start.line, column: start.column, end_line: end.line, end_column: end.column }
+    }
+}
+
+impl fmt::Display for Place {
+    /// "line 3", "line 3 of `server.fsm`".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            None => write!(f, "line {}", self.line),
+            Some(file) => write!(f, "line {} of `{file}`", self.line),
+        }
+    }
 }
 
 /// The place of each origin that has one.
@@ -86,9 +113,10 @@ pub fn step_to_json(step: &Step, system: &System, places: Places<'_>) -> Value {
         "fault": step.fault.map(Fault::name),
         "from_state": machine.state_name(step.source),
         "to_state": machine.state_name(step.target),
-        "line": null, "column": null, "end_line": null, "end_column": null,
+        "file": null, "line": null, "column": null, "end_line": null, "end_column": null,
     });
     if let Some(place) = places(step.origin) {
+        value["file"] = place.file.as_deref().into();
         value["line"] = place.line.into();
         value["column"] = place.column.into();
         value["end_line"] = place.end_line.into();

@@ -36,7 +36,13 @@ impl FileFindings {
                 },
                 rule: found.code.id.to_owned(),
                 message: format!("{elsewhere}{}{help}", found.message),
-                place: own.then_some(Place { line, column, end_line: end.line, end_column: end.column }),
+                place: own.then_some(Place {
+                    file: None,
+                    line,
+                    column,
+                    end_line: end.line,
+                    end_column: end.column,
+                }),
                 steps: Vec::new(),
             }
         });
@@ -83,7 +89,8 @@ pub(super) fn sarif(files: &[FileFindings]) -> Value {
 }
 
 fn result(file: &str, finding: &Finding) -> Value {
-    let location = |place: Option<Place>| {
+    let location = |place: Option<&Place>| {
+        let file = place.and_then(|place| place.file.as_deref()).unwrap_or(file);
         let mut physical = json!({"artifactLocation": {"uri": file}});
         if let Some(place) = place {
             physical["region"] = json!({
@@ -97,10 +104,10 @@ fn result(file: &str, finding: &Finding) -> Value {
         "ruleId": finding.rule,
         "level": level_name(finding.level),
         "message": {"text": finding.message},
-        "locations": [{"physicalLocation": location(finding.place)}],
+        "locations": [{"physicalLocation": location(finding.place.as_ref())}],
     });
     if !finding.steps.is_empty() {
-        let step = |(text, place): &(String, Place)| json!({"location": {"physicalLocation": location(Some(*place)), "message": {"text": text}}});
+        let step = |(text, place): &(String, Place)| json!({"location": {"physicalLocation": location(Some(place)), "message": {"text": text}}});
         let steps: Vec<Value> = finding.steps.iter().map(step).collect();
         value["codeFlows"] = json!([{"threadFlows": [{"locations": steps}]}]);
     }
@@ -113,8 +120,9 @@ pub(super) fn annotations(files: &[FileFindings]) -> String {
     for FileFindings { file, findings } in files {
         for finding in findings {
             let command = if finding.level == Level::Note { "notice" } else { level_name(finding.level) };
-            let place = finding.place.map_or(String::new(), |place| {
-                let Place { line, column, end_line, end_column } = place;
+            let file = finding.place.as_ref().and_then(|place| place.file.as_deref()).unwrap_or(file);
+            let place = finding.place.as_ref().map_or(String::new(), |place| {
+                let Place { line, column, end_line, end_column, .. } = place;
                 format!(",line={line},col={column},endLine={end_line},endColumn={end_column}")
             });
             let _ = writeln!(

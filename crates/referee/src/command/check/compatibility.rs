@@ -376,16 +376,17 @@ fn fixes_of(
     verdict: &Verdict,
     options: &Options,
     faults: Option<&check::Faults>,
+    label: &str,
 ) -> Vec<check::Edit> {
     if faults.is_some() {
-        output::remark("--minimal-fix: edits are not tried where there may be faults");
+        output::remark(&format!("{label}: --minimal-fix: edits are not tried where there may be faults"));
         return Vec::new();
     }
     let Verdict::Unsafe { witness, others, .. } = verdict else { return Vec::new() };
     let witnesses: Vec<&Witness> = std::iter::once(&**witness).chain(others).collect();
     let fixes = check::fixes(system, &witnesses, options, &within(FIX_TIME));
     if fixes.is_empty() {
-        output::remark("--minimal-fix: no single edit was found that makes it safe");
+        output::remark(&format!("{label}: --minimal-fix: no single edit was found that makes it safe"));
     }
     fixes.into_iter().map(|fix| fix.edit).collect()
 }
@@ -419,9 +420,9 @@ fn ask(
         }
     };
     let system = &system;
-    for property in properties {
-        question::unknown_names(property, asked_of.vocabulary()).iter().for_each(|said| output::remark(said));
-    }
+    let unknown = |property: &Arc<Property>| question::unknown_names(property, asked_of.vocabulary());
+    let remarks: Vec<Vec<String>> = properties.iter().map(unknown).collect();
+    remarks.iter().flatten().for_each(|said| output::remark(said));
     let properties = match properties {
         [] => Vec::new(),
         asked => check::check_properties(
@@ -446,12 +447,12 @@ fn ask(
     observer.finish();
     let report = out_of_time_said(report);
     let fixes = match arguments.minimal_fix {
-        true => fixes_of(system, &report.verdict, &options, faults.as_ref()),
+        true => fixes_of(system, &report.verdict, &options, faults.as_ref(), label),
         false => Vec::new(),
     };
     let system = faults.as_ref().map_or_else(|| system.clone(), |faults| faults.applied(system));
     let drawn = diagrams.draw(&report, &properties, &system, protocol);
-    let places = PlaceTable::of(&system, protocol);
+    let places = PlaceTable::of(&system, protocol, &with);
     let CompatibilityArguments { stable, explain, .. } = *arguments;
     Ok(Answer {
         system,
@@ -464,6 +465,7 @@ fn ask(
         places,
         faults,
         properties,
+        remarks,
         with,
         fixes,
         family,

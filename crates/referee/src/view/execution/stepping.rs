@@ -98,11 +98,9 @@ pub(crate) fn lines_of(
     protocol: &Projected,
     origins: impl Iterator<Item = Origin>,
 ) -> HashMap<Origin, (usize, usize)> {
-    let own = format!("{}:", protocol.source().name());
-    let is_own = |origin: &Origin| protocol.location(*origin).is_some_and(|place| place.starts_with(&own));
     let mut distinct: Vec<Origin> = origins.collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let extents = protocol.extents(distinct.into_iter().filter(is_own));
-    extents.into_iter().map(|(origin, (start, end))| (origin, (start.line, end.line))).collect()
+    let own = protocol.extents(distinct).into_iter().filter(|(_, extent)| extent.imported.is_none());
+    own.map(|(origin, extent)| (origin, (extent.start.line, extent.end.line))).collect()
 }

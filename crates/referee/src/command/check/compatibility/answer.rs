@@ -11,7 +11,6 @@ use referee::check::{
     SafeGround, Semantics, Stop, Verdict, Witness,
 };
 use referee::draw::Charset;
-use referee::syntax::Position;
 use referee::theory::{Origin, System};
 use referee::view;
 use referee::view::execution::Run;
@@ -19,7 +18,7 @@ use referee::view::witness::Place;
 
 use super::family::Member;
 use super::substitute::Substituted;
-use super::{faults, question};
+use super::{faults, question, substitute};
 use crate::Outcome;
 use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 
@@ -52,6 +51,8 @@ pub(super) struct Answer {
     pub(super) fixes: Vec<Edit>,
     /// What is said of properties of one's own.
     pub(super) properties: Vec<PropertyAnswer>,
+    /// For each of them, the names in it that the protocol does not have.
+    pub(super) remarks: Vec<Vec<String>>,
 }
 
 /// The places of a document's text by origin.
@@ -61,19 +62,20 @@ pub(super) struct PlaceTable {
 }
 
 impl PlaceTable {
-    /// The places in the text of `protocol` of everything that the machines of `system` do.
-    pub(super) fn of(system: &System, protocol: &Projected) -> Rc<Self> {
+    /// The places of everything that the machines of `system` do, in the text of `protocol` and in those of the components
+    /// in its roles' places.
+    pub(super) fn of(system: &System, protocol: &Projected, with: &[Substituted]) -> Rc<Self> {
         let transitions = system.machines().iter().flat_map(|machine| machine.all_transitions());
-        let extents = protocol.extents(transitions.map(|transition| transition.origin));
-        let place = |(origin, (start, end)): (Origin, (Position, Position))| {
-            let (line, column) = (start.line, start.column);
-            (origin, Place { line, column, end_line: end.line, end_column: end.column })
-        };
-        Rc::new(Self { places: extents.into_iter().map(place).collect() })
+        let own =
+            transitions.map(|transition| transition.origin).filter(|origin| substitute::is_own(*origin));
+        let extents = protocol.extents(own).into_iter();
+        let places = extents.map(|(origin, extent)| (origin, Place::new(&extent)));
+        let others = with.iter().flat_map(|component| component.places.iter().cloned());
+        Rc::new(Self { places: places.chain(others).collect() })
     }
 
     pub(super) fn find(&self, origin: Origin) -> Option<Place> {
-        self.places.get(&origin).copied()
+        self.places.get(&origin).cloned()
     }
 }
 
@@ -122,7 +124,11 @@ impl Answer {
         if let waiting @ [_, ..] = &self.may_wait()[..]
             && matches!(report.verdict, Verdict::Safe { .. })
         {
-            let what = format!("where it is fine that {} may wait for ever", waiting.join(" and "));
+            let who = match waiting {
+                [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+                all => all.concat(),
+            };
+            let what = format!("where it is fine that {who} may wait for ever");
             let _ = writeln!(text, "  {}", styled(SOFT, what));
         }
         if !self.fair && matches!(report.verdict, Verdict::Safe { .. }) {
@@ -169,8 +175,7 @@ impl Answer {
             text.push('\n');
         }
         for edit in &self.fixes {
-            let place =
-                self.places.find(edit.origin(&self.system)).map(|place| format!(" (line {})", place.line));
+            let place = self.places.find(edit.origin(&self.system)).map(|place| format!(" ({place})"));
             let what =
                 format!("it would be safe to {}{}", edit.text(&self.system), place.unwrap_or_default());
             let _ = writeln!(text, "  {}", styled(WARN, what));

@@ -62,10 +62,11 @@ impl Answer {
             "role": self.system.vocabulary().role_name(edit.role()),
             "action": edit.name(),
             "message": edit.text(&self.system),
-            "line": place.map(|place| place.line),
-            "column": place.map(|place| place.column),
-            "end_line": place.map(|place| place.end_line),
-            "end_column": place.map(|place| place.end_column),
+            "file": place.as_ref().and_then(|place| place.file.as_deref()),
+            "line": place.as_ref().map(|place| place.line),
+            "column": place.as_ref().map(|place| place.column),
+            "end_line": place.as_ref().map(|place| place.end_line),
+            "end_column": place.as_ref().map(|place| place.end_column),
         })
     }
 

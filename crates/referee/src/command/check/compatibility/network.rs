@@ -64,7 +64,7 @@ impl NetworkAnswer {
             false => check::check(&system, &options, Some(&CANCELLED), &mut ()),
         };
         let drawn = diagrams.draw(&report, &[], &system, protocol);
-        let places = PlaceTable::of(&system, protocol);
+        let places = PlaceTable::of(&system, protocol, &[]);
         let CompatibilityArguments { stable, explain, .. } = *arguments;
         let answer = Answer {
             system,
@@ -77,6 +77,7 @@ impl NetworkAnswer {
             places,
             faults: None,
             properties: Vec::new(),
+            remarks: Vec::new(),
             with: Vec::new(),
             fixes: Vec::new(),
             family: Vec::new(),

@@ -96,7 +96,7 @@ impl Answer {
     /// `properties` of the JSON contract.
     pub(super) fn properties_json(&self) -> Vec<Json> {
         let places = |origin| self.places.find(origin);
-        let to_json = |answer: &PropertyAnswer| {
+        let to_json = |(answer, remarks): (&PropertyAnswer, &Vec<String>)| {
             let execution = answer.judgement.execution();
             let reason = match &answer.judgement {
                 Judgement::Unknown(doubt) => json!({"code": doubt.code(), "message": why(doubt, answer.k)}),
@@ -108,10 +108,11 @@ impl Answer {
                 "k": answer.k,
                 "states": answer.states,
                 "reason": reason,
+                "remarks": remarks,
                 "witness": execution.map(|found| view::witness::execution_to_json(found, &self.system, &places)),
             })
         };
-        self.properties.iter().map(to_json).collect()
+        self.properties.iter().zip(&self.remarks).map(to_json).collect()
     }
 }
 

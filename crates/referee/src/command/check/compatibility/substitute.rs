@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use referee::check::{Component, Options, with_component};
 use referee::monitor::multiparty::{Bounds, Conformance, conform, conform_to_machine};
-use referee::theory::{Role, System};
+use referee::theory::{Origin, Role, System};
+use referee::view::witness::Place;
 use referee::{Projected, SubjectKind};
 use serde_json::{Value, json};
 
@@ -38,6 +39,16 @@ pub(super) struct Substituted {
     plays: Option<bool>,
     /// Why a monitor of the role would blame it, if it would.
     blamed: Option<String>,
+    /// Where its text has what it does.
+    pub(super) places: Vec<(Origin, Place)>,
+}
+
+/// The origins of each component follow so many others: no text has as many.
+const ORIGINS: u32 = 1 << 26;
+
+/// Whether `origin` is one of the protocol's.
+pub(super) fn is_own(origin: Origin) -> bool {
+    origin.0 < ORIGINS
 }
 
 /// `system` with each component in its role's place.
@@ -48,15 +59,24 @@ pub(super) fn substitute(
 ) -> Result<(System, Vec<Substituted>)> {
     let mut all = Vec::new();
     let mut current = system;
-    for Substitution { role: name, file } in substitutions {
+    for (Substitution { role: name, file }, number) in substitutions.iter().zip(1..) {
         let role = protocol.role(name)?;
         let component = ComponentFile::read(file, name, protocol.vocabulary())?;
-        current = with_component(&current, role, &component.component())?;
+        // Of a component too many, its places are not known.
+        let first = ORIGINS.checked_mul(number);
+        let moved = |origin: Origin| match first {
+            Some(first) if is_own(origin) => Origin(first + origin.0),
+            _ => Origin::NONE,
+        };
+        let places =
+            component.places().iter().map(|(origin, place)| (moved(*origin), place.clone())).collect();
+        current = with_component(&current, role, &component.component(), moved)?;
         let answer = conformance(protocol, role, &component.component());
         let blamed = answer.as_ref().filter(|answer| answer.conforms == Some(false));
         let blamed = blamed.and_then(|found| found.explanation.clone());
         let plays = answer.and_then(|answer| answer.conforms);
-        all.push(Substituted { role: name.clone(), file: file.display().to_string(), plays, blamed });
+        let file = file.display().to_string();
+        all.push(Substituted { role: name.clone(), file, plays, blamed, places });
     }
     Ok((current, all))
 }
