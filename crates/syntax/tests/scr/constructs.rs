@@ -30,7 +30,7 @@ fn machine(document: &Document) -> String {
 }
 
 /// A construct, a text with it, and the machine of `a`.
-const CONSTRUCTS: [(&str, &str, &str); 61] = [
+const CONSTRUCTS: [(&str, &str, &str); 62] = [
     ("message", "protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
     ("empty operator", "protocol P(role a, role b) { (int) from a to b; }", "0 b!(int) 1"),
     (
@@ -71,6 +71,11 @@ const CONSTRUCTS: [(&str, &str, &str); 61] = [
         "branch that begins with a recursion",
         "protocol P(role a, role b) { choice at a { rec X { M() from a to b; continue X; } } or { S() from a to b; } }",
         "0 b!M 1, 0 b!S 2, 1 b!M 1",
+    ),
+    (
+        "branch that begins with continue",
+        "protocol P(role a, role b) { rec X { M() from a to b; choice at a { continue X; } or { L() from a to b; } } }",
+        "0 b!M 1, 1 b!M 1, 1 b!L 2",
     ),
     (
         "do",

@@ -19,3 +19,4 @@ mod qualified;
 mod robust;
 mod same;
 mod times;
+mod wording;

@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::Parser;
 use crate::diagnostics::assertions::assertion_syntax;
-use crate::diagnostics::names::one_copy;
+use crate::diagnostics::names::{one_copy, qualified_label};
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -52,7 +52,7 @@ impl Parser<'_> {
     fn message_statement(&mut self) -> Parsed<StatementKind> {
         let first = self.cursor.token();
         let word = self.cursor.text();
-        let message = self.message()?;
+        let message = self.message_or_signature()?;
         let connects = self.cursor.eat_word("connect");
         let from = if connects {
             self.participant()?
@@ -81,6 +81,23 @@ impl Parser<'_> {
         let statement =
             MessageStatement { message, from, to, times, condition, annotation, may_wait, connects };
         Ok(StatementKind::Message(Box::new(statement)))
+    }
+
+    /// What is sent: a message, or the name of a signature of another module.
+    fn message_or_signature(&mut self) -> Parsed<MessageSyntax> {
+        if self.cursor.token() != Token::Word || self.cursor.second().0 != Token::Dot {
+            return self.message();
+        }
+        let rest = &self.cursor.whole_text()[self.cursor.span().range().start..];
+        match qualified_message(rest) {
+            Some(false) => Ok(MessageSyntax { label: self.qualified_name("a message")?, payload: None }),
+            Some(true) => {
+                let label = self.qualified_name("a message")?;
+                self.cursor.report(qualified_label(label.span, &label.text));
+                Err(Reported)
+            }
+            None => self.message(),
+        }
     }
 
     /// A role that sends or receives a message.
@@ -261,4 +278,21 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// Whether `text` begins with `a.b.C from`, or with `a.b.C(…) from`: then there is a payload. Other texts with a dot are mistakes
+/// that have nothing to do with modules.
+fn qualified_message(text: &str) -> Option<bool> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.');
+    let rest = text.trim_start_matches(is_part).trim_start();
+    let is_sent = |rest: &str| {
+        let word = rest.split(|c: char| !is_part(c)).next().unwrap_or_default();
+        matches!(word, "from" | "connect")
+    };
+    if is_sent(rest) {
+        return Some(false);
+    }
+    let payload = rest.strip_prefix('(')?.split(';').next()?;
+    let (_, rest) = payload.rsplit_once(')')?;
+    is_sent(rest.trim_start()).then_some(true)
 }
