@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, say when they skip, and read the corpus"
 )]
 
+mod alike;
 mod constructs;
 mod copies;
 mod corpus;

@@ -15,7 +15,8 @@ use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_field, hidden_data};
 use crate::diagnostics::lexical::nested_too_deep;
 use crate::diagnostics::names::{
-    parameter_misused, same_label, undeclared_message, unknown_signature, wrong_argument, wrong_number,
+    parameter_misused, qualified_label, same_label, undeclared_message, unknown_signature, wrong_argument,
+    wrong_number,
 };
 use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, ProtocolParameter, RecParameter};
 use crate::scr::names::{ProtocolId, named_types};
@@ -54,7 +55,12 @@ impl Lowering<'_, '_> {
             None => (written, &instance.types, self.module()),
         };
         let label = match (&syntax.payload, given) {
-            (Some(_), _) => Arc::clone(&syntax.label.text),
+            (Some(_), _) => {
+                if syntax.label.text.contains('.') {
+                    self.diagnostics.push(qualified_label(syntax.label.span, &syntax.label.text));
+                }
+                Arc::clone(&syntax.label.text)
+            }
             (None, Some(given)) => self.signature_label(&given.name, module),
             (None, None) if self.own_parameter(&written.label.text).is_some() => {
                 Arc::clone(&written.label.text)

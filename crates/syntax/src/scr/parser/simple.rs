@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::Parser;
 use crate::diagnostics::assertions::assertion_syntax;
-use crate::diagnostics::names::{one_copy, qualified_label};
+use crate::diagnostics::names::one_copy;
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -85,19 +85,15 @@ impl Parser<'_> {
 
     /// What is sent: a message, or the name of a signature of another module.
     fn message_or_signature(&mut self) -> Parsed<MessageSyntax> {
-        if self.cursor.token() != Token::Word || self.cursor.second().0 != Token::Dot {
-            return self.message();
-        }
-        let rest = &self.cursor.whole_text()[self.cursor.span().range().start..];
-        match qualified_message(rest) {
-            Some(false) => Ok(MessageSyntax { label: self.qualified_name("a message")?, payload: None }),
-            Some(true) => {
+        if self.cursor.token() == Token::Word && self.cursor.second().0 == Token::Dot {
+            let rest = &self.cursor.whole_text()[self.cursor.span().range().start..];
+            if is_qualified_message(rest) {
                 let label = self.qualified_name("a message")?;
-                self.cursor.report(qualified_label(label.span, &label.text));
-                Err(Reported)
+                let payload = self.payload()?;
+                return Ok(MessageSyntax { label, payload });
             }
-            None => self.message(),
         }
+        self.message()
     }
 
     /// A role that sends or receives a message.
@@ -280,19 +276,16 @@ impl Parser<'_> {
     }
 }
 
-/// Whether `text` begins with `a.b.C from`, or with `a.b.C(…) from`: then there is a payload. Other texts with a dot are mistakes
-/// that have nothing to do with modules.
-fn qualified_message(text: &str) -> Option<bool> {
+/// Whether `text` begins with `a.b.C from` or `a.b.C(…) from`. Other texts with a dot are mistakes that have nothing to do with modules.
+fn is_qualified_message(text: &str) -> bool {
+    // Without blanks around the dots: `μX. M() from a to b` is a loop of the papers.
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.');
-    let rest = text.trim_start_matches(is_part).trim_start();
-    let is_sent = |rest: &str| {
-        let word = rest.split(|c: char| !is_part(c)).next().unwrap_or_default();
-        matches!(word, "from" | "connect")
-    };
-    if is_sent(rest) {
-        return Some(false);
+    let mut rest = text.trim_start_matches(is_part).trim_start();
+    if let Some(payload) = rest.strip_prefix('(') {
+        let statement = payload.split(';').next().unwrap_or_default();
+        let Some((_, behind)) = statement.rsplit_once(')') else { return false };
+        rest = behind.trim_start();
     }
-    let payload = rest.strip_prefix('(')?.split(';').next()?;
-    let (_, rest) = payload.rsplit_once(')')?;
-    is_sent(rest.trim_start()).then_some(true)
+    let word = rest.split(|c: char| !is_part(c)).next().unwrap_or_default();
+    matches!(word, "from" | "connect")
 }
