@@ -15,8 +15,7 @@ use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_field, hidden_data};
 use crate::diagnostics::lexical::nested_too_deep;
 use crate::diagnostics::names::{
-    parameter_misused, qualified_label, same_label, undeclared_message, unknown_signature, wrong_argument,
-    wrong_number,
+    parameter_misused, same_label, undeclared_message, unknown_signature, wrong_argument, wrong_number,
 };
 use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, ProtocolParameter, RecParameter};
 use crate::scr::names::{ProtocolId, named_types};
@@ -54,18 +53,12 @@ impl Lowering<'_, '_> {
             Some(Given { syntax, types, module, .. }) => (syntax, types, *module),
             None => (written, &instance.types, self.module()),
         };
-        let label = match (&syntax.payload, given) {
-            (Some(_), _) => {
-                if syntax.label.text.contains('.') {
-                    self.diagnostics.push(qualified_label(syntax.label.span, &syntax.label.text));
-                }
-                Arc::clone(&syntax.label.text)
-            }
-            (None, Some(given)) => self.signature_label(&given.name, module),
-            (None, None) if self.own_parameter(&written.label.text).is_some() => {
-                Arc::clone(&written.label.text)
-            }
-            (None, None) => self.signature_label(&written.label, module),
+        // Whoever sends a message without a payload of its own may mean one that is declared.
+        let declared = match given {
+            _ if syntax.payload.is_some() => None,
+            Some(given) => Some(self.signature_label(&given.name, module)),
+            None if self.own_parameter(&written.label.text).is_some() => None,
+            None => Some(self.signature_label(&written.label, module)),
         };
         let payload = syntax.payload.as_deref().unwrap_or_default();
         self.check_fields(payload);
@@ -79,7 +72,7 @@ impl Lowering<'_, '_> {
         conditions.extend(statement.condition.clone());
         conditions.extend(statement.annotation.clone());
         let assertion = self.all_of(&conditions);
-        let label = self.vocabulary.add_shared_label(&label);
+        let label = self.vocabulary.add_shared_label(declared.as_ref().unwrap_or(&syntax.label.text));
         let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
         let mut spec = MessageSpec::new(label, fields, assertion);
         if let Some(times) = &statement.times {

@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::Parser;
 use crate::diagnostics::assertions::assertion_syntax;
-use crate::diagnostics::names::one_copy;
+use crate::diagnostics::names::{one_copy, qualified_label};
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -85,15 +85,19 @@ impl Parser<'_> {
 
     /// What is sent: a message, or the name of a signature of another module.
     fn message_or_signature(&mut self) -> Parsed<MessageSyntax> {
-        if self.cursor.token() == Token::Word && self.cursor.second().0 == Token::Dot {
-            let rest = &self.cursor.whole_text()[self.cursor.span().range().start..];
-            if is_qualified_message(rest) {
-                let label = self.qualified_name("a message")?;
-                let payload = self.payload()?;
-                return Ok(MessageSyntax { label, payload });
-            }
+        let (text, word) = (self.cursor.whole_text(), self.cursor.span().range());
+        if text.as_bytes().get(word.end) != Some(&b'.')
+            || self.cursor.token() != Token::Word
+            || !is_qualified_message(&text[word.start..])
+        {
+            return self.message();
         }
-        self.message()
+        let label = self.qualified_name("a message")?;
+        let payload = self.payload()?;
+        if payload.is_some() {
+            self.cursor.report(qualified_label(label.span, &label.text));
+        }
+        Ok(MessageSyntax { label, payload })
     }
 
     /// A role that sends or receives a message.
