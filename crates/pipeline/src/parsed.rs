@@ -72,7 +72,12 @@ impl Parsed {
                 scr::correct_imported(&mut document, &texts);
                 Ok(Self { source: source.with_imports(texts), document })
             }
-            language => Self::of(source, language),
+            language => {
+                let mut parsed = Self::of(source, language)?;
+                // Nothing is wrong with imports that are not looked for yet.
+                parsed.document.diagnostics.retain(|found| found.code.id != "RF0217");
+                Ok(parsed)
+            }
         }
     }
 

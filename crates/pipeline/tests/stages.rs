@@ -159,3 +159,21 @@ fn predicates_are_declared_by_the_protocol_and_defined_by_the_program() {
     assert_eq!(step(&[FieldValue::Int(2)]), Verdict::Forward);
     assert!(matches!(step(&[FieldValue::Int(3)]), Verdict::Violation(_)));
 }
+
+/// Modules are looked for once a text can be read: until then nothing is wrong with its imports.
+#[test]
+fn imports_of_a_text_with_syntax_errors_are_not_called_missing() {
+    struct Empty;
+    impl referee_pipeline::Loader for Empty {
+        fn load(&mut self, _: &str) -> Result<referee_pipeline::ModuleFile, String> {
+            Err("there is no such file".to_owned())
+        }
+    }
+    let said = |text: &str| {
+        let parsed = Parsed::load(Source::new("p.scr", text), None, &mut Empty).unwrap();
+        parsed.document().diagnostics.iter().map(|found| found.code.id).collect::<Vec<_>>()
+    };
+    let text = "module a.P; import b.Q; protocol P(role a, role b) { M() from a to b; }";
+    assert_eq!(said(text), ["RF0120"]);
+    assert_eq!(said(&text.replace("b; }", "b }")), ["RF0004"]);
+}

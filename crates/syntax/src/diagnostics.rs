@@ -241,6 +241,7 @@ codes! {
     Error RF0218 "statement after a choice or a recursion"
     Error RF0219 "connected already"
     Error RF0220 "not connected"
+    Warning RF0221 "choice of another role"
     Error RF0301 "types do not fit"
     Error RF0302 "unknown variable"
     Error RF0303 "unknown function"

@@ -164,7 +164,7 @@ fn lower_protocol(
     {
         let header = declaration.header;
         // nuScr's nested protocols are refused as nuScr does.
-        let factors = !names.nested_mode;
+        let factors = !names.nested_mode && !names.unique_by_guard;
         let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header, factors);
         diagnostics.extend(found);
         global = flattened;

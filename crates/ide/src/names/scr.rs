@@ -289,6 +289,9 @@ impl<'a> Walk<'a> {
     fn message(&mut self, message: &MessageSyntax, here: &Here<'_>) {
         match &message.payload {
             None if self.is_signature(&message.label.text, here) => self.signature(&message.label, here),
+            None if message.label.text.contains('.') => {
+                self.qualified(NameKind::Signature, &message.label, ScopeId::FILE);
+            }
             payload => {
                 self.mention(NameKind::Label, &message.label, here.scope);
                 payload.iter().flatten().for_each(|field| self.field(field, here));

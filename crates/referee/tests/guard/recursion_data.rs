@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{Folder, Process, connect};
+use crate::support::{Folder, PATIENCE, Process, connect};
 
 /// Sender, receiver, label, and the fields as JSON.
 type Said = (&'static str, &'static str, &'static str, &'static str);
@@ -231,5 +231,239 @@ fn protocols_with_recursion_data_are_checked_watched_and_guarded() {
         let got = case.play(&guard, &case.wrong());
         let last = got.last().unwrap();
         assert!(last.contains(&format!("\"blame\":\"{}\"", case.bad.0)), "{}: {last}", case.name);
+    }
+}
+
+/// The monitors of both roles begin with the values, and compute the next ones with the messages; local protocols declare them.
+#[test]
+fn data_are_shown_as_monitors_and_local_protocols() {
+    let case = &CASES[0];
+    let folder = Folder::new();
+    fs::write(folder.0.join("p.scr"), case.text).unwrap();
+    let show = |arguments: &[&str]| {
+        let shown = referee(&folder.0, &[&["show", "p.scr", "--view"], arguments].concat());
+        assert_eq!(shown.status.code(), Some(0), "{arguments:?}: {shown:?}");
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let door = show(&["monitor", "--role", "Door"]);
+    for line in
+        ["inside := 0\n", "q0, inside := inside + 1\n", "q0, inside := inside - 1\n", "total == inside"]
+    {
+        assert!(door.contains(line), "`{line}`: {door}");
+    }
+    // Who does not know them does not follow them.
+    let guest = show(&["monitor", "--role", "Guest"]);
+    assert!(!guest.contains("inside"), "{guest}");
+    let json: Value =
+        serde_json::from_str(&show(&["monitor", "--role", "Door", "--format", "json"])).unwrap();
+    assert!(json.to_string().contains("inside"), "{json}");
+    let local = show(&["local", "--role", "Door", "--format", "nuscr"]);
+    assert!(local.starts_with("rec Count [inside<Door>: int = 0] {\n"), "{local}");
+    assert!(local.contains("continue Count [inside - 1];\n"), "{local}");
+    assert!(local.contains("Inside(total: int{total = inside}) to Guest;\n"), "{local}");
+    let local = show(&["local", "--role", "Guest", "--format", "scr"]);
+    assert!(
+        local.starts_with("local protocol Tally_Guest(self Guest, role Door) {\n  rec Count {\n"),
+        "{local}"
+    );
+}
+
+/// A secret that only the server knows, and changes when the client says so.
+const LOCKER: &str = r#"
+[[listener]]
+name = "locker"
+listen = "127.0.0.1:0"
+upstream = "UPSTREAM"
+protocol = """
+(*# RefinementTypes #*)
+global protocol Locker(role client, role server) {
+  rec Use [stored<server>: string = "pass"] {
+    Open(given: string) from client to server;
+    choice at server {
+      Denied(no: unit{given <> stored}) from server to client;
+      continue Use [stored];
+    } or {
+      Opened(yes: unit{given = stored}) from server to client;
+      choice at client {
+        Change(next: string{len(next) >= 6}) from client to server;
+        continue Use [next];
+      } or {
+        Close() from client to server;
+      }
+    }
+  }
+}
+"""
+[listener.codec]
+kind = "json"
+"#;
+
+/// Whether the client says it, and what.
+type Line = (bool, &'static str);
+
+const OPENED: [Line; 2] = [(true, r#"{"type":"Open","given":"pass"}"#), (false, r#"{"type":"Opened"}"#)];
+const CHANGED: Line = (true, r#"{"type":"Change","next":"secret"}"#);
+
+/// A listener follows the data of the role that knows them, and blames whoever does not.
+#[test]
+fn a_listener_follows_recursion_data() {
+    let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let folder = Folder::new();
+    let config = folder.0.join("guard.toml");
+    fs::write(&config, LOCKER.replace("UPSTREAM", &upstream.local_addr().unwrap().to_string())).unwrap();
+    let guard = Process::start(&config, "");
+    let address = guard.address("locker listens on");
+    let again = (true, r#"{"type":"Open","given":"secret"}"#);
+    let denied = (false, r#"{"type":"Denied"}"#);
+    let (old, close) = (OPENED[0], (true, r#"{"type":"Close"}"#));
+    let [open, opened] = OPENED;
+    let mut wrong = 0;
+    for (lines, blamed) in [
+        (&[open, opened, CHANGED, old, denied, again, opened, close][..], None),
+        (&[again, denied, open, opened, close], None),
+        // The password has changed, or has not.
+        (&[open, opened, CHANGED, old, opened], Some("server")),
+        (&[open, opened, CHANGED, again, denied], Some("server")),
+        (&[open, denied], Some("server")),
+        (&[open, opened, (true, r#"{"type":"Change","next":"short"}"#)], Some("client")),
+    ] {
+        let client = connect(&address);
+        let (server, _) = upstream.accept().unwrap();
+        let mut sides = [BufReader::new(server), BufReader::new(client)];
+        for (index, (by_client, line)) in lines.iter().enumerate() {
+            sides[usize::from(*by_client)].get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+            let mut seen = String::new();
+            let _ = sides[usize::from(!*by_client)].read_line(&mut seen);
+            let is_wrong = blamed.is_some() && index + 1 == lines.len();
+            let expected = if is_wrong { String::new() } else { format!("{line}\n") };
+            assert_eq!(seen, expected, "{lines:?}: {}", guard.said());
+        }
+        // Whoever is wrong is told of; in the end there is nothing else.
+        if let Some(side) = blamed {
+            wrong += 1;
+            let start = std::time::Instant::now();
+            while verdicts(&guard).len() < wrong && start.elapsed() < PATIENCE {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            let told = verdicts(&guard);
+            assert_eq!(told.len(), wrong, "{lines:?}: {told:?}");
+            assert!(told[wrong - 1].contains(&format!("blame=\"{side}\"")), "{lines:?}: {told:?}");
+        }
+    }
+    assert_eq!(verdicts(&guard).len(), wrong);
+}
+
+/// The verdicts that `guard` has told of, in order.
+fn verdicts(guard: &Process) -> Vec<String> {
+    guard.said().lines().filter(|line| line.contains("blame=")).map(str::to_owned).collect()
+}
+
+/// nuScr's own protocols with recursion data, where a corpus has them: file, protocol, role, and events of which the last is wrong.
+const NUSCR: [(&str, &str, &[Said]); 5] = [
+    (
+        "Counter.nuscr",
+        "Counter",
+        &[
+            ("A", "B", "Incr", "{}"),
+            ("A", "B", "Result", "{}"),
+            ("B", "A", "Total", r#"{"sum":1}"#),
+            ("B", "A", "Total", r#"{"sum":0}"#),
+        ],
+    ),
+    (
+        "Recursion.nuscr",
+        "Recursion1",
+        &[
+            ("A", "B", "Num", r#"{"curr":0}"#),
+            ("A", "B", "Num", r#"{"curr":1}"#),
+            ("A", "B", "Num", r#"{"curr":2}"#),
+        ],
+    ),
+    (
+        "PasswordManager.nuscr",
+        "PasswordManager",
+        &[
+            ("C", "S", "Login", r#"{"entered_pass":"pass"}"#),
+            ("S", "C", "Authenticated", "{}"),
+            ("C", "S", "NewPass", r#"{"new_pass":"longer"}"#),
+            ("C", "S", "Login", r#"{"entered_pass":"pass"}"#),
+            ("S", "C", "WrongPass", "{}"),
+            ("S", "C", "Authenticated", "{}"),
+        ],
+    ),
+    (
+        "HigherLower.nuscr",
+        "HigherLower",
+        &[
+            ("A", "B", "start", r#"{"n":40}"#),
+            ("A", "B", "limit", r#"{"t0":2}"#),
+            ("C", "B", "guess", r#"{"x":30}"#),
+            ("B", "C", "higher", "{}"),
+            ("B", "A", "higher", "{}"),
+            ("C", "B", "guess", r#"{"x":50}"#),
+            ("B", "C", "lose", "{}"),
+            ("B", "C", "lower", "{}"),
+        ],
+    ),
+    (
+        "Contract.nuscr",
+        "Contract",
+        &[
+            ("C", "P", "propose", r#"{"initialPrice":10}"#),
+            ("P", "C", "counter", r#"{"counterPrice":20}"#),
+            ("C", "P", "counter", r#"{"newCounterPrice":15}"#),
+            ("P", "C", "accept", r#"{"confirmedPrice":15}"#),
+            ("P", "C", "accept", r#"{"confirmedPrice":10}"#),
+        ],
+    ),
+];
+
+/// The files below `folder`.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// As above, the last two events are alternatives: with the first the session is right, with the other its sender is wrong.
+#[test]
+fn nuscrs_protocols_with_data_are_checked_and_watched() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let corpus = std::env::var_os("REFEREE_CORPUS").map_or(beside, Into::into).join("nuscr");
+    let files = files(&corpus);
+    for (file, name, said) in NUSCR {
+        let Some(path) = files.iter().find(|path| path.ends_with(file)) else {
+            println!("skipped: no `{file}` in the corpus");
+            continue;
+        };
+        let folder = Folder::new();
+        fs::copy(path, folder.0.join("p.nuscr")).unwrap();
+        let checked = referee(&folder.0, &["check", "p.nuscr"]);
+        assert_eq!(checked.status.code(), Some(0), "{file}: {checked:?}");
+        let (before, [right, wrong]) = said.split_at(said.len() - 2) else { panic!("two alternatives") };
+        for (last, status) in [(right, 0), (wrong, 1)] {
+            let event = |(from, to, label, payload): &Said| json!({"session": "1", "from": from, "to": to, "label": label, "payload": fields(payload)});
+            let log: String = before.iter().chain([last]).map(|said| format!("{}\n", event(said))).collect();
+            fs::write(folder.0.join("log.jsonl"), log).unwrap();
+            let watched = referee(
+                &folder.0,
+                &[
+                    "watch",
+                    "--protocol",
+                    "p.nuscr",
+                    "--protocol-name",
+                    name,
+                    "--role",
+                    last.0,
+                    "--format",
+                    "json",
+                    "log.jsonl",
+                ],
+            );
+            assert_eq!(watched.status.code(), Some(status), "{file}: {watched:?}");
+            if status == 1 {
+                let verdict: Value = serde_json::from_slice(&watched.stdout).unwrap();
+                assert_eq!(verdict["blame"], json!(last.0), "{file}: {verdict}");
+            }
+        }
     }
 }

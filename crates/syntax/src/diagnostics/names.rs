@@ -73,6 +73,34 @@ pub fn ambiguous_module(span: Span, one: (Span, &str), other: (Span, &str)) -> D
         .help("name the module in full, or import one of them under another name with `as`")
 }
 
+/// The message `name` at `span` names a signature of another module, which has none of that name.
+#[must_use]
+pub fn unknown_signature(span: Span, name: &str) -> Diagnostic {
+    let (module, last) = name.rsplit_once('.').unwrap_or_default();
+    RF0119
+        .at(span, format!("no message `{last}` is declared in `{module}`"))
+        .help(format!("declare it there with `sig`, or write `{last}() from …` for a message of that name"))
+}
+
+/// `a.b.M(int) from …`: a message with a payload of its own has a label, and labels belong to no module.
+#[must_use]
+pub fn qualified_label(span: Span, name: &str) -> Diagnostic {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    RF0119.at(span, format!("`{name}` stands for a whole message, with its payload")).help(format!(
+        "write `{name} from …` if it is declared with `sig`, or `{last}(…) from …` for a label"
+    ))
+}
+
+/// The messages declared at `one` and at `other` have one label, and would be one message on the wire.
+#[must_use]
+pub fn same_label(span: Span, one: Span, other: Span, label: &str) -> Diagnostic {
+    RF0109
+        .at(span, format!("two different messages are called `{label}` in this protocol"))
+        .related(one, "one is declared here")
+        .related(other, "the other here")
+        .help("rename one of them: a message is known by its label")
+}
+
 /// A type of this name is declared at `first` already.
 #[must_use]
 pub fn type_and_message(span: Span, first: Span, name: &str) -> Diagnostic {

@@ -4,7 +4,7 @@ use referee_theory::Action;
 
 use super::{
     Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
-    RF0218, RF0219, RF0220, quoted,
+    RF0218, RF0219, RF0220, RF0221, quoted,
 };
 use crate::source::Span;
 
@@ -43,7 +43,19 @@ pub fn begin_alike(span: Span, first: Span, chooser: &str, other: &str) -> Diagn
         .at(span, "two branches of this choice begin with the same message, and then differ before it is known which it is")
         .label(format!("behind this, `{other}` would have to know what `{chooser}` has chosen"))
         .related(first, "first here")
-        .help(format!("give them different labels, or let `{chooser}` send what tells them apart next"))
+        .help(format!("give them different labels, or let one role, such as `{chooser}`, send what tells them apart next"))
+}
+
+/// Two branches, chosen by `chooser`, begin with the same message, and then `other` does what tells them apart.
+#[must_use]
+pub fn another_decides(span: Span, first: Span, chooser: &str, other: &str) -> Diagnostic {
+    RF0221
+        .at(span, format!("`{other}` decides between these branches: what `{chooser}` has chosen does not show"))
+        .label("the same message in both")
+        .related(first, "first here")
+        .help(format!(
+            "put the common message before the choice, and write `choice at {other}`; or let `{chooser}` send different messages"
+        ))
 }
 
 /// Two branches begin with the same message, and then one of them ends.

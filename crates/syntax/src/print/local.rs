@@ -1,13 +1,18 @@
 //! One role's view as Scribble and nuScr write it: `m(x: int) to B;`, `n() from B;`, `choice at B { … } or { … }`.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use referee_theory::session::{Session, SessionBranch, SessionType, TermId};
-use referee_theory::{Action, Message, Role};
+use referee_theory::{Action, MessageSpec, Role, Type};
 
 use super::binders::Binders;
-use super::scr::{payload_type, word};
+use super::scr::{nuscr_text, payload_type, word};
 use super::{Inexpressible, MOST_NODES, new_line};
+
+mod data;
+
+use data::{Data, Values, put_in};
 
 /// Whose text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +26,8 @@ enum Form {
 /// The local protocol of `session` as Scribble prints it, for the protocol called `protocol`.
 ///
 /// # Errors
-/// When it says what local protocols cannot: a choice in which the role both sends and receives, or waits for several.
+/// When it says what local protocols cannot: a choice in which the role both sends and receives, or waits for several; conditions
+/// and data that nuScr's expressions cannot express, or that were computed from what cannot be named any more.
 pub fn local_scr(protocol: &str, session: &SessionType) -> Result<String, Inexpressible> {
     let vocabulary = session.vocabulary();
     let own = word(vocabulary.role_name(session.role()), "role")?;
@@ -47,71 +53,165 @@ pub fn local_nuscr(session: &SessionType) -> Result<String, Inexpressible> {
 }
 
 enum Step {
-    Term(TermId),
+    Term(TermId, Values),
     Line(&'static str),
     /// A line one level further out, and the level after it.
     Between(&'static str),
     Leave(TermId),
-    Branch(SessionBranch),
+    Branch(SessionBranch, Values),
 }
 
 fn body(out: &mut String, session: &SessionType, form: Form) -> Result<(), Inexpressible> {
-    // Which recursion a value belongs to is not known any more where messages compute it.
-    if !session.vocabulary().initial_values(session.role()).is_empty() {
-        return Err(Inexpressible::new("its recursion carries data"));
-    }
-    let mut depth = usize::from(form == Form::Scribble);
-    let mut binders = Binders::default();
-    let mut nodes = 0;
-    let mut steps = vec![Step::Term(session.root())];
-    while let Some(step) = steps.pop() {
-        nodes += 1;
-        if nodes > MOST_NODES {
-            return Err(Inexpressible::too_large());
+    let (start, mut nodes) = (out.len(), 0);
+    let mut data = Data::of(session);
+    // Which recursion declares which data shows where they are continued: until then they are written without.
+    loop {
+        let (out, depth) = (&mut *out, usize::from(form == Form::Scribble));
+        Local { out, session, form, data: &mut data, binders: Binders::default(), around: Vec::new(), depth }
+            .write(&mut nodes)?;
+        if data.settled() {
+            return Ok(());
         }
-        match step {
-            Step::Line(text) => {
-                depth -= 1;
-                line(out, depth, text);
+        out.truncate(start);
+    }
+}
+
+/// A local protocol that is being written.
+struct Local<'a> {
+    out: &'a mut String,
+    session: &'a SessionType,
+    form: Form,
+    data: &'a mut Data,
+    binders: Binders,
+    /// The recursions around the current place, outer ones first.
+    around: Vec<TermId>,
+    depth: usize,
+}
+
+impl Local<'_> {
+    fn write(&mut self, nodes: &mut usize) -> Result<(), Inexpressible> {
+        let mut steps = vec![Step::Term(self.session.root(), Data::initial(self.session))];
+        while let Some(step) = steps.pop() {
+            *nodes += 1;
+            if *nodes > MOST_NODES {
+                return Err(Inexpressible::too_large());
             }
-            Step::Between(text) => line(out, depth - 1, text),
-            Step::Leave(definition) => binders.leave(definition.0),
-            Step::Branch(branch) => {
-                action(out, session, &branch, depth)?;
-                steps.push(Step::Term(branch.next));
+            match step {
+                Step::Line(text) => {
+                    self.depth -= 1;
+                    line(self.out, self.depth, text);
+                }
+                Step::Between(text) => line(self.out, self.depth - 1, text),
+                Step::Leave(definition) => {
+                    self.around.pop();
+                    self.binders.leave(definition.0);
+                }
+                Step::Branch(branch, values) => {
+                    self.action(&branch, &values)?;
+                    let spec = self.session.vocabulary().spec(branch.message);
+                    let values = self.data.after(spec, branch.next, &values)?;
+                    steps.push(Step::Term(branch.next, values));
+                }
+                Step::Term(term, values) => self.term(term, &values, &mut steps)?,
             }
-            Step::Term(term) => match session.node(term) {
-                Session::End if form == Form::NuScr => line(out, depth, "(end)"),
-                Session::End => {}
-                Session::Call { target, .. } => {
-                    let name = binders.name(target.0).unwrap_or("X").to_owned();
-                    line(out, depth, &format!("continue {name};"));
-                }
-                Session::Rec { name, body, .. } => {
-                    let name = binders.enter(term.0, name).to_owned();
-                    line(out, depth, &format!("rec {name} {{"));
-                    depth += 1;
-                    steps.extend([Step::Leave(term), Step::Line("}"), Step::Term(*body)]);
-                }
-                Session::Choice(branches) => match &branches[..] {
-                    [only] => steps.push(Step::Branch(*only)),
-                    branches => {
-                        let chooser = session.vocabulary().role_name(chooser(session, branches)?);
-                        line(out, depth, &format!("choice at {chooser} {{"));
-                        depth += 1;
-                        steps.push(Step::Line("}"));
-                        for (index, branch) in branches.iter().enumerate().rev() {
-                            steps.push(Step::Branch(*branch));
-                            if index > 0 {
-                                steps.push(Step::Between("} or {"));
-                            }
+        }
+        Ok(())
+    }
+
+    fn term(&mut self, term: TermId, values: &Values, steps: &mut Vec<Step>) -> Result<(), Inexpressible> {
+        match self.session.node(term) {
+            Session::End if self.form == Form::NuScr => line(self.out, self.depth, "(end)"),
+            Session::End => {}
+            Session::Call { target, .. } => {
+                let around = self.around.iter().rposition(|around| around == target);
+                let inner = &self.around[around.map_or(0, |at| at + 1)..];
+                let declared = self.data.continued(*target, inner, values);
+                let name = self.binders.name(target.0).unwrap_or("X").to_owned();
+                let next = declared.iter().map(|variable| value(variable, values));
+                let next = brackets(&next.collect::<Result<Vec<_>, _>>()?);
+                line(self.out, self.depth, &format!("continue {name}{next};"));
+            }
+            Session::Rec { name, body, .. } => {
+                let declared = self.data.enter(term, values);
+                let one = |variable: &Arc<str>| {
+                    let role = self.session.vocabulary().role_name(self.session.role());
+                    let ty = self.data.types.get(variable).unwrap_or(&Type::Unit);
+                    let (name, ty) = (word(variable, "variable")?, payload_type(ty, 0)?);
+                    Ok(format!("{name}<{role}>: {ty} = {}", value(variable, values)?))
+                };
+                let first = brackets(&declared.iter().map(one).collect::<Result<Vec<_>, Inexpressible>>()?);
+                let name = self.binders.enter(term.0, name).to_owned();
+                line(self.out, self.depth, &format!("rec {name}{first} {{"));
+                self.depth += 1;
+                self.around.push(term);
+                steps.extend([Step::Leave(term), Step::Line("}"), Step::Term(*body, Values::default())]);
+            }
+            Session::Choice(branches) => match &branches[..] {
+                [only] => steps.push(Step::Branch(*only, Values::clone(values))),
+                branches => {
+                    let chooser = self.session.vocabulary().role_name(chooser(self.session, branches)?);
+                    line(self.out, self.depth, &format!("choice at {chooser} {{"));
+                    self.depth += 1;
+                    steps.push(Step::Line("}"));
+                    for (index, branch) in branches.iter().enumerate().rev() {
+                        steps.push(Step::Branch(*branch, Values::clone(values)));
+                        if index > 0 {
+                            steps.push(Step::Between("} or {"));
                         }
                     }
-                },
+                }
             },
         }
+        Ok(())
     }
-    Ok(())
+
+    fn action(&mut self, branch: &SessionBranch, values: &Values) -> Result<(), Inexpressible> {
+        let vocabulary = self.session.vocabulary();
+        let peer = word(vocabulary.role_name(branch.peer), "role")?;
+        let direction = if branch.action == Action::Send { "to" } else { "from" };
+        let spec = vocabulary.spec(branch.message);
+        let condition =
+            spec.assertion.as_ref().map(|assertion| put_in(assertion, spec, values)).transpose()?;
+        let last = spec.fields.iter().rposition(|field| field.name.is_some());
+        let (mut refinement, mut behind) = (None, String::new());
+        match (condition, self.form, last) {
+            (None, ..) => {}
+            (Some(condition), Form::Scribble, _) => behind = format!(" where {condition};"),
+            (Some(condition), Form::NuScr, Some(field)) => {
+                refinement = Some((field, nuscr_text(&condition)?))
+            }
+            (Some(condition), Form::NuScr, None) => {
+                let text = nuscr_text(&condition)?;
+                if text.contains('"') {
+                    let reason =
+                        format!("nuScr has no place for the condition `{condition}`: no field has a name");
+                    return Err(Inexpressible::new(reason));
+                }
+                behind = format!("; @\"{text}\"");
+            }
+        }
+        let behind = if behind.is_empty() { ";" } else { &behind };
+        let message = message(vocabulary.label_name(spec.label), spec, refinement)?;
+        line(self.out, self.depth, &format!("{message} {direction} {peer}{behind}"));
+        Ok(())
+    }
+}
+
+/// The value of `variable`, as nuScr writes it.
+fn value(variable: &Arc<str>, values: &Values) -> Result<String, Inexpressible> {
+    match values.get(variable) {
+        Some(Some(value)) => nuscr_text(value),
+        Some(None) => {
+            let reason = format!("what `{variable}` was computed from has got another value meanwhile");
+            Err(Inexpressible::new(reason))
+        }
+        None => Ok(word(variable, "variable")?.to_owned()),
+    }
+}
+
+/// ` [a, b]`, or nothing.
+fn brackets(parts: &[String]) -> String {
+    if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
 }
 
 fn line(out: &mut String, depth: usize, text: &str) {
@@ -136,32 +236,22 @@ fn chooser(session: &SessionType, branches: &[SessionBranch]) -> Result<Role, In
     Ok(first)
 }
 
-fn action(
-    out: &mut String,
-    session: &SessionType,
-    branch: &SessionBranch,
-    depth: usize,
-) -> Result<(), Inexpressible> {
-    let peer = word(session.vocabulary().role_name(branch.peer), "role")?;
-    let direction = if branch.action == Action::Send { "to" } else { "from" };
-    line(out, depth, &format!("{} {direction} {peer};", message(session, branch.message)?));
-    Ok(())
-}
-
-fn message(session: &SessionType, message: Message) -> Result<String, Inexpressible> {
-    let vocabulary = session.vocabulary();
-    let spec = vocabulary.spec(message);
-    if !spec.updates.is_empty() {
-        return Err(Inexpressible::new("its recursion carries data"));
-    }
-    let mut out = String::from(vocabulary.label_name(spec.label));
-    out.push('(');
+/// The message `label` with its fields, one of them refined.
+fn message(
+    label: &str,
+    spec: &MessageSpec,
+    refinement: Option<(usize, String)>,
+) -> Result<String, Inexpressible> {
+    let mut out = format!("{label}(");
     for (index, field) in spec.fields.iter().enumerate() {
         out.push_str(if index > 0 { ", " } else { "" });
         if let Some(name) = &field.name {
             let _ = write!(out, "{name}: ");
         }
         out.push_str(&payload_type(&field.ty, 0)?);
+        if let Some((_, text)) = refinement.as_ref().filter(|(refined, _)| *refined == index) {
+            let _ = write!(out, "{{{text}}}");
+        }
     }
     out.push(')');
     Ok(out)

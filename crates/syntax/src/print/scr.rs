@@ -19,6 +19,7 @@ use crate::scr::{self, is_word};
 mod data;
 mod structure;
 
+pub(super) use data::text as nuscr_text;
 use structure::{Place, Structure};
 
 /// A protocol may have so many statements, and this many times its nodes: more would be copies that nobody

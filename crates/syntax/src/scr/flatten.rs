@@ -19,7 +19,8 @@ use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::names::unknown_chooser;
 use crate::diagnostics::structure::{
-    begin_alike, empty_branch, ends_or_goes_on, too_large, unguarded_recursion, wrong_chooser,
+    another_decides, begin_alike, empty_branch, ends_or_goes_on, too_large, unguarded_recursion,
+    wrong_chooser,
 };
 use crate::ill_formed;
 use crate::source::{Origins, Span};
@@ -193,10 +194,16 @@ impl<'a> Flattening<'a> {
         };
         match at {
             Chooser::Hidden { by, first, second } => {
-                if let (2.., Some(other)) = (heads.len(), heads.iter().find(|head| head.sender != *by)) {
-                    let [by, other] = [*by, other.sender].map(|role| self.vocabulary.role_name(role));
-                    self.diagnostics.push(begin_alike(*second, *first, by, other));
+                let name = |role| self.vocabulary.role_name(role);
+                let chooser = name(*by);
+                if let Some(other) = heads.iter().find(|head| head.sender != sender) {
+                    // One of the two is not who has chosen.
+                    let other = if sender == *by { other.sender } else { sender };
+                    self.diagnostics.push(begin_alike(*second, *first, chooser, name(other)));
                     return;
+                }
+                if heads.len() > 1 && sender != *by {
+                    self.diagnostics.push(another_decides(*second, *first, chooser, name(sender)));
                 }
             }
             _ => self.check_chooser(&heads, sender, span),

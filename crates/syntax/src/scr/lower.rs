@@ -13,8 +13,8 @@ use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::ast::{
-    Block, MessageStatement, MessageSyntax, Name, Protocol, Statement, StatementId, StatementKind,
-    WithinSyntax,
+    Block, MessageStatement, MessageSyntax, Name, Protocol, SignatureDeclaration, Statement, StatementId,
+    StatementKind, WithinSyntax,
 };
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
@@ -108,6 +108,8 @@ pub(super) struct Lowering<'a, 'n> {
     active: FxHashMap<Key, Active>,
     /// The deadlines of choices, and whether a message has each.
     choice_deadlines: FxHashMap<Span, bool>,
+    /// The declared messages that are sent, by label.
+    signatures: FxHashMap<Arc<str>, &'a SignatureDeclaration>,
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
@@ -138,6 +140,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             data_in_force: FxHashMap::default(),
             active: FxHashMap::default(),
             choice_deadlines: FxHashMap::default(),
+            signatures: FxHashMap::default(),
         };
         let roles = declaration.roles.len() + declaration.new_roles.len();
         let root = if roles > MAX_ROLES {

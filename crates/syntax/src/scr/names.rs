@@ -6,7 +6,7 @@ use referee_theory::Type;
 use referee_theory::expr::Signature;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ast::{Module, Name, Protocol, ProtocolKind, ProtocolParameter, TypeSyntax};
+use super::ast::{Module, Name, Protocol, ProtocolKind, ProtocolParameter, SignatureDeclaration, TypeSyntax};
 use super::ending::ending;
 use super::modules::Linked;
 use super::validate::Asked;
@@ -72,6 +72,8 @@ pub(super) struct Names<'a> {
     pub(super) ends: Vec<Vec<bool>>,
     /// nuScr's nested mode: `do` is an invitation too.
     pub(super) nested_mode: bool,
+    /// nuScr's branches of one label, which their refinements tell apart: no two of them are read as one.
+    pub(super) unique_by_guard: bool,
     /// The protocols of each name, in the order of the text.
     by_name: FxHashMap<(usize, &'a str), Vec<ProtocolId>>,
     external_spans: FxHashMap<Arc<str>, Span>,
@@ -100,6 +102,7 @@ impl<'a> Names<'a> {
             externals: Vec::new(),
             diagnostics: Vec::new(),
             nested_mode,
+            unique_by_guard: false,
             by_name: FxHashMap::default(),
             external_spans: FxHashMap::default(),
             asked: Asked {
@@ -121,6 +124,7 @@ impl<'a> Names<'a> {
                 names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
             }
             let by_guard = module.pragmas.iter().find(|pragma| &*pragma.key.text == UNIQUE_BY_GUARD);
+            names.unique_by_guard |= by_guard.is_some();
             names.diagnostics.extend(by_guard.map(|pragma| not_told_apart_by_guards(pragma.key.span)));
             names.declare_types(index);
             names.declare_externals(index);
@@ -140,29 +144,52 @@ impl<'a> Names<'a> {
     fn declared_in<'n>(&self, name: &'n str, module: usize) -> Option<(usize, &'n str)> {
         let Some(dot) = name.bytes().rposition(|byte| byte == b'.') else { return Some((module, name)) };
         let (prefix, last) = (&name[..dot], &name[dot + 1..]);
-        let is_called = |full: &str| full == prefix || full.rsplit('.').next() == Some(prefix);
         let here = &self.modules[module];
-        if here.module.name.as_ref().is_some_and(|own| is_called(&own.text)) {
+        if here.module.name.as_ref().is_some_and(|own| *own.text == *prefix) {
             return Some((module, last));
         }
-        let imports = || here.module.imports.iter().zip(&here.imports);
-        let exactly = imports().find(|(import, _)| match &import.alias {
+        let exactly = here.module.imports.iter().zip(&here.imports).find(|(import, _)| match &import.alias {
             Some(alias) => *alias.text == *prefix || *import.name.text == *prefix,
             None => *import.name.text == *prefix,
         });
-        let mut short =
-            imports().filter(|(import, _)| import.alias.is_none() && is_called(&import.name.text));
-        // Of two modules whose names end alike, the short name means neither.
-        let found = exactly.or_else(|| short.next().filter(|_| short.next().is_none()));
-        found.and_then(|(_, target)| Some(((*target)?, last)))
+        let target = match exactly {
+            Some((_, target)) => *target,
+            // Of two modules whose names end alike, the short name means neither.
+            None => match self.with_last_name(prefix, module)[..] {
+                [(_, target)] => target,
+                _ => None,
+            },
+        };
+        Some((target?, last))
     }
 
-    /// The modules that the first part of `name` may mean in file `module`, if there are two.
-    fn ambiguous(&self, name: &str, module: usize) -> Option<(&'a Name, &'a Name)> {
-        let (prefix, _) = name.rsplit_once('.')?;
-        let imports = self.modules[module].module.imports.iter().filter(|import| import.alias.is_none());
-        let mut alike = imports.filter(|import| import.name.text.rsplit('.').next() == Some(prefix));
-        Some((&alike.next()?.name, &alike.next()?.name))
+    /// The modules that file `module` may call by the last part of their names, `prefix`: itself, and what it imports without
+    /// giving it a name.
+    fn with_last_name(&self, prefix: &str, module: usize) -> Vec<(&'a Name, Option<usize>)> {
+        let here = &self.modules[module];
+        let own = here.module.name.iter().map(|own| (own, Some(module)));
+        let imports = here.module.imports.iter().zip(&here.imports);
+        let imports = imports.filter(|(import, _)| import.alias.is_none());
+        let all = own.chain(imports.map(|(import, target)| (&import.name, *target)));
+        let mut found: Vec<(&Name, Option<usize>)> = Vec::new();
+        for (name, target) in all.filter(|(name, _)| name.text.rsplit('.').next() == Some(prefix)) {
+            // What is imported twice is one module.
+            if found.iter().all(|(known, _)| known.text != name.text) {
+                found.push((name, target));
+            }
+        }
+        found
+    }
+
+    /// That the first part of `name` may mean two modules in file `module`, if so.
+    pub(super) fn ambiguous(&self, name: &Name, module: usize) -> Option<Diagnostic> {
+        let (prefix, _) = name.text.rsplit_once('.')?;
+        match self.with_last_name(prefix, module)[..] {
+            [(one, _), (other, _), ..] if self.declared_in(&name.text, module).is_none() => {
+                Some(ambiguous_module(name.span, (one.span, &one.text), (other.span, &other.text)))
+            }
+            _ => None,
+        }
     }
 
     /// Whether `name`, with a dot, may stand for something of a module that was not read.
@@ -310,9 +337,7 @@ impl<'a> Names<'a> {
         let is_global = |declared: &&Declared<'_>| declared.protocol.kind != ProtocolKind::Nested;
         self.known_global(name, module).ok_or_else(|| match self.find(name, module, |_, _| true) {
             Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
-            None if let Some((one, other)) = self.ambiguous(&name.text, module) => {
-                ambiguous_module(name.span, (one.span, &one.text), (other.span, &other.text))
-            }
+            None if let Some(ambiguous) = self.ambiguous(name, module) => ambiguous,
             None => {
                 let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
                 unknown_protocol(name.span, &name.text, visible)
@@ -362,11 +387,10 @@ impl<'a> Names<'a> {
         all.iter().copied().find(|id| wanted(*id, &self.protocols[id.0]))
     }
 
-    /// Whether `name` is declared as a message signature, as file `module` sees it.
-    pub(super) fn has_signature(&self, name: &str, module: usize) -> bool {
-        self.declared_in(name, module).is_some_and(|(module, name)| {
-            self.modules[module].module.signatures.iter().any(|signature| *signature.name.text == *name)
-        })
+    /// The declaration of the message signature `name`, as file `module` sees it.
+    pub(super) fn signature(&self, name: &str, module: usize) -> Option<&'a SignatureDeclaration> {
+        let (module, name) = self.declared_in(name, module)?;
+        self.modules[module].module.signatures.iter().find(|signature| *signature.name.text == *name)
     }
 
     /// Whether `name` is a type, declared or built in, as file `module` sees it.
@@ -407,6 +431,10 @@ impl<'a> Names<'a> {
                 }
                 if let Some(ty) = payload::builtin(&name.text) {
                     return ty;
+                }
+                if let Some(ambiguous) = self.ambiguous(name, module) {
+                    self.diagnostics.push(ambiguous);
+                    return Type::Opaque(Arc::clone(&name.text));
                 }
                 let declared = self.types[module].len();
                 let worth_while = name.text.len() > 3

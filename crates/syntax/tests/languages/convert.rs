@@ -295,6 +295,12 @@ fn conditions_become_refinements_for_nuscr() {
     let expected = "(*# RefinementTypes #*)\n\nglobal protocol P(role A, role B) {\n  \
                     m(x: int, y: int{(x > 0) && (y = x)}) from A to B;\n}\n";
     assert_eq!(written, expected);
+    // nuScr calls it `len`.
+    let text = "protocol P(role A, role B) { m(s: string) from A to B where size(s) >= 6; }";
+    let document = parse(text, Language::Scr);
+    let written =
+        Subject::of(&document, None).expect("a protocol").convert(Target::NuScr, None).expect("expressible");
+    assert!(written.contains("m(s: string{len(s) >= 6}) from A to B;"), "{written}");
 }
 
 /// As `nuscr --project=B@P` and Scribble's `-project P B` print it.
@@ -425,22 +431,5 @@ fn the_empty_label_is_called_so() {
         let reason =
             Subject::of(&document, None).expect("a protocol").convert(target, None).expect_err("a reason");
         assert_eq!(reason.to_string(), "the empty label is not a name there");
-    }
-}
-
-/// What a local protocol cannot say is not left out.
-#[test]
-fn recursion_data_are_not_left_out_of_local_protocols() {
-    let text = "(*# RefinementTypes #*) global protocol P(role A, role B) {
-      rec L [n<A>: int = 3] { m(x: int{x = n}) from A to B; continue L [n - 1]; } }";
-    let document = parse(text, Language::Scr);
-    let Content::Global(protocols) = &document.content else { panic!("not global") };
-    let global = protocols[0].global.as_ref().expect("no errors");
-    for (role, expected) in [("A", Err("its recursion carries data".to_owned())), ("B", Ok(()))] {
-        let role = global.vocabulary().find_role(role).expect("a role");
-        let machine = global.project(role).expect("a projection");
-        let session = machine.session_type(global.vocabulary(), 100).expect("small");
-        let said = print::local_nuscr(&session).map(drop).map_err(|reason| reason.to_string());
-        assert_eq!(said, expected);
     }
 }

@@ -8,6 +8,7 @@ mod corpus;
 mod documentation;
 mod examples;
 mod generate;
+mod local;
 mod probes;
 mod relative;
 mod robust;

@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, say when they skip, and read the corpus"
 )]
 
+mod alike;
 mod constructs;
 mod copies;
 mod corpus;
@@ -19,3 +20,4 @@ mod qualified;
 mod robust;
 mod same;
 mod times;
+mod wording;

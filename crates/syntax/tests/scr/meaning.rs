@@ -40,6 +40,32 @@ fn nothing_follows_an_endless_loop() {
     }
 }
 
+/// A branch may begin with a `continue`, in a recursion or not: it begins with the messages of the loop that it goes on with. A
+/// loop without a message before that `continue` never gets anywhere.
+#[test]
+fn a_branch_may_begin_with_continue() {
+    for (body, expected) in [
+        ("rec X { M() from a to b; choice at a { continue X; } or { L() from a to b; } }", &[][..]),
+        ("rec X { M() from a to b; choice at a { rec Y { continue X; } } or { L() from a to b; } }", &[]),
+        (
+            "rec X { M() from a to b; rec Y { choice at a { continue X; } or { K() from a to b; continue Y; } } }",
+            &[],
+        ),
+        // Who chooses sends the first message of the loop.
+        ("rec X { M() from a to b; choice at b { continue X; } or { L() from b to a; } }", &["RF0206"]),
+        // The loop begins as the other branch does.
+        ("rec X { M() from a to b; choice at a { continue X; } or { M(int) from a to b; } }", &["RF0202"]),
+        ("rec X { choice at a { continue X; } or { L() from a to b; } }", &["RF0203"]),
+        ("rec X { choice at a { rec Y { continue X; } } or { L() from a to b; } }", &["RF0203"]),
+        (
+            "rec X { M() from a to b; choice at a { rec Y { continue Y; } } or { L() from a to b; } }",
+            &["RF0203"],
+        ),
+    ] {
+        assert_eq!(errors(&in_protocol(body)), expected, "{body}");
+    }
+}
+
 /// Roles that may be connected already are not connected again, whatever the way on which they were.
 #[test]
 fn connections_are_made_once() {
@@ -397,5 +423,12 @@ fn pragmas_that_ask_a_role_to_check_are_honoured() {
         assert_eq!(codes(", SenderValidateRefinements", body), sender, "{body}");
         assert_eq!(codes(", ReceiverValidateRefinements", body), receiver, "{body}");
     }
+    // Branches of one label are nuScr's own then: they are neither told apart nor read as one.
     assert_eq!(codes(", GuardedUniqueness", "M() from a to b;"), ["RF0118"]);
+    for (one, other) in [("x > 0", "x < 0"), ("x > 0", "x > 0"), ("true", "true")] {
+        let body = format!(
+            "choice at a {{ M(x: int{{{one}}}) from a to b; L() from a to b; }} or {{ M(x: int{{{other}}}) from a to b; R() from a to b; }}"
+        );
+        assert_eq!(codes(", GuardedUniqueness", &body), ["RF0118", "RF0202"], "{body}");
+    }
 }

@@ -83,6 +83,61 @@ fn one_name_means_one_module() {
     assert_eq!(said("module main.P; import p.X as P;", "p.X.Q"), ["RF0125"]);
 }
 
+/// A short name that two modules may have is refused whatever it names: Scribble's types and messages are declared.
+#[test]
+fn what_two_modules_may_mean_is_refused() {
+    struct Both;
+    impl Loader for Both {
+        fn load(&mut self, name: &str) -> Result<ModuleFile, String> {
+            let text = format!(
+                "module {name}; type <java> \"{name}.T\" from \"x\" as T; sig <java> \"{name}.M\" from \"x\" as M;
+                 aux global protocol R<sig S>(role a, role b) {{ S from a to b; }}"
+            );
+            Ok(ModuleFile { file: format!("{name}.scr"), text })
+        }
+    }
+    let said = |head: &str, body: &str| {
+        codes(&load(&format!("{head} protocol P(role a, role b) {{ {body} }}"), &mut Both).0)
+    };
+    for body in [
+        "m(X.T) from a to b;",
+        "m(list<X.T>) from a to b;",
+        "X.M from a to b;",
+        "do p.X.R<X.M>(a, b);",
+        "do X.R<p.X.M>(a, b);",
+        "m(X.R@a) from a to b;",
+    ] {
+        assert_eq!(said("module main.P; import p.X; import q.X;", body), ["RF0101"], "{body}");
+        // One's own module has a short name, too.
+        assert_eq!(said("module main.X; import p.X;", body), ["RF0101"], "{body}");
+        // Imported twice is one module.
+        let twice = said("module main.P; import p.X; import p.X;", &body.replace("X.R@a", "p.X.R@a"));
+        assert_eq!(twice, ["RF0122"], "{body}");
+    }
+    let both = "module main.P; import p.X; import q.X;";
+    assert_eq!(said(both, "p.X.M from a to b; m(q.X.T) from a to b;"), [""; 0]);
+    // On the wire a message is known by its label alone.
+    assert_eq!(said(both, "p.X.M from a to b; q.X.M from b to a;"), ["RF0109"]);
+    assert_eq!(said(both, "p.X.M from a to b; do p.X.R<q.X.M>(b, a);"), ["RF0109"]);
+    assert_eq!(said(both, "p.X.M from a to b; do q.X.R<p.X.M>(b, a);"), [""; 0]);
+}
+
+/// Scribble's `L.Msg from a to b;` sends a message that another module declares.
+#[test]
+fn messages_of_other_modules_are_sent() {
+    let head = "module main; import pk.H;";
+    assert_eq!(said(head, "pk.H.M from a to b;"), [""; 0]);
+    assert_eq!(said(head, "H.M from a to b; H.M connect b to a;"), [""; 0]);
+    assert_eq!(said(head, "H.Nope from a to b;"), ["RF0119"]);
+    assert_eq!(said(head, "other.M from a to b;"), ["RF0119"]);
+    // A label belongs to no module.
+    assert_eq!(said(head, "pk.H.M() from a to b;"), ["RF0119"]);
+    assert_eq!(said(head, "pk.H.M(int) from a to b; k() from a to b;"), ["RF0119"]);
+    // Of a module that was not read nothing is known.
+    let text = "module main; import pk.H; protocol P(role a, role b) { pk.H.M from a to b; }";
+    assert_eq!(codes(&parse(text, Language::Scr)), ["RF0217"]);
+}
+
 #[test]
 fn a_name_is_a_type_or_a_message() {
     let head = "type <java> \"x.S\" from \"x\" as S; sig <java> \"x.S\" from \"x\" as S;";

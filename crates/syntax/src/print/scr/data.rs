@@ -9,7 +9,7 @@ use crate::print::Inexpressible;
 ///
 /// # Errors
 /// When that dialect cannot say it: it has no conditionals, no `in`, no escapes in strings.
-pub(super) fn text(expr: &Expr) -> Result<String, Inexpressible> {
+pub(in crate::print) fn text(expr: &Expr) -> Result<String, Inexpressible> {
     // Rather than knowing all corners of the dialect, see whether it is understood.
     written(expr)
         .filter(|text| parse(text, 0, Dialect::NuScr).as_ref() == Ok(expr))
@@ -27,6 +27,7 @@ pub(super) fn is_nuscr(expr: &Expr) -> bool {
                 && operands.iter().all(is_nuscr)
         }
         Node::And(operands) | Node::Or(operands) => operands.iter().all(is_nuscr),
+        Node::Call(Function::Size, args) => args.iter().all(is_nuscr),
         _ => false,
     }
 }
@@ -63,7 +64,10 @@ fn written(expr: &Expr) -> Option<String> {
             [receiver, args @ ..] if function.is_method() && *function != Function::Size => {
                 format!("{}.{}({})", operand_text(receiver)?, function.name(), all(args)?.join(", "))
             }
-            args => format!("{}({})", function.name(), all(args)?.join(", ")),
+            args => {
+                let name = if *function == Function::Size { "len" } else { function.name() };
+                format!("{name}({})", all(args)?.join(", "))
+            }
         },
         Node::External { name, args } => format!("{name}({})", all(args)?.join(", ")),
     })

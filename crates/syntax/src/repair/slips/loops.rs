@@ -17,7 +17,24 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(exit(scene));
     found.extend(optional(scene));
     found.extend(fixed_point(scene));
+    found.extend(continue_with(scene));
     found
+}
+
+/// nuScr's `continue X with { … };`, which it reads and does not implement.
+fn continue_with(scene: &Scene<'_>) -> Option<Candidate> {
+    let with = (scene.at.saturating_sub(2)..=scene.at + 2).find(|&piece| scene.word(piece) == "with")?;
+    let start = with.checked_sub(2)?;
+    if scene.word(start) != "continue" || scene.word(with + 1) != "{" {
+        return None;
+    }
+    let last = scene.pieces.len().checked_sub(1)?;
+    let close = scene.closing(with + 1).min(last);
+    let message = "`continue … with { … }` is not supported: nothing happens beside a loop that goes on";
+    let help = "write what happens before the `continue`, or as a protocol of its own";
+    let mut found = refusal(scene.span(with), message, help, scene.span(with).to(scene.span(close)));
+    found.cost = 0;
+    Some(found)
 }
 
 /// `μX. …`, `mu X. …`

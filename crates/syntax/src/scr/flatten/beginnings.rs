@@ -56,8 +56,9 @@ impl Flattening<'_> {
         entered
     }
 
-    /// Branches that begin with the same message become one, and the choice between what follows them is made behind it. Only
-    /// who has chosen knows which branch it is: nobody else may do different things before it shows.
+    /// Branches that begin with the same message become one, and the choice between what follows them is made behind it, by one
+    /// role. Each role's machine is then what the subset construction makes of its machines in the branches; whether they
+    /// get on with each other is for projection and the checker to say.
     pub(super) fn factor(&mut self, heads: Vec<RawMessage>, at: &Chooser, span: Span) -> Vec<RawMessage> {
         let key = |head: &RawMessage| (head.sender, head.receiver, head.message);
         let is_new = |at: usize| heads[..at].iter().all(|earlier| key(earlier) != key(&heads[at]));

@@ -14,7 +14,9 @@ use super::Lowering;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_field, hidden_data};
 use crate::diagnostics::lexical::nested_too_deep;
-use crate::diagnostics::names::{parameter_misused, undeclared_message, wrong_argument, wrong_number};
+use crate::diagnostics::names::{
+    parameter_misused, same_label, undeclared_message, unknown_signature, wrong_argument, wrong_number,
+};
 use crate::scr::ast::{FieldSyntax, MessageStatement, MessageSyntax, Name, ProtocolParameter, RecParameter};
 use crate::scr::names::{ProtocolId, named_types};
 use crate::source::Span;
@@ -30,6 +32,8 @@ pub(super) struct Given {
     syntax: MessageSyntax,
     types: Types,
     module: usize,
+    /// What the caller called it.
+    name: Name,
 }
 
 impl Given {
@@ -46,8 +50,15 @@ impl Lowering<'_, '_> {
         self.check_parameters(written);
         let given = instance.signatures.get(&written.label.text).filter(|_| written.payload.is_none());
         let (syntax, types, module) = match given {
-            Some(Given { syntax, types, module }) => (syntax, types, *module),
+            Some(Given { syntax, types, module, .. }) => (syntax, types, *module),
             None => (written, &instance.types, self.module()),
+        };
+        // Whoever sends a message without a payload of its own may mean one that is declared.
+        let declared = match given {
+            _ if syntax.payload.is_some() => None,
+            Some(given) => Some(self.signature_label(&given.name, module)),
+            None if self.own_parameter(&written.label.text).is_some() => None,
+            None => Some(self.signature_label(&written.label, module)),
         };
         let payload = syntax.payload.as_deref().unwrap_or_default();
         self.check_fields(payload);
@@ -61,13 +72,35 @@ impl Lowering<'_, '_> {
         conditions.extend(statement.condition.clone());
         conditions.extend(statement.annotation.clone());
         let assertion = self.all_of(&conditions);
-        let label = self.vocabulary.add_shared_label(&syntax.label.text);
+        let label = self.vocabulary.add_shared_label(declared.as_ref().unwrap_or(&syntax.label.text));
         let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
         let mut spec = MessageSpec::new(label, fields, assertion);
         if let Some(times) = &statement.times {
             spec.timing = Some(Arc::new(self.timing(times)));
         }
         self.vocabulary.add_message(spec)
+    }
+
+    /// The label of the message `name`, which has no payload of its own. A declared signature is known by the last part of its
+    /// name: two that end alike must be one message.
+    fn signature_label(&mut self, name: &Name, module: usize) -> Arc<str> {
+        let label = match name.text.rsplit_once('.') {
+            Some((_, last)) => Arc::from(last),
+            None => Arc::clone(&name.text),
+        };
+        let Some(declared) = self.names.signature(&name.text, module) else {
+            if name.text.contains('.') && !self.names.may_be_elsewhere(&name.text, module) {
+                let ambiguous = self.names.ambiguous(name, module);
+                self.diagnostics.push(ambiguous.unwrap_or_else(|| unknown_signature(name.span, &name.text)));
+            }
+            return label;
+        };
+        let first = *self.signatures.entry(Arc::clone(&label)).or_insert(declared);
+        let is_same = first.foreign.iter().zip(&declared.foreign).all(|(one, other)| one.text == other.text);
+        if !is_same {
+            self.diagnostics.push(same_label(name.span, first.name.span, declared.name.span, &label));
+        }
+        label
     }
 
     fn check_fields(&mut self, payload: &[FieldSyntax]) {
@@ -145,12 +178,15 @@ impl Lowering<'_, '_> {
         let (name, span) = (&argument.label.text, argument.label.span);
         let own = self.own_parameter(name).map(|own| own.is_signature);
         let is_signature = argument.payload.is_some()
-            || own.unwrap_or_else(|| self.names.has_signature(name, self.module()));
+            || own.unwrap_or_else(|| self.names.signature(name, self.module()).is_some());
         let is_type = own.map_or_else(|| self.names.has_type(name, self.module()), |signature| !signature);
         let wanted = &parameter.name;
         match (parameter.is_signature, is_signature) {
             (true, true) | (false, false) => None,
             (true, false) if self.names.may_be_elsewhere(name, self.module()) => None,
+            (true, false) if let Some(ambiguous) = self.names.ambiguous(&argument.label, self.module()) => {
+                Some(ambiguous)
+            }
             (true, false) if !is_type => Some(undeclared_message(span, name, wanted.span, &wanted.text)),
             (wants_signature, _) => Some(wrong_argument(span, wanted.span, &wanted.text, wants_signature)),
         }
@@ -218,7 +254,7 @@ impl Lowering<'_, '_> {
                         if let Some((_, label)) = argument.label.text.rsplit_once('.') {
                             syntax.label.text = label.into();
                         }
-                        Given { syntax, types: outer.clone(), module }
+                        Given { syntax, types: outer.clone(), module, name: argument.label.clone() }
                     }
                 };
                 let _ = write!(key, "{}(", given.syntax.label.text);

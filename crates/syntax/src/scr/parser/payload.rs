@@ -77,24 +77,27 @@ impl Parser<'_> {
         } else {
             self.cursor.fresh_name("a message")?
         };
-        let payload = if self.cursor.eat(Token::LeftParen) {
-            let mut fields = Vec::new();
-            while self.cursor.token() != Token::RightParen {
-                if fields.is_empty() {
-                    // Most payloads have one field.
-                    fields.reserve_exact(1);
-                }
-                fields.push(self.field()?);
-                if !self.cursor.eat(Token::Comma) {
-                    break;
-                }
+        Ok(MessageSyntax { label, payload: self.payload()? })
+    }
+
+    /// `(payload)`, if there is one.
+    pub(super) fn payload(&mut self) -> Parsed<Option<Vec<FieldSyntax>>> {
+        if !self.cursor.eat(Token::LeftParen) {
+            return Ok(None);
+        }
+        let mut fields = Vec::new();
+        while self.cursor.token() != Token::RightParen {
+            if fields.is_empty() {
+                // Most payloads have one field.
+                fields.reserve_exact(1);
             }
-            self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
-            Some(fields)
-        } else {
-            None
-        };
-        Ok(MessageSyntax { label, payload })
+            fields.push(self.field()?);
+            if !self.cursor.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.cursor.expect_as(Token::RightParen, "`,` or `)`")?;
+        Ok(Some(fields))
     }
 
     fn field(&mut self) -> Parsed<FieldSyntax> {

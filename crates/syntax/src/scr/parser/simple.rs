@@ -6,7 +6,7 @@ use smallvec::smallvec;
 
 use super::Parser;
 use crate::diagnostics::assertions::assertion_syntax;
-use crate::diagnostics::names::one_copy;
+use crate::diagnostics::names::{one_copy, qualified_label};
 use crate::diagnostics::suggest;
 use crate::expr::{self, Dialect};
 use crate::scr::ast::{
@@ -52,7 +52,7 @@ impl Parser<'_> {
     fn message_statement(&mut self) -> Parsed<StatementKind> {
         let first = self.cursor.token();
         let word = self.cursor.text();
-        let message = self.message()?;
+        let message = self.message_or_signature()?;
         let connects = self.cursor.eat_word("connect");
         let from = if connects {
             self.participant()?
@@ -81,6 +81,23 @@ impl Parser<'_> {
         let statement =
             MessageStatement { message, from, to, times, condition, annotation, may_wait, connects };
         Ok(StatementKind::Message(Box::new(statement)))
+    }
+
+    /// What is sent: a message, or the name of a signature of another module.
+    fn message_or_signature(&mut self) -> Parsed<MessageSyntax> {
+        let (text, word) = (self.cursor.whole_text(), self.cursor.span().range());
+        if text.as_bytes().get(word.end) != Some(&b'.')
+            || self.cursor.token() != Token::Word
+            || !is_qualified_message(&text[word.start..])
+        {
+            return self.message();
+        }
+        let label = self.qualified_name("a message")?;
+        let payload = self.payload()?;
+        if payload.is_some() {
+            self.cursor.report(qualified_label(label.span, &label.text));
+        }
+        Ok(MessageSyntax { label, payload })
     }
 
     /// A role that sends or receives a message.
@@ -261,4 +278,18 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// Whether `text` begins with `a.b.C from` or `a.b.C(…) from`. Other texts with a dot are mistakes that have nothing to do with modules.
+fn is_qualified_message(text: &str) -> bool {
+    // Without blanks around the dots: `μX. M() from a to b` is a loop of the papers.
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.');
+    let mut rest = text.trim_start_matches(is_part).trim_start();
+    if let Some(payload) = rest.strip_prefix('(') {
+        let statement = payload.split(';').next().unwrap_or_default();
+        let Some((_, behind)) = statement.rsplit_once(')') else { return false };
+        rest = behind.trim_start();
+    }
+    let word = rest.split(|c: char| !is_part(c)).next().unwrap_or_default();
+    matches!(word, "from" | "connect")
 }

@@ -1,0 +1,112 @@
+//! Branches of a choice that begin with the same message.
+
+use referee_syntax::{Analysis, Content, Language, parse};
+
+/// Errors and warnings about branches, in a protocol of four roles with this body.
+fn said(body: &str) -> Vec<&'static str> {
+    let text = format!("protocol P(role a, role b, role c, role d) {{ {body} }}");
+    let found = Analysis::of(parse(&text, Language::Scr)).diagnostics;
+    let about = found.iter().filter(|d| d.is_error() || d.code.id == "RF0221");
+    about.map(|d| d.code.id).collect()
+}
+
+/// Branches that begin alike are one, as long as one role sends what tells them apart.
+#[test]
+fn branches_may_begin_alike() {
+    for (body, expected) in [
+        ("choice at a { M() from a to b; } or { M() from a to b; }", &[][..]),
+        (
+            "choice at a { M() from a to b; K() from b to a; L() from a to b; } or { M() from a to b; K() from b to a; R() from a to b; }",
+            &[],
+        ),
+        (
+            "rec X { choice at a { M() from a to b; L() from a to b; continue X; } or { M() from a to b; R() from a to b; } }",
+            &[],
+        ),
+        // Another role decides: Scribble accepts the first, because nobody else has to know.
+        (
+            "choice at a { M() from a to b; L() from b to c; } or { M() from a to b; R() from b to c; }",
+            &["RF0221"],
+        ),
+        (
+            "choice at a { M() from a to b; L() from b to a; } or { M() from a to b; R() from b to a; }",
+            &["RF0221"],
+        ),
+        (
+            "rec X { choice at a { M() from a to b; L() from b to c; continue X; } or { M() from a to b; R() from b to c; continue X; } }",
+            &["RF0221"],
+        ),
+        // Who decides is one thing, whether others learn of it another.
+        (
+            "choice at a { M() from a to b; L() from b to c; S() from a to d; } or { M() from a to b; R() from b to c; T() from a to d; }",
+            &["RF0404", "RF0221"],
+        ),
+    ] {
+        assert_eq!(said(body), expected, "{body}");
+    }
+}
+
+/// What is refused, each for its reason: no determinisation of the roles' machines is safe, or there is none.
+#[test]
+fn branches_that_cannot_be_told_apart_are_refused() {
+    for body in [
+        // One branch ends: whoever waits for `L` cannot know whether it comes.
+        "choice at a { M() from a to b; L() from a to b; } or { M() from a to b; }",
+        // Told apart by two roles, neither of which knows of the other: `L` and `R` may both be sent.
+        "choice at a { M() from a to b; L() from a to b; } or { M() from a to b; R() from b to a; }",
+        // `b` sends `K` first if it guesses one branch, and then waits for `L` while `a` has sent `R`.
+        "choice at a { M() from a to b; K() from b to c; L() from a to b; } or { M() from a to b; R() from a to b; K() from b to c; }",
+        // One label, two payloads or two conditions.
+        "choice at a { M(int) from a to b; L() from a to b; } or { M(string) from a to b; R() from a to b; }",
+        "choice at a { M(x: int) from a to b where x > 0; } or { M(x: int) from a to b where x < 0; }",
+        // Harmless, as every role does the same in both branches; but written as a choice of two roles.
+        "choice at a { M() from a to b; X() from a to c; Y() from b to d; } or { M() from a to b; Y() from b to d; X() from a to c; }",
+    ] {
+        assert_eq!(said(body), ["RF0202"], "{body}");
+    }
+}
+
+/// The transitions of the machine of `role` in the first protocol of `text`.
+fn machine(text: &str, role: &str) -> Vec<String> {
+    let document = parse(text, Language::Scr);
+    let Content::Global(protocols) = &document.content else { panic!("not global") };
+    let global = protocols[0].global.as_ref().expect("no errors");
+    let vocabulary = global.vocabulary();
+    let machine = global.project(vocabulary.find_role(role).expect("a role")).expect("a projection");
+    let mut steps = Vec::new();
+    for state in machine.states() {
+        for t in machine.transitions(state) {
+            let (peer, label) = (vocabulary.role_name(t.peer), vocabulary.label_of(t.message));
+            steps.push(format!("{} {peer}{}{label} {}", state.0, t.action.symbol(), t.target.0));
+        }
+    }
+    steps
+}
+
+/// Every role's machine is that of the protocol with the common message before the choice: its monitor accepts each branch, and
+/// blames nobody who follows one.
+#[test]
+fn what_begins_alike_is_a_choice_behind_the_common_message() {
+    for (by, first, one, other) in [
+        ("b", "M() from a to b;", "L() from b to c; N() from b to a;", "R() from b to c; O() from b to a;"),
+        (
+            "a",
+            "M() from a to b; K() from b to c;",
+            "L() from a to b; P() from b to c;",
+            "R() from a to b; Q() from b to c;",
+        ),
+        ("c", "M() from a to b; K() from b to c;", "L() from c to b;", "R() from c to b; N() from b to a;"),
+    ] {
+        let header = "protocol P(role a, role b, role c)";
+        let alike = format!("{header} {{ choice at a {{ {first} {one} }} or {{ {first} {other} }} }}");
+        let apart = format!("{header} {{ {first} choice at {by} {{ {one} }} or {{ {other} }} }}");
+        for role in ["b", "c"] {
+            assert_eq!(machine(&alike, role), machine(&apart, role), "{alike}");
+        }
+        let errors = |text: &str| -> Vec<&str> {
+            let found = Analysis::of(parse(text, Language::Scr)).diagnostics;
+            found.iter().filter(|d| d.is_error()).map(|d| d.code.id).collect()
+        };
+        assert_eq!(errors(&alike), errors(&apart), "{alike}");
+    }
+}
