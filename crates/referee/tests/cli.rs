@@ -196,6 +196,15 @@ fn an_undefined_projection_needs_monitors() {
     let alone = referee(&["check", "-", "--language", "scr", "--format", "json"], shop);
     assert_eq!(status(&alone), 2);
     assert_eq!(json(&alone)["diagnostics"][0]["code"], "RF0401");
+    let asked = referee(
+        &["check", "-", "--language", "gt", "--require-projection"],
+        "a -> b (l . b -> c (m . end), r . end)",
+    );
+    let asked = String::from_utf8(asked.stderr).unwrap() + &String::from_utf8(asked.stdout).unwrap();
+    assert!(
+        asked.contains("without `--require-projection`") && !asked.contains("--with-monitors"),
+        "{asked}"
+    );
     let with = referee(&["check", "-", "--language", "scr", "--format", "json", "--with-monitors"], shop);
     assert_eq!(status(&with), 0, "{}", stdout(&with));
     assert_eq!(json(&with)["diagnostics"][0]["code"], "RF0411");
@@ -591,7 +600,7 @@ fn protocols_move_between_languages() {
         referee(&["convert", "-", "--language", "scr", "--to", "kmc"], &GOOD.replace(" where x > 0", ""));
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     let arguments = ["show", "-", "--language", "scr", "--view", "local", "--role", "b", "--format", "nuscr"];
-    assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int) from a;\n(end)\n");
+    assert_eq!(stdout(&referee(&arguments, GOOD)), "Ping(x: int{x > 0}) from a;\n(end)\n");
     let arguments = ["show", "-", "--language", "scr", "--view", "machine", "--role", "b", "--format", "dot"];
     let dot = stdout(&referee(&arguments, GOOD));
     assert!(dot.contains("a?Ping(x: int)"), "{dot}");

@@ -11,6 +11,7 @@ use crate::diagnostics::projection::{can_hang, projection_only, relative_only};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::document::{Content, Demands, Document, GlobalProtocol, in_order};
 use crate::ill_formed;
+use crate::language::Language;
 
 /// A document and what was found out about it.
 #[derive(Clone, Debug)]
@@ -106,7 +107,7 @@ fn report(
         (Err(errors), Ok(_)) if followers == Followers::Components && protocol.demands != Demands::Local => {
             diagnostics.extend(errors.iter().map(|error| {
                 let role = vocabulary.role_name(error.role);
-                can_hang(local(error), role)
+                can_hang(local(error), role, document.language != Language::Scr)
             }));
         }
         (Err(errors), Ok(_)) if protocol.demands != Demands::Local => {

@@ -107,12 +107,13 @@ pub fn relative_only(why: Diagnostic, role: &str) -> Diagnostic {
     Diagnostic { code: &RF0411, message, help: Some(help), ..why }
 }
 
-/// `role` has no projection for the reason `why`, but monitors could pass on outcomes.
+/// `role` has no projection for the reason `why`, but monitors could pass on outcomes; whether the language of the text takes
+/// them for granted, `monitored` tells.
 #[must_use]
-pub fn can_hang(why: Diagnostic, role: &str) -> Diagnostic {
+pub fn can_hang(why: Diagnostic, role: &str, monitored: bool) -> Diagnostic {
+    let option = if monitored { "without `--require-projection`" } else { "with `--with-monitors`" };
     why.help(format!(
-        "without monitors `{role}` can hang: send it a message in both branches, or deploy monitors and check with \
-         `--with-monitors`"
+        "without monitors `{role}` can hang: send it a message in both branches, or deploy monitors and check {option}"
     ))
 }
 
