@@ -104,7 +104,9 @@ pub fn projection(
     };
     let say = |action: RoleAction| match action {
         RoleAction::End => (None, "is done".to_string()),
-        RoleAction::Fork { origin } => (Some(origins.span(origin)), "is in several blocks of a `par`".to_string()),
+        RoleAction::Fork { origin } => {
+            (Some(origins.span(origin)), "is in several blocks of a `par`".to_string())
+        }
         RoleAction::Act { action, peer, message, origin } => {
             let (verb, preposition) =
                 if action == Action::Send { ("sends", "to") } else { ("waits for", "from") };

@@ -52,12 +52,13 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
                 let within = within.as_ref().map(|within| format!(" {}", deadline(within)));
                 chart.open_alt(format!("choice at {}{}", at.text, within.unwrap_or_default()), "");
                 steps.push(Step::Close);
-                steps.extend(branches.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "or")));
+                steps
+                    .extend(branches.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "or")));
             }
             StatementKind::Par { blocks } => {
                 chart.open_par("");
                 steps.push(Step::Close);
-                steps.extend(blocks.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "and")));
+                steps.extend(blocks.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "")));
             }
             StatementKind::Rec { name, body, .. } => {
                 chart.open_loop(&*name.text);

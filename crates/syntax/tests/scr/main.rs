@@ -14,6 +14,7 @@ mod corpus;
 mod format;
 mod generate;
 mod meaning;
+mod par;
 mod print;
 mod qualified;
 mod robust;

@@ -160,12 +160,7 @@ impl GlobalTypeBuilder {
     }
 
     /// Blocks side by side, each of which leads to [`join`](Self::join), and what follows them.
-    pub fn par(
-        &mut self,
-        blocks: impl IntoIterator<Item = NodeId>,
-        next: NodeId,
-        origin: Origin,
-    ) -> NodeId {
+    pub fn par(&mut self, blocks: impl IntoIterator<Item = NodeId>, next: NodeId, origin: Origin) -> NodeId {
         self.add(Global::Par(Par { blocks: blocks.into_iter().collect(), next, origin }))
     }
 

@@ -116,7 +116,9 @@ pub(super) fn blocks(nodes: &[Global], root: NodeId) -> Vec<Option<BlockId>> {
         blocks[node.index()] = block;
         match &nodes[node.index()] {
             Global::Par(par) => {
-                pending.extend(par.blocks.iter().enumerate().map(|(index, start)| (*start, Some((node, index)))));
+                pending.extend(
+                    par.blocks.iter().enumerate().map(|(index, start)| (*start, Some((node, index)))),
+                );
                 pending.push((par.next, block));
             }
             other => other.for_each_child(|child| pending.push((child, block))),

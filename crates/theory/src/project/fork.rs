@@ -95,9 +95,7 @@ impl Projection<'_> {
         }
         match (forks.first(), other) {
             (None, _) => Ok(Configuration::Plain(items)),
-            (Some(&par), Some(other)) => {
-                Err(Disagreement(Conflict::BlocksOrAction, Item::Fork(par), other))
-            }
+            (Some(&par), Some(other)) => Err(Disagreement(Conflict::BlocksOrAction, Item::Fork(par), other)),
             (Some(_), None) => self.fork(&forks),
         }
     }
@@ -174,18 +172,16 @@ impl Projection<'_> {
     }
 
     /// The moves of a configuration, and whether the role may stay there for ever.
-    pub(super) fn moves(
-        &mut self,
-        configuration: &Configuration,
-    ) -> Result<(Vec<Move>, bool), Disagreement> {
+    pub(super) fn moves(&mut self, configuration: &Configuration) -> Result<(Vec<Move>, bool), Disagreement> {
         let fork = match configuration {
             Configuration::Plain(items) => {
                 let waits = self.waits(items.as_slice());
                 let rest = if waits { items.without_end() } else { None };
                 let merged = self.merge(rest.as_ref().unwrap_or(items).as_slice())?;
-                let moves = merged.into_iter().map(|Merged { action, peer, message, origin, nexts, .. }| {
-                    Ok(Move { action, peer, message, origin, target: self.enter(&nexts)? })
-                });
+                let moves =
+                    merged.into_iter().map(|Merged { action, peer, message, origin, nexts, .. }| {
+                        Ok(Move { action, peer, message, origin, target: self.enter(&nexts)? })
+                    });
                 return Ok((moves.collect::<Result<_, _>>()?, waits));
             }
             Configuration::Fork(fork) => fork,

@@ -201,7 +201,9 @@ impl<'a> Layout<'a> {
                 vec![line(format!("{keyword} {} {between} {};", left.text, right.text))]
             }
             // These have blocks.
-            StatementKind::Choice { .. } | StatementKind::Par { .. } | StatementKind::Rec { .. } => Vec::new(),
+            StatementKind::Choice { .. } | StatementKind::Par { .. } | StatementKind::Rec { .. } => {
+                Vec::new()
+            }
         };
         if let (Some(annotation), Some(last)) = (&statement.annotation, lines.last_mut()) {
             last.text = format!("{} @\"{}\"", last.text, annotation.text);
