@@ -17,6 +17,7 @@ mod multiparty_soundness;
 mod multiparty_synthesis;
 mod multiparty_transparency;
 mod no_innocent;
+mod par;
 mod possible;
 mod properties;
 mod property_meaning;
