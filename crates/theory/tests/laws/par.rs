@@ -6,7 +6,7 @@
 use referee_reference::automaton::Automaton;
 use referee_reference::par::{Traces, Tree, message, par};
 use referee_theory::GlobalError;
-use referee_theory::project::{Conflict, MAX_INTERLEAVED};
+use referee_theory::project::Conflict;
 
 const ROLES: [&str; 3] = ["a", "b", "c"];
 
@@ -233,7 +233,6 @@ fn states_multiply_up_to_a_limit() {
     assert_eq!(ten.project(role).unwrap().state_count(), 1 << 10);
     let error = wide(30).project(role).unwrap_err();
     assert_eq!((error.conflict, error.role), (Conflict::TooManyInterleavings, role));
-    assert!(MAX_INTERLEAVED < 1 << 20);
     // Who takes part in none of them does not mind.
     let other = ten.vocabulary().find_role("c").unwrap();
     assert_eq!(wide(30).project(other).unwrap().state_count(), 1);
