@@ -11,6 +11,7 @@ mod completeness;
 mod deadlines;
 mod impossibility;
 mod induced_property;
+mod keyed;
 mod multiparty_conformance;
 mod multiparty_engine;
 mod multiparty_soundness;
