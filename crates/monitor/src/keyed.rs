@@ -12,7 +12,7 @@ mod table;
 
 use std::sync::Arc;
 
-use referee_theory::State;
+use referee_theory::{Action, State};
 use rustc_hash::FxHashMap;
 
 use crate::ahead::{Ahead, Lead};
@@ -89,7 +89,7 @@ pub struct KeyedMonitor {
 pub struct KeyedSession {
     parent: Session,
     lead: Lead,
-    /// Who ended the parent, if that is certain.
+    /// Who ended the parent.
     ended_by: Option<Side>,
     tables: Vec<Table>,
 }
@@ -171,10 +171,7 @@ impl KeyedMonitor {
             let (machine, vocabulary) = (sub.monitor.machine(), sub.monitor.vocabulary());
             for state in machine.states() {
                 for transition in machine.transitions(state) {
-                    let side = match transition.action {
-                        referee_theory::Action::Send => Side::Process,
-                        referee_theory::Action::Receive => Side::Environment,
-                    };
+                    let side = side_of(transition.action);
                     let part = if state == machine.initial() { Part::Opening } else { Part::Other };
                     let known = parts.entry(vocabulary.label_of(transition.message).into()).or_default();
                     if !known.contains(&(side, index, part)) {
@@ -320,15 +317,24 @@ impl KeyedMonitor {
         if self.closes && label != LabelId::UNKNOWN && !self.ahead.is_turn(&session.parent, side) {
             return KeyedVerdict::Early;
         }
-        let led = session.lead.len();
         let verdict =
             self.ahead.judge(&self.parent, &mut session.parent, &mut session.lead, side, label, payload);
         if verdict == Verdict::Forward && self.parent.is_over(&session.parent) && at != session.parent.state()
         {
-            // With messages sent ahead it is not certain whose was the last: then nobody's.
-            session.ended_by = (led == 0).then_some(side);
+            // If not with this message, then with one that the other side had sent ahead.
+            session.ended_by = Some(if self.ends(at, side, label) { side } else { other(side) });
         }
         of_session(verdict)
+    }
+
+    /// Whether the parent is over with this message, sent in this state.
+    fn ends(&self, at: State, side: Side, label: LabelId) -> bool {
+        let (machine, vocabulary) = (self.parent.machine(), self.parent.vocabulary());
+        machine.transitions(at).iter().any(|transition| {
+            side_of(transition.action) == side
+                && machine.is_final(transition.target)
+                && self.parent.label(vocabulary.label_of(transition.message)) == label
+        })
     }
 
     /// Whether an opening of `key` may be one, in the parent's state and turn.
@@ -368,28 +374,30 @@ impl KeyedMonitor {
     ) -> KeyedVerdict {
         let uncertain = sub.may_be_forgotten(table, side, part);
         let blame = |violation| if uncertain { KeyedVerdict::Uncertain } else { violation };
-        let Some(mut call) = table.take(key, |call| sub.is_openers_turn(call)) else {
-            if part != Part::Opening {
-                return blame(wrong(Kind::Order, side, State(0)));
-            }
-            let mut call = Call::new(sub.monitor.session());
-            let verdict = of_session(call.judge(sub, side, sub.monitor.label(label), payload));
-            if verdict == KeyedVerdict::Forward && !sub.is_finished(&call) {
-                let turn = sub.is_openers_turn(&call);
-                table.put(key, call, turn);
-            }
-            return verdict;
-        };
         let interrupter = sub.interrupt.as_ref().map(|(_, side)| *side);
-        let verdict = if call.interrupted && interrupter == Some(side) {
-            blame(wrong(Kind::AfterEnd, side, call.session.state()))
-        } else {
-            match of_session(call.judge(sub, side, sub.monitor.label(label), payload)) {
-                violation @ KeyedVerdict::Violation(..) => blame(violation),
-                other => other,
-            }
-        };
-        if !sub.is_finished(&call) {
+        let stepped = table.change(
+            key,
+            |call| sub.is_openers_turn(call),
+            |call| sub.is_finished(call),
+            |call| {
+                if call.interrupted && interrupter == Some(side) {
+                    return blame(wrong(Kind::AfterEnd, side, call.session.state()));
+                }
+                match of_session(call.judge(sub, side, sub.monitor.label(label), payload)) {
+                    violation @ KeyedVerdict::Violation(..) => blame(violation),
+                    other => other,
+                }
+            },
+        );
+        if let Some(verdict) = stepped {
+            return verdict;
+        }
+        if part != Part::Opening {
+            return blame(wrong(Kind::Order, side, State(0)));
+        }
+        let mut call = Call::new(sub.monitor.session());
+        let verdict = of_session(call.judge(sub, side, sub.monitor.label(label), payload));
+        if verdict == KeyedVerdict::Forward && !sub.is_finished(&call) {
             let turn = sub.is_openers_turn(&call);
             table.put(key, call, turn);
         }
@@ -409,7 +417,15 @@ impl KeyedMonitor {
 
 impl Call {
     fn judge(&mut self, sub: &SubProtocol, side: Side, label: LabelId, payload: Payload<'_>) -> Verdict {
-        sub.ahead.judge(&sub.monitor, &mut self.session, &mut self.lead, side, label, payload)
+        let mut none = Lead::default();
+        let lead = self.lead.as_deref_mut().unwrap_or(&mut none);
+        let verdict = sub.ahead.judge(&sub.monitor, &mut self.session, lead, side, label, payload);
+        if lead.is_empty() {
+            self.lead = None;
+        } else if self.lead.is_none() {
+            self.lead = Some(Box::new(none));
+        }
+        verdict
     }
 }
 
@@ -447,6 +463,13 @@ fn of_session(verdict: Verdict) -> KeyedVerdict {
 fn wrong(kind: Kind, side: Side, state: State) -> KeyedVerdict {
     let violation = Violation { kind, side, field: NO_FIELD, state: state.0, edge: NO_EDGE };
     KeyedVerdict::Violation(violation, None)
+}
+
+fn side_of(action: Action) -> Side {
+    match action {
+        Action::Send => Side::Process,
+        Action::Receive => Side::Environment,
+    }
 }
 
 fn other(side: Side) -> Side {

@@ -9,9 +9,19 @@ pub enum Key {
     Number(Number),
 }
 
-/// A number as its digits, at any size: `digits · 10^exponent`, with neither leading nor trailing zeros.
+/// A number, at any size.
+// INVARIANT: what fits is small, so that equal numbers are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Number {
+pub enum Number {
+    /// A whole number.
+    Small(i64),
+    /// Any other.
+    Other(Box<Digits>),
+}
+
+/// `digits · 10^exponent`, with neither leading nor trailing zeros.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Digits {
     negative: bool,
     digits: Box<str>,
     exponent: i64,
@@ -28,6 +38,10 @@ impl Key {
     /// exponent is beyond any number that is meant.
     #[must_use]
     pub fn number(text: &str) -> Option<Self> {
+        let plain = text.parse::<i64>().ok().filter(|_| !text.starts_with('+'));
+        if let Some(small) = plain {
+            return Some(Self::from(small));
+        }
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -41,17 +55,23 @@ impl Key {
         let significant = digits.trim_start_matches('0');
         let shortest = significant.trim_end_matches('0');
         if shortest.is_empty() {
-            return Some(Self::Number(Number { negative: false, digits: "".into(), exponent: 0 }));
+            return Some(Self::from(0));
         }
         let dropped = i64::try_from(significant.len() - shortest.len()).ok()?;
         let exponent = i64::from(exponent) + dropped - i64::try_from(fraction.len()).ok()?;
-        Some(Self::Number(Number { negative, digits: shortest.into(), exponent }))
+        let sign = if negative { "-" } else { "" };
+        let zeros = usize::try_from(exponent).ok().filter(|zeros| *zeros < 20);
+        let whole = zeros.and_then(|zeros| format!("{sign}{shortest}{}", "0".repeat(zeros)).parse().ok());
+        Some(Self::Number(match whole {
+            Some(small) => Number::Small(small),
+            None => Number::Other(Box::new(Digits { negative, digits: shortest.into(), exponent })),
+        }))
     }
 }
 
 impl From<i64> for Key {
     fn from(value: i64) -> Self {
-        Self::number(&value.to_string()).unwrap_or_else(|| Self::text(""))
+        Self::Number(Number::Small(value))
     }
 }
 
@@ -69,6 +89,8 @@ mod tests {
         same(&["0", "-0", "0.0", "0e5"]);
         same(&["-1500", "-1.5e3", "-15E2"]);
         same(&["9007199254740993", "9007199254740993.0"]);
+        same(&["92233720368547758070", "9.223372036854775807e19", "92233720368547758070.0"]);
+        same(&["0.5", "5e-1", "0.50"]);
         assert_ne!(Key::number("9007199254740993"), Key::number("9007199254740992"));
         assert_ne!(Key::number("1"), Some(Key::text("1")));
         assert_ne!(Key::number("1"), Key::number("-1"));

@@ -11,7 +11,8 @@ use crate::session::Session;
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) session: Session,
-    pub(super) lead: Lead,
+    /// What was sent ahead of its turn, if anything.
+    pub(super) lead: Option<Box<Lead>>,
     pub(super) interrupted: bool,
     /// Something wrong of it was let through.
     pub(super) tainted: bool,
@@ -21,7 +22,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn new(session: Session) -> Self {
-        Self { session, lead: Lead::default(), interrupted: false, tainted: false, number: 0 }
+        Self { session, lead: None, interrupted: false, tainted: false, number: 0 }
     }
 
     /// Whether it counts as in flight.
@@ -52,6 +53,27 @@ impl Table {
 
     pub(super) fn len(&self) -> usize {
         self.calls.len()
+    }
+
+    /// Changes a call in place; `turn` says whether the opener has to say something in it, `finished` whether it is.
+    pub(super) fn change<T>(
+        &mut self,
+        key: &Key,
+        turn: impl Fn(&Call) -> bool,
+        finished: impl Fn(&Call) -> bool,
+        change: impl FnOnce(&mut Call) -> T,
+    ) -> Option<T> {
+        let call = self.calls.get_mut(key)?;
+        self.running -= usize::from(call.runs());
+        self.openers_turns -= usize::from(turn(call));
+        let changed = change(call);
+        if finished(call) {
+            self.calls.remove(key);
+        } else {
+            self.running += usize::from(call.runs());
+            self.openers_turns += usize::from(turn(call));
+        }
+        Some(changed)
     }
 
     /// Takes a call out; `turn` says whether the opener has to say something in it.
