@@ -400,29 +400,3 @@ fn many_calls_in_flight() {
         assert_eq!(monitor.kept(&session), open.len());
     }
 }
-
-#[test]
-fn tmp_cost() {
-    let all = protocols();
-    let monitor = keyed(&all[1], NO_LIMITS);
-    for count in [10_i64, 1_000, 1_000_000, 10, 1_000_000] {
-        let mut session = monitor.session();
-        judge(&monitor, &mut session, (true, "Hello", None));
-        let keys: Vec<Key> = (0..count).map(Key::from).collect();
-        let say = |session: &mut KeyedSession, side, label, key: &Key| {
-            assert_eq!(
-                monitor.judge(session, side, label, Some(key), Payload::Positional(&[])),
-                KeyedVerdict::Forward
-            );
-        };
-        keys.iter().for_each(|key| say(&mut session, Side::Process, "Request", key));
-        let mut random = crate::random::Random::new(3);
-        let order: Vec<usize> = (0..1_000_000).map(|_| random.below(keys.len())).collect();
-        let start = std::time::Instant::now();
-        for at in &order {
-            say(&mut session, Side::Environment, "Result", &keys[*at]);
-            say(&mut session, Side::Process, "Request", &keys[*at]);
-        }
-        println!("{count} keys: {} ns per event", start.elapsed().as_nanos() / 2_000_000);
-    }
-}
