@@ -347,19 +347,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 None
             }
             StatementKind::Par { blocks } => {
-                let outer_scope = std::mem::take(&mut self.scope);
-                let names = outer_scope.iter().filter(|(_, same_name)| !same_name.is_empty());
-                let names = names.map(|(name, _)| Arc::clone(name)).collect();
-                self.out_of_reach.push((names, here.span));
-                if let [only] = &blocks[..] {
-                    // One block side by side with nothing is the block.
-                    stack.push(Frame::Only { outer_scope });
-                    let (statements, left) = (&only.statements[..], only.statements.len());
-                    stack.push(Frame::Block { statements, left, next, within: None });
-                } else {
-                    let (parts, span) = (Vec::new(), here.span);
-                    stack.push(Frame::Par { blocks, parts, next, outer_scope, span });
-                }
+                self.par(blocks, here.span, next, stack);
                 None
             }
             StatementKind::Rec { name, parameters, body } => {
@@ -397,6 +385,22 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 }
                 Some(next)
             }
+        }
+    }
+
+    /// Starts writing out the blocks of the `par` at `span`, out of which no jump leads.
+    fn par(&mut self, blocks: &'a [Block], span: Span, next: RawId, stack: &mut Vec<Frame<'a>>) {
+        let outer_scope = std::mem::take(&mut self.scope);
+        let names = outer_scope.iter().filter(|(_, same_name)| !same_name.is_empty());
+        let names = names.map(|(name, _)| Arc::clone(name)).collect();
+        self.out_of_reach.push((names, span));
+        if let [only] = blocks {
+            // One block side by side with nothing is the block.
+            stack.push(Frame::Only { outer_scope });
+            let (statements, left) = (&only.statements[..], only.statements.len());
+            stack.push(Frame::Block { statements, left, next, within: None });
+        } else {
+            stack.push(Frame::Par { blocks, parts: Vec::new(), next, outer_scope, span });
         }
     }
 
