@@ -43,7 +43,7 @@ module.exports = grammar({
       ),
     role: ($) => seq("role", field("name", $.identifier), optional(seq("[", $.identifier, "]")), optional(seq("as", $.identifier))),
     block: ($) => seq("{", repeat(choice($.protocol, $._statement)), "}"),
-    _statement: ($) => choice($.exchange, $.choice, $.rec, $.continue, $.do, $.calls, $.connection),
+    _statement: ($) => choice($.exchange, $.choice, $.par, $.rec, $.continue, $.do, $.calls, $.connection),
     exchange: ($) =>
       seq(
         $.message, choice("from", "connect"), field("sender", $.identifier), "to", list(field("receiver", $.identifier)),
@@ -57,6 +57,7 @@ module.exports = grammar({
     within: ($) => seq("within", $._expression, optional(seq("of", field("label", $.identifier)))),
     after: ($) => seq("after", $._expression),
     choice: ($) => seq("choice", "at", field("role", $.identifier), optional($.within), $.block, repeat(seq("or", $.block))),
+    par: ($) => seq("par", $.block, repeat(seq("and", $.block))),
     rec: ($) => seq("rec", field("name", $.identifier), optional(seq("[", list($.datum), "]")), $.block),
     datum: ($) =>
       seq($.identifier, optional(seq("<", list($.identifier), ">")), ":", $._type, optional($.refinement), "=", $._expression),

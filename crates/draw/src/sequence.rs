@@ -135,7 +135,12 @@ pub enum Step {
         /// The title of the first branch.
         branch: String,
     },
-    /// The next branch of the innermost alternative.
+    /// Several blocks run side by side; the steps of the first follow.
+    OpenPar {
+        /// What they are.
+        title: String,
+    },
+    /// The next branch of the innermost alternative, or the next of several blocks side by side.
     Branch {
         /// Its title.
         title: String,
@@ -212,7 +217,12 @@ impl Sequence {
         self.push(Step::OpenAlt { title: title.into(), branch: branch.into() });
     }
 
-    /// Begins the next branch of the innermost block, which must be an alternative.
+    /// Opens blocks that run side by side, and the first of them.
+    pub fn open_par(&mut self, title: impl Into<String>) {
+        self.push(Step::OpenPar { title: title.into() });
+    }
+
+    /// Begins the next branch of the innermost block, which must be an alternative or several blocks side by side.
     pub fn branch(&mut self, title: impl Into<String>) {
         self.push(Step::Branch { title: title.into() });
     }

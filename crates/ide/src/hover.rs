@@ -231,6 +231,9 @@ fn meaning(word: &str, language: Language) -> Option<&'static str> {
         (Language::Scr, "choice") => {
             "`choice at r { … } or { … }`: `r` chooses by the first message that it sends in a branch."
         }
+        (Language::Scr, "par") => {
+            "`par { … } and { … }`: the blocks interleave freely; what follows begins when all are over."
+        }
         (Language::Scr, "rec") => "`rec X { … continue X; … }`: a loop. `rec X [n: int = 3]` has data.",
         (Language::Scr, "continue") => "`continue X;`: the loop `X` begins again.",
         (Language::Scr, "do") => "`do P(a, b);`: what the protocol `P` says, played by these roles.",

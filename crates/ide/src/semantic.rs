@@ -66,6 +66,7 @@ pub fn keywords(language: Language) -> &'static [&'static str] {
             "choice",
             "at",
             "or",
+            "par",
             "rec",
             "continue",
             "do",

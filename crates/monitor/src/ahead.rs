@@ -11,10 +11,14 @@
 //! messages come, the session catches up. A message that only some answers would allow waits. Answers after which
 //! the session is over count neither way: who sent ahead could not know.
 //!
+//! Where blocks run side by side both sides may speak, and a message of one block can come before its turn there although its sender
+//! has the turn in another. It waits if the other side alone can bring its turn about; if not, it is wrong ([`later`]).
+//!
 //! What is certain is worked out beforehand, as a deterministic automaton over sets of states. Where that would
 //! be too large, messages wait.
 
 mod build;
+mod later;
 
 use std::collections::VecDeque;
 
@@ -27,6 +31,7 @@ use crate::monitor::Monitor;
 use crate::session::Session;
 use crate::verdict::{Side, Verdict};
 use build::Builder;
+use later::Later;
 
 /// How many messages one side may be ahead before it has to wait.
 pub const MAX_LEAD: usize = 1024;
@@ -40,6 +45,8 @@ pub struct Ahead {
     prospects: Box<[u8]>,
     process: Lane,
     environment: Lane,
+    /// If both sides may speak in some state.
+    later: Option<Box<Later>>,
     /// The states of each position: those that are a state itself come first.
     members: Vec<Box<[State]>>,
 }
@@ -121,9 +128,11 @@ impl Ahead {
             prospects,
             process: lane(Party::Process, Party::Environment),
             environment: lane(Party::Environment, Party::Process),
+            later: None,
             members: machine.states().map(|state| [state].into()).collect(),
         };
         if monitor.peers.len() == 1 {
+            ahead.later = Later::new(monitor, &ahead.turns).map(Box::new);
             let alike = build::alike(monitor);
             for action in [Action::Send, Action::Receive] {
                 Builder::new(monitor, &alike, action).build(&mut ahead);
@@ -191,6 +200,11 @@ impl Ahead {
     ) -> Verdict {
         if !self.is_turn(session, side) && monitor.peers.len() == 1 {
             return self.judge_early(monitor, session, lead, side, label, &payload);
+        }
+        if let Some(later) = &self.later
+            && later.may_take(monitor, session, self.lane(side).channel, side, label)
+        {
+            return Verdict::Early;
         }
         let verdict = monitor.step_interned(session, self.lane(side).channel, label, payload);
         if verdict == Verdict::Forward && !lead.labels.is_empty() {

@@ -37,7 +37,7 @@
 //! # Ok::<(), referee_monitor::SynthesisError>(())
 //! ```
 //!
-//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`ahead`], [`possible`], [`explain`], [`registry`],
+//! Reading order: [`event`], [`verdict`], [`monitor`], [`session`], [`policy`], [`early`], [`ahead`], [`keyed`], [`possible`], [`explain`], [`registry`],
 //! [`view`]; then `synthesis` and `code`, how monitors are made, and `table` and `labels`, what of.
 
 pub mod ahead;
@@ -47,6 +47,7 @@ pub mod deadline;
 pub mod early;
 pub mod event;
 pub mod explain;
+pub mod keyed;
 mod labels;
 mod layout;
 pub mod monitor;
@@ -68,6 +69,7 @@ pub use deadline::{Moment, Passed, TimeVerdict, Timer, Untimely};
 pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};
+pub use keyed::{Key, KeyLimits, KeyedMonitor, KeyedSession, KeyedVerdict, Stage, SubProtocol};
 pub use labels::LabelId;
 pub use monitor::Monitor;
 pub use policy::{Handling, Policy, Report, Ruling};

@@ -7,7 +7,7 @@
 //! [`global`], [`relative`] (Algorithms 1 and 3), [`session`], [`local`] (projection with merging) and
 //! [`automaton`] (bisimulation). Trees are walked by recursion: keep them small. [`kmc`] has systems of
 //! machines, explored naively; [`stmonitor`] the calculi of processes and monitors, [`relamon`] networks of
-//! monitored components; [`data`] protocols whose recursions carry data; [`shml`] has formulas and the actors that monitor them, [`property`] and
+//! monitored components; [`data`] protocols whose recursions carry data; [`par`] blocks side by side, [`keyed`] calls beside a parent; [`shml`] has formulas and the actors that monitor them, [`property`] and
 //! [`guard`] what the product's properties and their guards mean, [`timed`] what they mean with times, [`deadline`] the limits of messages with times.
 
 pub mod automaton;
@@ -15,8 +15,10 @@ pub mod data;
 pub mod deadline;
 pub mod global;
 pub mod guard;
+pub mod keyed;
 pub mod kmc;
 pub mod local;
+pub mod par;
 pub mod property;
 pub mod relamon;
 pub mod relative;

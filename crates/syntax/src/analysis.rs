@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use referee_theory::project::ProjectionError;
-use referee_theory::relative::{RelativeError, RelativeType};
+use referee_theory::relative::{Cause, RelativeError, RelativeType};
 use referee_theory::{GlobalType, System};
 
 use crate::diagnostics::projection::{can_hang, projection_only, relative_only};
@@ -88,6 +88,10 @@ impl Analysis {
     }
 }
 
+fn is_par(errors: &[RelativeError]) -> bool {
+    errors.iter().all(|error| matches!(error.cause, Cause::Par(_)))
+}
+
 fn report(
     projected: &ProjectedProtocol,
     protocol: &GlobalProtocol,
@@ -114,6 +118,8 @@ fn report(
             let first = errors.first().map(|error| (local(error), vocabulary.role_name(error.role)));
             diagnostics.extend(first.map(|(why, role)| relative_only(why, role)));
         }
+        // Between two roles there is nothing to pass on.
+        (Ok(_), Err(errors)) if is_par(errors) && projected.global.participants().len() == 2 => {}
         (Ok(_), Err(errors)) => {
             diagnostics.extend(errors.first().map(|error| projection_only(relative(error))));
         }

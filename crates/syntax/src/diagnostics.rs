@@ -168,6 +168,7 @@ impl Diagnostic {
 }
 
 pub mod assertions;
+pub mod blocks;
 pub(crate) mod fix;
 pub mod global_types;
 pub mod lexical;
@@ -242,6 +243,14 @@ codes! {
     Error RF0219 "connected already"
     Error RF0220 "not connected"
     Warning RF0221 "choice of another role"
+    Error RF0230 "label in two blocks"
+    Error RF0231 "jump out of a block"
+    Error RF0232 "variable of two blocks"
+    Error RF0233 "block without a message"
+    Error RF0234 "branch begins with `par`"
+    Error RF0235 "block that may never end"
+    Error RF0236 "time in a block"
+    Error RF0237 "recursion data beside `par`"
     Error RF0301 "types do not fit"
     Error RF0302 "unknown variable"
     Error RF0303 "unknown function"
@@ -268,6 +277,7 @@ codes! {
     Error RF0403 "role does not know whom to wait for"
     Error RF0404 "role does not know what to send"
     Error RF0405 "same label, different payload"
+    Error RF0406 "role does not know which blocks it is in"
     Error RF0410 "choice that neither role sees"
     Note RF0411 "usable with monitors only"
     Note RF0412 "no relative types"

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use referee_theory::assertion::{AssertionError, NotATimeReason};
 use referee_theory::expr::{Expr, Node, Place, TypeError, TypeErrorKind};
-use referee_theory::global::{GlobalError, MAX_LEVEL};
-use referee_theory::project::{Conflict, ProjectionError, RoleAction};
-use referee_theory::relative::RelativeError;
+use referee_theory::global::{GlobalError, MAX_LEVEL, MAX_PAR_DEPTH};
+use referee_theory::project::{Conflict, MAX_INTERLEAVED, ProjectionError, RoleAction};
+use referee_theory::relative::{Cause, RelativeError};
 use referee_theory::session::SessionError;
 use referee_theory::timing::TimeAdvice;
 use referee_theory::{Action, Origin, Type, Vocabulary};
@@ -16,9 +16,13 @@ use crate::diagnostics::assertions::{
     nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable,
     wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
 };
+use crate::diagnostics::blocks::{
+    bound_in_two_blocks, data_with_par, empty_block, jump_out_of_block, label_in_two_blocks, never_joins,
+    par_too_large, reads_other_block, time_in_block, too_many_interleavings,
+};
 use crate::diagnostics::names::unknown_recursion_variable;
 use crate::diagnostics::projection::{
-    HiddenDependency, UnseenChoice, hidden_dependency, several_receivers, undecided,
+    HiddenDependency, UnseenChoice, hidden_dependency, par_has_none, several_receivers, undecided,
 };
 use crate::diagnostics::structure::{
     duplicate_label, projection_too_large, recursion_too_deep, self_message, unguarded_recursion,
@@ -27,7 +31,7 @@ use crate::diagnostics::times::{
     need_not_come, never_first, no_beginning, not_a_time, silence_allowed, time_of_zero, too_short,
     unknown_time,
 };
-use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405, quoted};
+use crate::diagnostics::{Code, Diagnostic, RF0401, RF0402, RF0403, RF0404, RF0405, RF0406, quoted};
 use crate::document::External;
 use crate::source::{Origins, Span};
 
@@ -48,6 +52,19 @@ pub(crate) fn global(error: &GlobalError, vocabulary: &Vocabulary, origins: &Ori
             vocabulary.role_name(*receiver),
         ),
         GlobalError::TooDeep { definition } => recursion_too_deep(origins.span(*definition), MAX_LEVEL),
+        GlobalError::LabelInTwoBlocks { label, channel, first, second, par } => label_in_two_blocks(
+            origins.span(*second),
+            origins.span(*first),
+            origins.span(*par),
+            vocabulary.label_name(*label),
+            (vocabulary.role_name(channel.0), vocabulary.role_name(channel.1)),
+        ),
+        GlobalError::LeavesBlock { call, par } => {
+            jump_out_of_block(origins.span(*call), origins.span(*par), "?")
+        }
+        GlobalError::EmptyBlock { par, block } => empty_block(origins.span(*par), *block),
+        GlobalError::NeverJoins { par, place } => never_joins(origins.span(*par), origins.span(*place)),
+        GlobalError::ParTooLarge { par } => par_too_large(origins.span(*par), MAX_PAR_DEPTH),
     }
 }
 
@@ -75,10 +92,21 @@ pub fn projection(
         Conflict::DifferentSenders => &RF0403,
         Conflict::DifferentSends => &RF0404,
         Conflict::DifferentPayloads => &RF0405,
+        Conflict::BlocksOrAction | Conflict::DifferentBlocks => &RF0406,
         Conflict::TooLarge => return projection_too_large(fallback, role),
+        Conflict::TooManyInterleavings => {
+            let par = match error.left {
+                RoleAction::Fork { origin } => origins.span(origin),
+                RoleAction::End | RoleAction::Act { .. } => fallback,
+            };
+            return too_many_interleavings(par, role, MAX_INTERLEAVED);
+        }
     };
     let say = |action: RoleAction| match action {
         RoleAction::End => (None, "is done".to_string()),
+        RoleAction::Fork { origin } => {
+            (Some(origins.span(origin)), "is in several blocks of a `par`".to_string())
+        }
         RoleAction::Act { action, peer, message, origin } => {
             let (verb, preposition) =
                 if action == Action::Send { ("sends", "to") } else { ("waits for", "from") };
@@ -102,7 +130,10 @@ pub fn projection(
 /// A pair of roles without a relative type.
 #[must_use]
 pub fn relative(error: &RelativeError, vocabulary: &Vocabulary, origins: &Origins) -> Diagnostic {
-    let undefined = &error.undefined;
+    let undefined = match &error.cause {
+        Cause::Undefined(undefined) => undefined,
+        Cause::Par(par) => return par_has_none(origins.span(*par)),
+    };
     let name = |role| vocabulary.role_name(role);
     let receivers: Vec<&str> = undefined.receivers.iter().map(|role| name(*role)).collect();
     if receivers.len() > 1 {
@@ -164,6 +195,16 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
         AssertionError::NoBeginning { expr, label, role, unseen } => {
             let unseen = unseen.map(|unseen| origins.span(unseen));
             no_beginning(span(expr.place()), label, vocabulary.role_name(*role), unseen)
+        }
+        AssertionError::BoundInTwoBlocks { variable, first, second } => {
+            bound_in_two_blocks(origins.span(*second), origins.span(*first), variable)
+        }
+        AssertionError::ReadsOtherBlock { expr, variable, bound } => {
+            reads_other_block(span(variable_place(expr, variable)), origins.span(*bound), variable)
+        }
+        AssertionError::TimeInBlock { expr, par } => time_in_block(span(expr.place()), origins.span(*par)),
+        AssertionError::DataWithPar { declared, par } => {
+            data_with_par(origins.span(*declared), origins.span(*par))
         }
         AssertionError::WrongNumberOfValues { call, definition, expected, found } => {
             wrong_number_of_values(origins.span(*call), origins.span(*definition), *expected, *found)

@@ -40,6 +40,10 @@ impl Inexpressible {
         Self { reason: reason.into() }
     }
 
+    pub(crate) fn par() -> Self {
+        Self::new("it runs blocks side by side (`par`)")
+    }
+
     pub(crate) fn too_large() -> Self {
         Self::new("its parts are shared so much that it would be too large written out")
     }

@@ -239,7 +239,7 @@ fn called(global: &GlobalType) -> FxHashSet<&Arc<str>> {
         match node {
             Global::Rec(rec) => called.extend(rec.parameters.iter().flat_map(|p| p.initial.externals())),
             Global::Call(call) => called.extend(call.arguments.iter().flat_map(|expr| expr.externals())),
-            Global::End | Global::Exchange(_) => {}
+            Global::End | Global::Exchange(_) | Global::Par(_) | Global::Join(_) => {}
         }
     }
     called

@@ -17,6 +17,7 @@ use crate::global::{Global, GlobalType, NodeId, Parameter};
 use crate::payload::Type;
 use crate::vocabulary::{Field, Origin, Role};
 
+mod blocks;
 mod reaching;
 mod times;
 
@@ -130,6 +131,38 @@ pub enum AssertionError {
         /// A last message with the label that this role neither sends nor receives; none if there is a way without one.
         unseen: Option<Origin>,
     },
+    /// A variable is bound in two blocks of a `par`.
+    BoundInTwoBlocks {
+        /// The variable.
+        variable: Arc<str>,
+        /// One place that binds it.
+        first: Origin,
+        /// The other.
+        second: Origin,
+    },
+    /// A block of a `par` reads a variable that another block binds.
+    ReadsOtherBlock {
+        /// The expression that reads it.
+        expr: Arc<Expr>,
+        /// The variable.
+        variable: Arc<str>,
+        /// Where it is bound.
+        bound: Origin,
+    },
+    /// A message in a block of a `par` has a time.
+    TimeInBlock {
+        /// The time.
+        expr: Arc<Expr>,
+        /// The `par`.
+        par: Origin,
+    },
+    /// A protocol has recursion data and a `par`.
+    DataWithPar {
+        /// Where the data are declared.
+        declared: Origin,
+        /// The `par`.
+        par: Origin,
+    },
     /// A recursion is continued with the wrong number of values.
     WrongNumberOfValues {
         /// The call.
@@ -173,6 +206,9 @@ impl GlobalType {
     pub fn check_assertions(&self, declared: &Scope) -> Assertions {
         let mut result = Assertions::default();
         let uses = self.uses(&mut result.errors);
+        if self.pars().next().is_some() {
+            blocks::check(self, &uses, &mut result.errors);
+        }
         let sought = uses
             .iter()
             .flat_map(|one| one.outer_variables().map(|variable| (Sought::Variable(variable), one.node)));
@@ -198,7 +234,7 @@ impl GlobalType {
         let mut uses = Vec::new();
         for (node, content) in self.nodes() {
             match content {
-                Global::End => {}
+                Global::End | Global::Par(_) | Global::Join(_) => {}
                 Global::Exchange(exchange) => {
                     for (index, branch) in exchange.branches.iter().enumerate() {
                         let spec = self.vocabulary().spec(branch.message);

@@ -213,7 +213,8 @@ impl<'a> Following<'a> {
                 }
             };
             match self.global.node(node) {
-                Global::End => {}
+                // With recursion data there is no `par`: `AssertionError::DataWithPar`.
+                Global::End | Global::Par(_) | Global::Join(_) => {}
                 Global::Rec(rec) => {
                     let initial = rec.parameters.iter().map(|parameter| &parameter.initial);
                     go(rec.body, self.assign(&values, &rec.parameters, initial));

@@ -22,8 +22,10 @@ use crate::vocabulary::{Message, Origin, Role, Vocabulary};
 
 mod build;
 mod order;
+mod par;
 
 pub use build::{GlobalError, GlobalTypeBuilder, MAX_LEVEL};
+pub use par::{MAX_PAR_DEPTH, Par};
 
 /// A node of a [`GlobalType`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +39,9 @@ impl NodeId {
     }
 }
 
+/// A block: the node of its `par`, and its number there.
+pub type BlockId = (NodeId, usize);
+
 /// What can stand at a node.
 #[derive(Clone, Debug)]
 pub enum Global {
@@ -48,6 +53,10 @@ pub enum Global {
     Rec(Rec),
     /// `X`.
     Call(Call),
+    /// Blocks side by side.
+    Par(Par),
+    /// The end of a block of the `par` at this node.
+    Join(NodeId),
 }
 
 /// The branches of an exchange. Most have one, which needs no memory of its own.
@@ -160,6 +169,8 @@ pub struct GlobalType {
     /// Messages that their receivers may wait for in vain: see [`GlobalType::may_wait_for`].
     // INVARIANT: sorted.
     optional: Vec<Origin>,
+    /// For each node the innermost block around it: its `par`, and which of its blocks. Empty if there is no `par`.
+    blocks: Vec<Option<BlockId>>,
     /// Whether times are the sender's business alone: with more than two roles each monitor judges its own component.
     times_of_senders: bool,
 }
@@ -323,6 +334,20 @@ impl GlobalType {
         self.nodes.iter().enumerate().map(|(index, node)| (id(index), node))
     }
 
+    /// Every `par`.
+    pub fn pars(&self) -> impl Iterator<Item = (NodeId, &Par)> {
+        self.nodes().filter_map(|(id, node)| match node {
+            Global::Par(par) => Some((id, par)),
+            _ => None,
+        })
+    }
+
+    /// The blocks around `node`, the innermost first.
+    pub fn blocks_around(&self, node: NodeId) -> impl Iterator<Item = BlockId> {
+        let around = |node: NodeId| self.blocks.get(node.index()).copied().flatten();
+        std::iter::successors(around(node), move |(par, _)| around(*par))
+    }
+
     /// All exchanges.
     pub fn exchanges(&self) -> impl Iterator<Item = (NodeId, &Exchange)> {
         self.nodes().filter_map(|(id, node)| match node {
@@ -373,23 +398,31 @@ impl GlobalType {
 }
 
 impl Global {
-    /// Calls `visit` with every node this one leads to, in order; a call leads nowhere.
+    /// Calls `visit` with every node this one leads to, in order; a call and the end of a block lead nowhere.
     pub fn for_each_child(&self, mut visit: impl FnMut(NodeId)) {
         match self {
-            Self::End | Self::Call(_) => {}
+            Self::End | Self::Call(_) | Self::Join(_) => {}
             Self::Exchange(exchange) => exchange.branches.iter().for_each(|branch| visit(branch.next)),
             Self::Rec(rec) => visit(rec.body),
+            Self::Par(par) => {
+                par.blocks.iter().for_each(|block| visit(*block));
+                visit(par.next);
+            }
         }
     }
 
     /// As [`for_each_child`](Self::for_each_child), to redirect them.
     pub(crate) fn for_each_child_mut(&mut self, mut visit: impl FnMut(&mut NodeId)) {
         match self {
-            Self::End | Self::Call(_) => {}
+            Self::End | Self::Call(_) | Self::Join(_) => {}
             Self::Exchange(exchange) => {
                 exchange.branches.iter_mut().for_each(|branch| visit(&mut branch.next));
             }
             Self::Rec(rec) => visit(&mut rec.body),
+            Self::Par(par) => {
+                par.blocks.iter_mut().for_each(&mut visit);
+                visit(&mut par.next);
+            }
         }
     }
 }

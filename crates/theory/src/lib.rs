@@ -27,7 +27,9 @@ mod unfold;
 pub mod value;
 pub mod vocabulary;
 
-pub use global::{Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId};
+pub use global::{
+    Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId, Par,
+};
 pub use machine::{Action, Machine, MachineBuilder, State, System, Transition};
 pub use payload::Type;
 pub use timing::{Since, Timing, Within};

@@ -12,6 +12,8 @@
 //! This is the coinductive reading of the textbook's inductive full merge: it is defined wherever that is,
 //! with the same behaviour, and also where branches agree only after unfolding their recursions. A loop in
 //! which the role takes no part contributes nothing: the role waits for what comes after it.
+//!
+//! In a `par` a role is in several places at once: see `fork`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -23,9 +25,11 @@ use crate::machine::{Action, Machine, MachineBuilder, State, System, Transition}
 use crate::vocabulary::{Label, Message, Origin, Role};
 
 mod blame;
+mod fork;
 mod merge;
 
-use merge::Merged;
+pub use fork::MAX_INTERLEAVED;
+use fork::{Configuration, Fork, Move};
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +46,8 @@ enum Item {
     Send(NodeId),
     /// The role receives this branch of this exchange.
     Receive(NodeId, u32),
+    /// The role enters two blocks, or more, of this `par`.
+    Fork(NodeId),
 }
 
 /// A state of the projection: sorted, without repetitions. Nearly always there is just one item.
@@ -82,12 +88,14 @@ struct Numbers {
     /// By the node of a send, or of the reception of its first branch.
     at_node: Vec<Option<State>>,
     others: FxHashMap<Items, State>,
+    forks: FxHashMap<Rc<Fork>, State>,
     count: usize,
 }
 
 impl Numbers {
     fn new(nodes: usize) -> Self {
-        Self { at_node: vec![None; nodes], others: FxHashMap::default(), count: 0 }
+        let (others, forks) = (FxHashMap::default(), FxHashMap::default());
+        Self { at_node: vec![None; nodes], others, forks, count: 0 }
     }
 
     /// A node is either sent at or received at, so the two never share a slot.
@@ -98,15 +106,26 @@ impl Numbers {
         }
     }
 
-    fn get(&self, items: &Items) -> Option<State> {
+    fn get(&self, configuration: &Configuration) -> Option<State> {
+        let items = match configuration {
+            Configuration::Plain(items) => items,
+            Configuration::Fork(fork) => return self.forks.get(fork).copied(),
+        };
         match Self::slot(items) {
             Some(node) => self.at_node[node.index()],
             None => self.others.get(items).copied(),
         }
     }
 
-    fn insert(&mut self, items: Items, state: State) {
+    fn insert(&mut self, configuration: Configuration, state: State) {
         self.count += 1;
+        let items = match configuration {
+            Configuration::Plain(items) => items,
+            Configuration::Fork(fork) => {
+                self.forks.insert(fork, state);
+                return;
+            }
+        };
         match Self::slot(&items) {
             Some(node) => self.at_node[node.index()] = Some(state),
             None => {
@@ -155,8 +174,14 @@ pub enum Conflict {
     DifferentSends,
     /// The role receives the same label with different payloads.
     DifferentPayloads,
+    /// In one branch the role goes on in several blocks of a `par`, in the other it does not.
+    BlocksOrAction,
+    /// The role goes on in the blocks of two `par`s that do not correspond.
+    DifferentBlocks,
     /// The projection exceeds the built-in limit on its size.
     TooLarge,
+    /// The blocks of a `par` interleave in more ways than [`MAX_INTERLEAVED`].
+    TooManyInterleavings,
 }
 
 /// A choice whose outcome a role would need to know.
@@ -186,6 +211,11 @@ pub enum RoleAction {
         /// The message.
         message: Message,
         /// Where the text says so.
+        origin: Origin,
+    },
+    /// It goes on in several blocks of a `par`.
+    Fork {
+        /// The `par`.
         origin: Origin,
     },
 }
@@ -225,13 +255,16 @@ struct Projection<'a> {
     heads: Vec<Option<NodeId>>,
     /// What is visible from each node where more than one walk may begin.
     closures: Vec<Option<Items>>,
+    /// The blocks of each `par` that the role takes part in.
+    regions: FxHashMap<NodeId, Vec<usize>>,
 }
 
 impl<'a> Projection<'a> {
     fn new(global: &'a GlobalType, role: Role) -> Self {
         let nodes = global.node_count();
         let max_states = MAX_STATES.max(nodes);
-        Self { global, role, max_states, heads: vec![None; nodes], closures: vec![None; nodes] }
+        let regions = fork::regions(global, role);
+        Self { global, role, max_states, heads: vec![None; nodes], closures: vec![None; nodes], regions }
     }
 
     fn run(mut self) -> Result<Machine, ProjectionError> {
@@ -240,48 +273,57 @@ impl<'a> Projection<'a> {
         // How each state was found first, to explain what is wrong with it.
         let mut came_from: Vec<Option<(State, Step)>> = vec![None];
         let mut queue = VecDeque::new();
-        let initial = self.closure(self.global.root());
         let source = builder.add_state();
+        let initial =
+            self.enter(&[self.global.root()]).map_err(|found| self.explain(&found, source, &came_from))?;
         numbers.insert(initial.clone(), source);
         // Who is not connected yet waits: perhaps for ever.
-        let initial = if self.is_unconnected(initial.as_slice()) {
-            builder.accept(source);
-            initial.without_end().unwrap_or(initial)
-        } else {
-            initial
+        let initial = match initial {
+            Configuration::Plain(items) if self.is_unconnected(items.as_slice()) => {
+                builder.accept(source);
+                Configuration::Plain(items.without_end().unwrap_or(items))
+            }
+            other => other,
         };
         queue.push_back((initial, source));
-        while let Some((items, source)) = queue.pop_front() {
-            let items = if self.waits(items.as_slice()) {
+        while let Some((configuration, source)) = queue.pop_front() {
+            let (moves, may_stay) =
+                self.moves(&configuration).map_err(|found| self.explain(&found, source, &came_from))?;
+            if may_stay {
                 builder.accept(source);
-                items.without_end().unwrap_or(items)
-            } else {
-                items
-            };
-            let merged = self
-                .merge(items.as_slice())
-                .map_err(|disagreement| self.explain(&disagreement, source, &came_from))?;
-            for Merged { action, peer, message, origin, nexts, .. } in merged {
-                let target_items = self.closure_of_all(&nexts);
-                let target = match numbers.get(&target_items) {
+            }
+            for Move { action, peer, message, origin, target } in moves {
+                let state = match numbers.get(&target) {
                     Some(known) => known,
                     None => {
-                        if numbers.count >= self.max_states {
-                            let disagreement = Disagreement(Conflict::TooLarge, Item::End, Item::End);
-                            return Err(self.explain(&disagreement, source, &came_from));
+                        if let Some(found) = self.is_too_large(&numbers, &target) {
+                            return Err(self.explain(&found, source, &came_from));
                         }
                         let fresh = builder.add_state();
                         let step = Step { action, peer, label: self.global.vocabulary().label(message) };
                         came_from.push(Some((source, step)));
-                        numbers.insert(target_items.clone(), fresh);
-                        queue.push_back((target_items, fresh));
+                        numbers.insert(target.clone(), fresh);
+                        queue.push_back((target, fresh));
                         fresh
                     }
                 };
-                builder.add_transition(source, Transition { action, peer, message, target, origin });
+                builder.add_transition(source, Transition { action, peer, message, target: state, origin });
             }
         }
         Ok(builder.finish())
+    }
+
+    fn is_too_large(&self, numbers: &Numbers, target: &Configuration) -> Option<Disagreement> {
+        match target {
+            Configuration::Fork(fork) if numbers.forks.len() >= MAX_INTERLEAVED => {
+                let par = Item::Fork(fork.par);
+                Some(Disagreement(Conflict::TooManyInterleavings, par, par))
+            }
+            _ if numbers.count >= self.max_states => {
+                Some(Disagreement(Conflict::TooLarge, Item::End, Item::End))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the role waits there, and only for messages that it may wait for in vain.
@@ -297,7 +339,7 @@ impl<'a> Projection<'a> {
     fn waits_only(&self, items: &[Item], for_such: impl Fn(Origin) -> bool) -> bool {
         let such = |item: &Item| match *item {
             Item::End => true,
-            Item::Send(_) => false,
+            Item::Send(_) | Item::Fork(_) => false,
             Item::Receive(node, index) => for_such(self.exchange(node).branches[index as usize].origin),
         };
         items.iter().any(|item| *item != Item::End) && items.iter().all(such)
@@ -330,6 +372,15 @@ impl<'a> Projection<'a> {
                 Global::Exchange(exchange) => match exchange.branches.as_slice() {
                     [only] if !exchange.involves(self.role) => only.next,
                     _ => break,
+                },
+                Global::Par(par) => match self.regions_of(at) {
+                    [] => par.next,
+                    [only] => par.blocks[*only],
+                    _ => break,
+                },
+                Global::Join(par) => match self.after_block(*par) {
+                    Some(next) => next,
+                    None => break,
                 },
                 Global::End => break,
             };
@@ -366,7 +417,8 @@ impl<'a> Projection<'a> {
                 continue;
             }
             match self.global.node(node) {
-                Global::End => items.push(Item::End),
+                Global::End | Global::Join(_) => items.push(Item::End),
+                Global::Par(_) => items.push(Item::Fork(node)),
                 Global::Rec(rec) => stack.push(rec.body),
                 Global::Call(call) => stack.push(call.target),
                 Global::Exchange(exchange) if exchange.sender == self.role => items.push(Item::Send(node)),
@@ -389,7 +441,8 @@ impl<'a> Projection<'a> {
     /// The one thing the role does at `node`, where that is plain to see.
     fn visible_at_once(&self, node: NodeId) -> Option<Item> {
         match self.global.node(node) {
-            Global::End => Some(Item::End),
+            Global::End | Global::Join(_) => Some(Item::End),
+            Global::Par(_) => Some(Item::Fork(node)),
             Global::Exchange(exchange) if exchange.sender == self.role => Some(Item::Send(node)),
             Global::Exchange(exchange) => match &exchange.branches[..] {
                 [only] if only.receiver == self.role => Some(Item::Receive(node, 0)),

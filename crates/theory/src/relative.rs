@@ -21,7 +21,7 @@ use crate::vocabulary::{Message, Role, Vocabulary};
 mod project;
 mod text;
 
-pub use project::{RelativeError, Undefined};
+pub use project::{Cause, RelativeError, Undefined};
 
 /// A node of a [`RelativeType`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
   "module" "import" "as" "type" "data" "sig" "external" "fn" "global" "explicit" "aux" "nested" "protocol" "role" "new"
   "from" "to" "at" "and" "in" "not" "where" "within" "after" "of"
 ] @keyword
-["choice" "or" "rec" "continue" "do" "calls" "connect" "disconnect" "wrap"] @keyword.control
+["choice" "or" "par" "and" "rec" "continue" "do" "calls" "connect" "disconnect" "wrap"] @keyword.control
 ["->" "||" "&&" "==" "!=" "=" "<>" "<" "<=" ">" ">=" "+" "-" "*" "/" "%" "!" "?"] @operator
 ["(" ")" "{" "}" "[" "]"] @punctuation.bracket
 [";" "," ":" "." "@"] @punctuation.delimiter

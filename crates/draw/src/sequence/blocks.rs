@@ -3,7 +3,7 @@
 use super::{DEPTH_LIMIT, PARTICIPANT_LIMIT, ParticipantId, STEP_LIMIT, Sequence, Step};
 use crate::error::DrawError;
 
-/// A loop or an alternative.
+/// A loop, an alternative, or blocks side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// The leftmost and rightmost participants inside; if nobody acts inside, those of the block around.
@@ -34,7 +34,7 @@ impl Blocks {
         let mut outer: Vec<Option<usize>> = Vec::new();
         for (index, step) in chart.steps().iter().enumerate() {
             match step {
-                Step::OpenLoop { .. } | Step::OpenAlt { .. } => {
+                Step::OpenLoop { .. } | Step::OpenAlt { .. } | Step::OpenPar { .. } => {
                     if open.len() == DEPTH_LIMIT {
                         return Err(DrawError::TooDeep { step: index, limit: DEPTH_LIMIT });
                     }
@@ -42,7 +42,7 @@ impl Blocks {
                     found.blocks.push(Block { first: usize::MAX, last: 0 });
                     found.opened[index] = Some(block);
                     outer.push(open.last().map(|&(outer, _)| outer));
-                    open.push((block, matches!(step, Step::OpenAlt { .. })));
+                    open.push((block, !matches!(step, Step::OpenLoop { .. })));
                 }
                 Step::Branch { .. } => {
                     if !open.last().is_some_and(|&(_, alternative)| alternative) {

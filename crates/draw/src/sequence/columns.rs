@@ -135,7 +135,7 @@ pub(super) fn columns(chart: &Sequence, blocks: &Blocks, widths: &Widths) -> Col
                     open.reach(first, last, side + widths.nest, side + widths.nest);
                 }
             }
-            Step::OpenLoop { .. } | Step::OpenAlt { .. } => {
+            Step::OpenLoop { .. } | Step::OpenAlt { .. } | Step::OpenPar { .. } => {
                 let Some((block, around)) = blocks.opened(index) else { continue };
                 let (first, last) = (around.first, around.last);
                 open.push(Open { block, first, last, left: widths.pad, right: widths.pad, width });

@@ -193,6 +193,7 @@ impl Pen<'_> {
                 self.marks.push(Mark::Note(TextBlock { frame, lines }));
             }
             Step::OpenLoop { title } => self.open(index, "loop", title),
+            Step::OpenPar { title } => self.open(index, "par", title),
             Step::OpenAlt { title, branch } => {
                 self.open(index, "alt", title);
                 self.branch(branch, false);

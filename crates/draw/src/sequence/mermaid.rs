@@ -24,6 +24,8 @@ fn write_diagram(out: &mut String, chart: &Sequence) -> fmt::Result {
     let last = chart.participants().len().saturating_sub(1);
     let everyone = if last == 0 { "p0".to_owned() } else { format!("p0,p{last}") };
     let mut depth = 1;
+    // What separates the parts of the blocks that are open.
+    let mut words = Vec::new();
     for step in chart.steps() {
         if matches!(step, Step::Close | Step::Branch { .. }) {
             depth -= 1;
@@ -57,17 +59,28 @@ fn write_diagram(out: &mut String, chart: &Sequence) -> fmt::Result {
             Step::OpenLoop { title } => {
                 writeln!(out, "{indent}loop {}", Escaped(title))?;
                 depth += 1;
+                words.push("else");
+            }
+            Step::OpenPar { title } => {
+                writeln!(out, "{indent}par {}", Escaped(title))?;
+                depth += 1;
+                words.push("and");
             }
             Step::OpenAlt { title, branch } => {
                 let separator = if title.is_empty() || branch.is_empty() { "" } else { ": " };
                 writeln!(out, "{indent}alt {}", Escaped(&format!("{title}{separator}{branch}")))?;
                 depth += 1;
+                words.push("else");
             }
             Step::Branch { title } => {
-                writeln!(out, "{indent}else {}", Escaped(title))?;
+                let word = words.last().copied().unwrap_or("else");
+                writeln!(out, "{indent}{word} {}", Escaped(title))?;
                 depth += 1;
             }
-            Step::Close => writeln!(out, "{indent}end")?,
+            Step::Close => {
+                words.pop();
+                writeln!(out, "{indent}end")?;
+            }
             Step::Jump { text } | Step::Divider { text } if !chart.participants().is_empty() => {
                 writeln!(out, "{indent}Note over {everyone}: {}", Escaped(text))?;
             }

@@ -134,6 +134,7 @@ impl Pen<'_> {
                 self.note(range, &wrap(text, NOTE_LIMIT));
             }
             Step::OpenLoop { title } => self.open(index, &heading("loop", title)),
+            Step::OpenPar { title } => self.open(index, &heading("par", title)),
             Step::OpenAlt { title, branch } => {
                 self.open(index, &heading("alt", title));
                 let branch = fit(&bracketed(branch), LABEL_LIMIT);

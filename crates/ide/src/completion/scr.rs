@@ -209,11 +209,13 @@ fn snippet(label: &str, insert: &str, detail: &str) -> Completion {
 fn statements(context: &Context<'_>) -> Vec<Completion> {
     let mut all = vec![
         snippet("choice", "choice at ${1:role} {\n  $2\n} or {\n  $3\n}", "one role chooses"),
+        snippet("par", "par {\n  $1\n} and {\n  $2\n}", "blocks side by side"),
         snippet("rec", "rec ${1:LOOP} {\n  $2\n  continue ${1:LOOP};\n}", "a loop"),
         snippet("message", "${1:Label}(${2:field}: ${3:string}) from ${4:role} to ${5:role};", "a message"),
         keyword("continue"),
         keyword("do"),
         keyword("or"),
+        keyword("and"),
     ];
     if let Some(scope) = scope(context) {
         let labels = context.file.index().occurrences.iter();

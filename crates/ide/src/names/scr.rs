@@ -209,6 +209,9 @@ impl<'a> Walk<'a> {
                 StatementKind::Choice { branches, .. } => {
                     steps.extend(branches.iter().rev().map(|branch| Step::Statements(branch, 0)));
                 }
+                StatementKind::Par { blocks } => {
+                    steps.extend(blocks.iter().rev().map(|block| Step::Statements(block, 0)));
+                }
                 StatementKind::Rec { name, body, .. } => {
                     let scope = self.scope();
                     self.declare(NameKind::Recursion, name, scope);
@@ -252,6 +255,7 @@ impl<'a> Walk<'a> {
                 self.mention(NameKind::Role, at, scope);
                 within.iter().for_each(|within| self.within(within, here));
             }
+            StatementKind::Par { .. } => {}
             StatementKind::Rec { parameters, .. } => {
                 parameters.iter().for_each(|parameter| self.rec_parameter(parameter, here));
             }

@@ -113,11 +113,12 @@ impl Synthesis<'_> {
 
     fn enter(&mut self, node: NodeId, others: Others, stack: &mut Vec<Visit>) {
         match self.global.node(node) {
-            Global::End => self.set(node, Term::End, Duty::End),
+            // There are no relative types of a `par`, so none comes here.
+            Global::End | Global::Par(_) | Global::Join(_) => self.set(node, Term::End, Duty::End),
             Global::Call(call) => {
                 let level = match self.global.node(call.target) {
                     Global::Rec(rec) => rec.level,
-                    Global::End | Global::Exchange(_) | Global::Call(_) => 0,
+                    _ => 0,
                 };
                 self.set(node, Term::Call { level }, Duty::Same(call.target));
             }
@@ -154,7 +155,7 @@ impl Synthesis<'_> {
                 self.made[node.index()] = Some(term);
                 self.duties[node.index()] = Some(Duty::Same(rec.body));
             }
-            Global::End | Global::Call(_) => {}
+            Global::End | Global::Call(_) | Global::Par(_) | Global::Join(_) => {}
         }
     }
 

@@ -24,6 +24,9 @@ pub fn graph(name: &str, global: &GlobalType) -> Graph {
                     let kind = if initial { NodeKind::Initial } else { NodeKind::Normal };
                     (vocabulary.role_name(exchange.sender).to_owned(), kind)
                 }
+                Global::Par(_) => {
+                    ("par".to_owned(), if initial { NodeKind::Initial } else { NodeKind::Normal })
+                }
                 _ => ("end".to_owned(), if initial { NodeKind::InitialFinal } else { NodeKind::Final }),
             };
             graph.add_node(Node::new(label).kind(kind))
@@ -31,7 +34,19 @@ pub fn graph(name: &str, global: &GlobalType) -> Graph {
     };
     node_of(global.root(), &mut graph, &mut pending);
     while let Some(at) = pending.pop() {
-        let Global::Exchange(exchange) = global.node(at) else { continue };
+        let exchange = match global.node(at) {
+            Global::Exchange(exchange) => exchange,
+            Global::Par(par) => {
+                let from = node_of(at, &mut graph, &mut pending);
+                let blocks = par.blocks.iter().map(|block| (*block, "and"));
+                for (part, line) in blocks.chain([(par.next, "then")]) {
+                    let to = node_of(part, &mut graph, &mut pending);
+                    graph.add_edge(Edge::new(from, to).line(line).style(EdgeStyle::Plain));
+                }
+                continue;
+            }
+            _ => continue,
+        };
         for branch in &exchange.branches {
             let from = node_of(at, &mut graph, &mut pending);
             let to = node_of(branch.next, &mut graph, &mut pending);
@@ -49,7 +64,7 @@ fn unfold(global: &GlobalType, mut node: NodeId) -> NodeId {
         match global.node(node) {
             Global::Rec(rec) => node = rec.body,
             Global::Call(call) => node = call.target,
-            Global::End | Global::Exchange(_) => return node,
+            Global::End | Global::Exchange(_) | Global::Par(_) | Global::Join(_) => return node,
         }
     }
 }
@@ -62,6 +77,11 @@ pub fn to_json(name: Option<&str>, global: &GlobalType) -> Value {
         .nodes()
         .map(|(_, node)| match node {
             Global::End => json!({"kind": "end"}),
+            Global::Join(par) => json!({"kind": "join", "par": par.0}),
+            Global::Par(par) => json!({
+                "kind": "par", "blocks": par.blocks.iter().map(|block| block.0).collect::<Vec<_>>(),
+                "next": par.next.0,
+            }),
             Global::Call(call) => json!({
                 "kind": "call", "target": call.target.0,
                 "arguments": call.arguments.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
 //! A protocol as a message sequence chart.
 //!
-//! The chart follows the structure of the text: a choice is an `alt` block, a recursion a `loop`.
+//! The chart follows the structure of the text: a choice is an `alt` block, a recursion a `loop`, what runs side by side a `par`.
 
 use referee_draw::{Message, Participant, ParticipantId, Sequence};
 use referee_syntax::scr::ast::{
@@ -9,7 +9,7 @@ use referee_syntax::scr::ast::{
 
 enum Step<'a> {
     Statement(StatementId),
-    Branch(&'a Block, usize),
+    Branch(&'a Block, usize, &'static str),
     Close,
 }
 
@@ -31,9 +31,9 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
                 chart.close();
                 continue;
             }
-            Step::Branch(block, index) => {
+            Step::Branch(block, index, word) => {
                 if index > 0 {
-                    chart.branch("or");
+                    chart.branch(word);
                 }
                 steps.extend(statements(block));
                 continue;
@@ -52,7 +52,13 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
                 let within = within.as_ref().map(|within| format!(" {}", deadline(within)));
                 chart.open_alt(format!("choice at {}{}", at.text, within.unwrap_or_default()), "");
                 steps.push(Step::Close);
-                steps.extend(branches.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i)));
+                steps
+                    .extend(branches.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "or")));
+            }
+            StatementKind::Par { blocks } => {
+                chart.open_par("");
+                steps.push(Step::Close);
+                steps.extend(blocks.iter().enumerate().rev().map(|(i, block)| Step::Branch(block, i, "")));
             }
             StatementKind::Rec { name, body, .. } => {
                 chart.open_loop(&*name.text);

@@ -111,14 +111,12 @@ impl SessionState {
         // What the protocol has nowhere is wrong whenever it comes.
         let waits = may_be_early && label != LabelId::UNKNOWN;
         if waits || rules.ahead.is_turn(&self.session, side) {
-            return rules.ahead.judge(
-                &rules.monitor,
-                &mut self.session,
-                &mut self.lead,
-                side,
-                label,
-                payload,
-            );
+            let (session, lead) = (&mut self.session, &mut self.lead);
+            let verdict = rules.ahead.judge(&rules.monitor, session, lead, side, label, payload);
+            // Of blocks side by side, what only another block's turn would allow.
+            if verdict != Verdict::Early || waits {
+                return verdict;
+            }
         }
         let channel = rules.ahead.channel(side);
         rules.monitor.step_interned(&mut self.session, channel, label, payload)

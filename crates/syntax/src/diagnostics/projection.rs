@@ -65,6 +65,13 @@ pub(crate) fn several_receivers(span: Span, sender: &str, receivers: &[&str]) ->
         .help("for relative types, let every branch of a choice begin with a message to the same role")
 }
 
+/// A protocol with a `par` has no relative types.
+pub(crate) fn par_has_none(span: Span) -> Diagnostic {
+    RF0410
+        .at(span, "a `par` has no relative types: the monitors of a network follow one sequence for each pair of roles")
+        .help("a guard between two roles, and `watch`, follow it all the same")
+}
+
 pub(crate) fn hidden_dependency(found: &HiddenDependency<'_>) -> Diagnostic {
     let (p, q) = found.pair;
     let say = |what: &str| match what {

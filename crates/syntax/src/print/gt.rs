@@ -66,7 +66,8 @@ impl Printer<'_> {
         steps: &mut Vec<Step>,
     ) -> Result<(), Inexpressible> {
         match self.global.node(node) {
-            Global::End => self.out.push_str("end"),
+            Global::End | Global::Join(_) => self.out.push_str("end"),
+            Global::Par(_) => return Err(Inexpressible::par()),
             Global::Call(call) => {
                 if !call.arguments.is_empty() {
                     return Err(Inexpressible::new("its recursion carries data"));

@@ -46,7 +46,8 @@ pub fn gt_json(global: &GlobalType) -> Result<String, Inexpressible> {
             return Err(Inexpressible::too_large());
         }
         match global.node(node) {
-            Global::End => out.push_str(r#"{"type": "END"}"#),
+            Global::Par(_) => return Err(Inexpressible::par()),
+            Global::End | Global::Join(_) => out.push_str(r#"{"type": "END"}"#),
             Global::Call(call) => {
                 if !call.arguments.is_empty() {
                     return Err(Inexpressible::new("its recursion carries data"));

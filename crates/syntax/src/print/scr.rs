@@ -93,7 +93,9 @@ enum Step {
     Region(NodeId, Place),
     /// A branch of a choice up to a place; whether it is the first.
     Branch(Branch, NodeId, Place, bool),
-    /// The end of a choice.
+    /// A block of a `par`; whether it is the first.
+    Block(NodeId, bool),
+    /// The end of a choice or of a `par`.
     Close,
     /// The end of a recursion.
     Leave(NodeId),
@@ -172,6 +174,10 @@ impl<'a> Printer<'a> {
                     }
                     steps.push(Step::Region(branch.next, stop));
                 }
+                Step::Block(start, first) => {
+                    self.out.push_str(if first { "{\n" } else { "} and {\n" });
+                    steps.push(Step::Region(start, self.structure.end()));
+                }
                 Step::Close => self.out.push_str("}\n"),
                 Step::Leave(node) => {
                     self.names.remove(&node);
@@ -187,7 +193,15 @@ impl<'a> Printer<'a> {
         let global = self.global;
         while self.structure.place(node) != stop {
             match global.node(node) {
-                Global::End => break,
+                Global::End | Global::Join(_) => break,
+                Global::Par(_) if self.form == Form::NuScr => return Err(Inexpressible::par()),
+                Global::Par(par) => {
+                    self.spend()?;
+                    self.out.push_str("par ");
+                    steps.extend([Step::Region(par.next, stop), Step::Close]);
+                    let blocks = par.blocks.iter().enumerate().rev();
+                    steps.extend(blocks.map(|(index, start)| Step::Block(*start, index == 0)));
+                }
                 Global::Call(call) => {
                     self.spend()?;
                     let name = self.names.get(&call.target).map_or("X", String::as_str);
@@ -388,7 +402,7 @@ impl<'a> Printer<'a> {
         let vocabulary = self.global.vocabulary();
         for (_, node) in self.global.nodes() {
             match node {
-                Global::End => {}
+                Global::End | Global::Par(_) | Global::Join(_) => {}
                 Global::Exchange(exchange) => {
                     let specs = exchange.branches.iter().map(|branch| vocabulary.spec(branch.message));
                     specs.filter_map(|spec| spec.assertion.as_ref()).for_each(&mut visit);

@@ -69,7 +69,10 @@ fn words(language: Language) -> Words {
     let (symbols, keywords, others): (&[&str], &[&str], &[&str]) = match language {
         Language::Scr => (
             &[";", ",", ")", "(", "}", "{", ":", "]", "[", ">", "<", "=", "->", ".", "==", "@", "&&", "#*)"],
-            &["from", "to", "at", "or", "role", "protocol", "choice", "do", "continue", "rec", "as"],
+            &[
+                "from", "to", "at", "or", "role", "protocol", "choice", "do", "continue", "rec", "as", "par",
+                "and",
+            ],
             &[
                 "global",
                 "aux",

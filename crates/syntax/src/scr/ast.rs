@@ -277,6 +277,11 @@ pub enum StatementKind {
         /// The alternatives.
         branches: Vec<Block>,
     },
+    /// `par { … } and { … }`.
+    Par {
+        /// What runs side by side.
+        blocks: Vec<Block>,
+    },
     /// `rec X [t<B>: int = e] { … }`.
     Rec {
         /// The variable.

@@ -145,6 +145,11 @@ impl<'a> Walk<'a, '_> {
                             let entry = now.take();
                             tasks.push(Task::Branches(branches.iter(), entry, None));
                         }
+                        // As if one block came after the other: what one connects, others do not need.
+                        StatementKind::Par { blocks } => {
+                            let statements = |block: &'a Block| Task::Statements(block.statements.iter());
+                            tasks.extend(blocks.iter().rev().map(statements));
+                        }
                         StatementKind::Rec { name, body, .. } => {
                             let point = (self.context.number, Some(statement.span));
                             self.enter(point, &mut now);

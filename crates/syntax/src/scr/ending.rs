@@ -1,6 +1,6 @@
 //! Which statements come to an end, so that what stands behind them can happen.
 //!
-//! A `continue` never does; a recursion does if its body can, a choice if one of its branches can, a `do` if the protocol can. The
+//! A `continue` never does; a recursion does if its body can, a choice if one of its branches can, a `par` if all its blocks can, a `do` if the protocol can. The
 //! least solution: found by counting, for each block, the statements that are not known to end yet.
 
 use super::ast::{Block, StatementKind};
@@ -14,6 +14,8 @@ type Place = (usize, usize);
 enum Owner {
     Statement(Place),
     Protocol(ProtocolId),
+    /// One of several blocks that must all end.
+    Together(usize),
 }
 
 /// For each file, whether each of its statements can come to an end.
@@ -39,6 +41,11 @@ pub(super) fn ending(names: &Names<'_>) -> Vec<Vec<bool>> {
                 | StatementKind::Connection { .. } => counting.pending.push(Owner::Statement(place)),
                 StatementKind::Choice { branches, .. } => {
                     branches.iter().for_each(|branch| counting.add(branch, file, Owner::Statement(place)));
+                }
+                StatementKind::Par { blocks } => {
+                    let together = counting.left.len();
+                    counting.left.push((Owner::Statement(place), blocks.len()));
+                    blocks.iter().for_each(|block| counting.add(block, file, Owner::Together(together)));
                 }
                 StatementKind::Rec { body, .. } => counting.add(body, file, Owner::Statement(place)),
                 // An invitation to a nested protocol is over at once.
@@ -85,18 +92,24 @@ impl Counting {
                         continue;
                     }
                     if let Some(block) = self.block_of[file][index] {
-                        let (owner, left) = &mut self.left[block];
-                        *left -= 1;
-                        if *left == 0 {
-                            self.pending.push(*owner);
-                        }
+                        self.count(block);
                     }
                 }
+                Owner::Together(blocks) => self.count(blocks),
                 Owner::Protocol(id) => {
                     let calls = std::mem::take(&mut self.calls[id.0]);
                     self.pending.extend(calls.into_iter().map(Owner::Statement));
                 }
             }
+        }
+    }
+
+    /// One thing more of `block` is known to end.
+    fn count(&mut self, block: usize) {
+        let (owner, left) = &mut self.left[block];
+        *left -= 1;
+        if *left == 0 {
+            self.pending.push(*owner);
         }
     }
 }

@@ -17,6 +17,7 @@ use smallvec::smallvec;
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
+use crate::diagnostics::blocks::branch_begins_with_par;
 use crate::diagnostics::names::unknown_chooser;
 use crate::diagnostics::structure::{
     another_decides, begin_alike, empty_branch, ends_or_goes_on, too_large, unguarded_recursion,
@@ -125,8 +126,10 @@ impl<'a> Flattening<'a> {
 
     /// The node that `raw` becomes; its content follows later.
     fn node(&mut self, raw: RawId) -> NodeId {
-        if let Raw::End = self.nodes[raw.index()] {
-            return self.builder.end();
+        match self.nodes[raw.index()] {
+            Raw::End => return self.builder.end(),
+            Raw::Join => return self.builder.join(),
+            _ => {}
         }
         if self.converted.len() < self.nodes.len() {
             self.converted.resize(self.nodes.len(), None);
@@ -143,7 +146,14 @@ impl<'a> Flattening<'a> {
     fn convert(&mut self, raw: RawId) {
         let node = self.node(raw);
         match &self.nodes[raw.index()] {
-            Raw::End => {}
+            Raw::End | Raw::Join => {}
+            Raw::Par { parts, span } => {
+                let (parts, span) = (parts.clone(), *span);
+                let mut blocks: Vec<NodeId> = parts.iter().map(|part| self.node(*part)).collect();
+                let next = blocks.pop().unwrap_or(node);
+                let par = Global::Par(global::Par { blocks, next, origin: self.origins.add(span) });
+                self.builder.set(node, par);
+            }
             Raw::Message(message) => {
                 let (sender, branch) = (message.sender, self.branch(*message));
                 let origin = branch.origin;
@@ -260,8 +270,12 @@ impl<'a> Flattening<'a> {
                 Step::Enter(raw) => raw,
             };
             let (target, entered_by_jump) = match &self.nodes[raw.index()] {
-                Raw::End => {
+                Raw::End | Raw::Join => {
                     self.report_empty_branch(start, choice);
+                    continue;
+                }
+                Raw::Par { span, .. } => {
+                    self.diagnostics.push(branch_begins_with_par(*span, choice));
                     continue;
                 }
                 Raw::Message(message) => {

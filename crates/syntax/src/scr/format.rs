@@ -48,11 +48,13 @@ struct Formatter<'a> {
     page: Page<'a>,
 }
 
-/// A block that is being printed, and the branches that follow it in its choice.
+/// A block that is being printed, and the branches that follow it in its choice, or the blocks in its `par`.
 struct Frame<'a> {
     block: &'a Block,
     next: usize,
     branches: &'a [Block],
+    /// What stands between them.
+    word: &'static str,
 }
 
 impl<'a> Formatter<'a> {
@@ -104,7 +106,7 @@ impl<'a> Formatter<'a> {
 
     /// The statements of `block` and its closing brace; its opening brace has been printed.
     fn block(&mut self, block: &'a Block) {
-        let mut stack = vec![Frame { block, next: 0, branches: &[] }];
+        let mut stack = vec![Frame { block, next: 0, branches: &[], word: "" }];
         while let Some(mut frame) = stack.pop() {
             if let Some(id) = frame.block.statements.get(frame.next) {
                 frame.next += 1;
@@ -119,8 +121,8 @@ impl<'a> Formatter<'a> {
                     self.page.complete(end);
                 }
                 Some((branch, branches)) => {
-                    self.page.alternative(end, branch.span.start as usize + 1);
-                    stack.push(Frame { block: branch, next: 0, branches });
+                    self.page.alternative(end, branch.span.start as usize + 1, frame.word);
+                    stack.push(Frame { block: branch, branches, next: 0, ..frame });
                 }
             }
         }
@@ -129,7 +131,13 @@ impl<'a> Formatter<'a> {
     /// Prints `statement`; of one with blocks, the head, and returns the first block.
     fn statement(&mut self, statement: &'a Statement) -> Option<Frame<'a>> {
         let level = self.page.level();
+        let mut word = "or";
         let (lines, block, branches): (_, _, &[Block]) = match &statement.kind {
+            StatementKind::Par { blocks } => {
+                let (first, rest) = blocks.split_first()?;
+                word = "and";
+                (self.layout.par(), first, rest)
+            }
             StatementKind::Choice { at, within, branches } => {
                 let (first, rest) = branches.split_first()?;
                 (self.layout.choice(at, within.as_deref()), first, rest)
@@ -149,7 +157,7 @@ impl<'a> Formatter<'a> {
         self.page.begin(statement.span.start as usize, brace);
         self.page.write(&lines);
         self.page.open(brace);
-        Some(Frame { block, next: 0, branches })
+        Some(Frame { block, next: 0, branches, word })
     }
 }
 

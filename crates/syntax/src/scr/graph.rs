@@ -35,6 +35,14 @@ pub(super) enum Raw {
         body: RawId,
         span: Span,
     },
+    /// Blocks side by side, each of which leads to a [`Raw::Join`].
+    Par {
+        /// Where the blocks start, and last what follows them.
+        parts: Vec<RawId>,
+        span: Span,
+    },
+    /// The end of a block.
+    Join,
     /// A jump to the definition `target`, which encloses it.
     Call {
         target: RawId,
@@ -76,18 +84,20 @@ pub(super) enum Chooser {
 impl Raw {
     pub(super) fn children(&self) -> &[RawId] {
         match self {
-            Self::End | Self::Call { .. } => &[],
+            Self::End | Self::Join | Self::Call { .. } => &[],
             Self::Message(message) => std::slice::from_ref(&message.next),
             Self::Choice { branches, .. } => branches,
+            Self::Par { parts, .. } => parts,
             Self::Rec { body, .. } => std::slice::from_ref(body),
         }
     }
 
     pub(super) fn children_mut(&mut self) -> &mut [RawId] {
         match self {
-            Self::End | Self::Call { .. } => &mut [],
+            Self::End | Self::Join | Self::Call { .. } => &mut [],
             Self::Message(message) => std::slice::from_mut(&mut message.next),
             Self::Choice { branches, .. } => branches,
+            Self::Par { parts, .. } => parts,
             Self::Rec { body, .. } => std::slice::from_mut(body),
         }
     }

@@ -19,6 +19,7 @@ use super::ast::{
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
+use crate::diagnostics::blocks::jump_out_of_block;
 use crate::diagnostics::names::{role_plays_twice, unknown_recursion_variable, unknown_role, wrong_number};
 use crate::diagnostics::structure::{
     connections_not_monitored, not_tail_recursive, statement_after_block, together_too_large, too_large,
@@ -63,6 +64,18 @@ enum Frame<'a> {
         next: RawId,
         within: Inherited<'a>,
     },
+    /// The end of the only block of a `par`.
+    Only {
+        outer_scope: Definitions,
+    },
+    Par {
+        blocks: &'a [Block],
+        /// Where the complete blocks start.
+        parts: Vec<RawId>,
+        next: RawId,
+        outer_scope: Definitions,
+        span: Span,
+    },
     Rec {
         node: RawId,
         name: &'a Name,
@@ -73,6 +86,7 @@ enum Frame<'a> {
         key: Key,
         outer: Rc<Instance>,
         outer_scope: Definitions,
+        out_of_reach: Vec<(Vec<Arc<str>>, Span)>,
         span: Span,
     },
 }
@@ -103,6 +117,8 @@ pub(super) struct Lowering<'a, 'n> {
     pub(super) origins: &'n mut Origins,
     instance: Rc<Instance>,
     scope: Definitions,
+    /// The recursions around the blocks that are being written out, which no jump of theirs leads to, each with the `par`.
+    out_of_reach: Vec<(Vec<Arc<str>>, Span)>,
     /// The recursion data in force, by name, each with its place.
     data_in_force: FxHashMap<Arc<str>, Span>,
     active: FxHashMap<Key, Active>,
@@ -137,6 +153,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             origins,
             instance: Rc::new(instance),
             scope: Definitions::default(),
+            out_of_reach: Vec::new(),
             data_in_force: FxHashMap::default(),
             active: FxHashMap::default(),
             choice_deadlines: FxHashMap::default(),
@@ -187,7 +204,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let node = self.add(Raw::End);
         self.active.insert(key.clone(), Active { node, next, called: false });
         let outer_scope = std::mem::take(&mut self.scope);
-        stack.push(Frame::Do { key, outer, outer_scope, span });
+        let out_of_reach = std::mem::take(&mut self.out_of_reach);
+        stack.push(Frame::Do { key, outer, outer_scope, out_of_reach, span });
         let (statements, left) = (&body.statements[..], body.statements.len());
         stack.push(Frame::Block { statements, left, next, within: None });
     }
@@ -221,6 +239,30 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     None => Some(self.add(Raw::Choice { at, branches: done, span: statement.span })),
                 }
             }
+            Frame::Only { outer_scope } => {
+                self.scope = outer_scope;
+                self.out_of_reach.pop();
+                value
+            }
+            Frame::Par { blocks, mut parts, next, outer_scope, span } => {
+                parts.extend(value);
+                match blocks.get(parts.len()) {
+                    Some(block) => {
+                        stack.push(Frame::Par { blocks, parts, next, outer_scope, span });
+                        let (statements, left) = (&block.statements[..], block.statements.len());
+                        // Each block has an end of its own: what is done again in it is no jump out of it.
+                        let next = self.add(Raw::Join);
+                        stack.push(Frame::Block { statements, left, next, within: None });
+                        None
+                    }
+                    None => {
+                        self.scope = outer_scope;
+                        self.out_of_reach.pop();
+                        parts.push(next);
+                        Some(self.add(Raw::Par { parts, span }))
+                    }
+                }
+            }
             Frame::Rec { node, name, data: (parameters, refinements), span } => {
                 let body = value.unwrap_or(RawId(0));
                 for parameter in &parameters {
@@ -233,8 +275,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 }
                 Some(node)
             }
-            Frame::Do { key, outer, outer_scope, span } => {
-                self.scope = outer_scope;
+            Frame::Do { key, outer, outer_scope, out_of_reach, span } => {
+                (self.scope, self.out_of_reach) = (outer_scope, out_of_reach);
                 let name = Arc::clone(&self.names.protocol(key.0).name.text);
                 let active = self.active.remove(&key)?;
                 self.instance = outer;
@@ -307,6 +349,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 stack.push(Frame::Choice { statement, branches, at: chooser, done, next, within });
                 None
             }
+            StatementKind::Par { blocks } => {
+                self.par(blocks, here.span, next, stack);
+                None
+            }
             StatementKind::Rec { name, parameters, body } => {
                 let node = self.add(Raw::End);
                 let data = self.parameters(parameters);
@@ -345,11 +391,32 @@ impl<'a, 'n> Lowering<'a, 'n> {
         }
     }
 
+    /// Starts writing out the blocks of the `par` at `span`, out of which no jump leads.
+    fn par(&mut self, blocks: &'a [Block], span: Span, next: RawId, stack: &mut Vec<Frame<'a>>) {
+        let outer_scope = std::mem::take(&mut self.scope);
+        let names = outer_scope.iter().filter(|(_, same_name)| !same_name.is_empty());
+        let names = names.map(|(name, _)| Arc::clone(name)).collect();
+        self.out_of_reach.push((names, span));
+        if let [only] = blocks {
+            // One block side by side with nothing is the block.
+            stack.push(Frame::Only { outer_scope });
+            let (statements, left) = (&only.statements[..], only.statements.len());
+            stack.push(Frame::Block { statements, left, next, within: None });
+        } else {
+            stack.push(Frame::Par { blocks, parts: Vec::new(), next, outer_scope, span });
+        }
+    }
+
     fn jump(&mut self, name: &Name, arguments: Vec<Arc<Expr>>, span: Span) -> Option<RawId> {
         let target = self.scope.get(&name.text).and_then(|same_name| same_name.last());
         match target {
             Some(&target) => Some(self.add(Raw::Call { target, arguments, span })),
             None => {
+                let around = self.out_of_reach.iter().rev().find(|(names, _)| names.contains(&name.text));
+                if let Some((_, par)) = around {
+                    self.diagnostics.push(jump_out_of_block(span, *par, &name.text));
+                    return None;
+                }
                 let mut in_force: Vec<&str> = Vec::new();
                 if self.names.may_compare(self.scope.len()) {
                     let scope = self.scope.iter().filter(|(_, same_name)| !same_name.is_empty());

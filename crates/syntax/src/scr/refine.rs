@@ -35,7 +35,7 @@ pub(super) fn refine(nodes: &mut [Raw], root: RawId, vocabulary: &mut Vocabulary
                     begin_branch(nodes, branch, vocabulary, &mut added, &mut diagnostics);
                 }
             }
-            Raw::End | Raw::Rec { .. } | Raw::Call { .. } => {}
+            Raw::End | Raw::Rec { .. } | Raw::Call { .. } | Raw::Par { .. } | Raw::Join => {}
         }
     }
     for (index, mut conditions) in added {
@@ -67,7 +67,7 @@ fn conditions(nodes: &[Raw], start: RawId) -> Vec<Expr> {
         let (rec, new) = match &nodes[at.index()] {
             Raw::Rec { parameters, .. } => (at, parameters.iter().map(|p| Arc::clone(&p.initial)).collect()),
             Raw::Call { target, arguments, .. } => (*target, arguments.clone()),
-            Raw::End | Raw::Message(_) | Raw::Choice { .. } => break,
+            Raw::End | Raw::Message(_) | Raw::Choice { .. } | Raw::Par { .. } | Raw::Join => break,
         };
         let Raw::Rec { parameters, refinements, body, .. } = &nodes[rec.index()] else { break };
         let new: Vec<Arc<Expr>> = new;
@@ -110,7 +110,7 @@ fn begin_branch(
             continue;
         }
         match &nodes[at.index()] {
-            Raw::End | Raw::Call { .. } => {}
+            Raw::End | Raw::Call { .. } | Raw::Par { .. } | Raw::Join => {}
             Raw::Rec { refinements, body, .. } => {
                 around.extend(refinements.iter().cloned());
                 pending.push((*body, around));

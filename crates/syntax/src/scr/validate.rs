@@ -83,7 +83,11 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
             diagnostics.extend(stuck(&heads(nodes, at), &facts, vocabulary, &nodes[at.index()]));
         }
         match &nodes[at.index()] {
-            Raw::End | Raw::Call { .. } => {}
+            Raw::End | Raw::Call { .. } | Raw::Join => {}
+            // Each block by itself, and what follows without what they assert.
+            Raw::Par { parts, .. } => {
+                pending.extend(parts.iter().map(|part| (*part, facts.clone(), false)));
+            }
             Raw::Choice { branches, .. } => {
                 pending.extend(branches.iter().map(|next| (*next, facts.clone(), true)))
             }
@@ -161,7 +165,7 @@ fn heads(nodes: &[Raw], start: RawId) -> Vec<RawMessage> {
             continue;
         }
         match &nodes[at.index()] {
-            Raw::End => {}
+            Raw::End | Raw::Join => {}
             Raw::Message(message) => heads.push(*message),
             Raw::Call { target, .. } => pending.push(*target),
             node => pending.extend(node.children().iter().rev()),
@@ -186,7 +190,7 @@ fn bound_in(nodes: &[Raw], body: RawId, vocabulary: &Vocabulary) -> FxHashSet<Ar
                 bound.extend(fields.filter_map(|field| field.name.clone()));
             }
             Raw::Rec { parameters, .. } => bound.extend(parameters.iter().map(|p| Arc::clone(&p.name))),
-            Raw::End | Raw::Choice { .. } | Raw::Call { .. } => {}
+            Raw::End | Raw::Choice { .. } | Raw::Call { .. } | Raw::Par { .. } | Raw::Join => {}
         }
         pending.extend(node.children());
     }

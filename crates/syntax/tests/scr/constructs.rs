@@ -30,7 +30,7 @@ fn machine(document: &Document) -> String {
 }
 
 /// A construct, a text with it, and the machine of `a`.
-const CONSTRUCTS: [(&str, &str, &str); 66] = [
+const CONSTRUCTS: [(&str, &str, &str); 68] = [
     ("message", "protocol P(role a, role b) { M() from a to b; }", "0 b!M 1"),
     ("empty operator", "protocol P(role a, role b) { (int) from a to b; }", "0 b!(int) 1"),
     (
@@ -55,6 +55,16 @@ const CONSTRUCTS: [(&str, &str, &str); 66] = [
         "statement after a choice",
         "protocol P(role a, role b) { choice at b { L() from b to a; } or { R() from b to a; } E() from a to b; }",
         "0 b?L 1, 0 b?R 1, 1 b!E 2",
+    ),
+    (
+        "blocks side by side",
+        "protocol P(role a, role b) { par { M() from a to b; } and { K() from b to a; } E() from a to b; }",
+        "0 b!M 1, 0 b?K 2, 1 b?K 3, 2 b!M 3, 3 b!E 4",
+    ),
+    (
+        "one block",
+        "protocol P(role a, role b) { par { M() from a to b; } K() from b to a; }",
+        "0 b!M 1, 1 b?K 2",
     ),
     ("recursion", "protocol P(role a, role b) { rec X { M() from a to b; continue X; } }", "0 b!M 0"),
     (

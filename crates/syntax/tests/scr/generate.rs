@@ -129,8 +129,11 @@ fn statement() -> BoxedStrategy<Tokens> {
         let parameters = maybe(all(vec![word("["), separated(parameter, 1), word("]")]));
         let branches =
             prop::collection::vec(block.clone(), 1..4).prop_map(|blocks| blocks.join(&"or".to_owned()));
+        let parallel =
+            prop::collection::vec(block.clone(), 1..4).prop_map(|blocks| blocks.join(&"and".to_owned()));
         prop_oneof![
             all(vec![word("choice at"), name(), branches.boxed()]),
+            all(vec![word("par"), parallel.boxed()]),
             all(vec![word("rec"), plain_name(), parameters, block.boxed()]),
         ]
     });
@@ -213,7 +216,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     })
 }
 
-const SOUP: [&str; 70] = [
+const SOUP: [&str; 72] = [
     "protocol",
     "global",
     "aux",
@@ -283,6 +286,8 @@ const SOUP: [&str; 70] = [
     "m() from a to b;",
     "choice at a {",
     "} or {",
+    "par {",
+    "} and {",
     "x > 0",
 ];
 

@@ -15,6 +15,7 @@ mod corpus;
 mod format;
 mod generate;
 mod meaning;
+mod par;
 mod print;
 mod qualified;
 mod robust;

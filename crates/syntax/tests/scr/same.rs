@@ -73,6 +73,12 @@ pub(crate) fn assert_same_global(left: &GlobalType, right: &GlobalType, about: &
         let mut next = Vec::new();
         match (left.node(a), right.node(b)) {
             (Global::End, Global::End) => {}
+            (Global::Join(a), Global::Join(b)) => calls.push((*a, *b)),
+            (Global::Par(a), Global::Par(b)) => {
+                assert_eq!(a.blocks.len(), b.blocks.len(), "{about}");
+                next.extend(a.blocks.iter().copied().zip(b.blocks.iter().copied()));
+                next.push((a.next, b.next));
+            }
             (Global::Rec(a), Global::Rec(b)) => {
                 assert_eq!(a.level, b.level, "{about}");
                 let parameter =

@@ -101,6 +101,12 @@ fn for_each_way(global: &GlobalType, mut visit: impl FnMut(NodeId, u32, NodeId))
     for (node, content) in global.nodes() {
         match content {
             Global::End => {}
+            Global::Par(par) => par.blocks.iter().for_each(|block| visit(node, 0, *block)),
+            Global::Join(par) => {
+                if let Global::Par(par) = global.node(*par) {
+                    visit(node, 0, par.next);
+                }
+            }
             Global::Rec(rec) => visit(node, 0, rec.body),
             // Past the definition: its initial values are computed on entry only.
             Global::Call(call) => match global.node(call.target) {
@@ -130,6 +136,8 @@ struct Search<'a> {
     ways: Vec<(u32, u32)>,
     sites: Vec<Site>,
     changed: Vec<u32>,
+    /// For each `par` that has what is sought, the block that has it; of several, none.
+    binding_block: FxHashMap<NodeId, Option<usize>>,
 }
 
 /// A node of the region.
@@ -151,7 +159,40 @@ impl<'a> Search<'a> {
             ways: Vec::new(),
             sites: Vec::new(),
             changed: Vec::new(),
+            binding_block: FxHashMap::default(),
         }
+    }
+
+    /// Looks up which blocks have what is `sought`.
+    fn find_blocks(&mut self, sought: Sought<'_>) {
+        self.binding_block.clear();
+        if self.global.pars().next().is_none() {
+            return;
+        }
+        for (node, content) in self.global.nodes() {
+            let branches = match content {
+                Global::Exchange(exchange) => exchange.branches.len(),
+                Global::Rec(_) => 1,
+                Global::End | Global::Call(_) | Global::Par(_) | Global::Join(_) => continue,
+            };
+            if !(0..branches).any(|branch| binding(self.global, node, branch, sought).is_some()) {
+                continue;
+            }
+            for (par, block) in self.global.blocks_around(node) {
+                let known = self.binding_block.entry(par).or_insert(Some(block));
+                if *known != Some(block) {
+                    *known = None;
+                }
+            }
+        }
+    }
+
+    /// Whether `node` is the end of a block without what is sought, beside a block that has it: behind the `par` the latter counts, for
+    /// it is over as well.
+    fn passes_by(&self, node: NodeId) -> bool {
+        let Global::Join(par) = self.global.node(node) else { return false };
+        let own = self.global.blocks_around(node).next().map(|(_, block)| block);
+        self.binding_block.get(par).is_some_and(|block| block.is_some() && *block != own)
     }
 
     /// Finds out what may have been the last of `sought` when the protocol is at each of `uses`.
@@ -161,6 +202,7 @@ impl<'a> Search<'a> {
         }
         self.ways.clear();
         self.sites.clear();
+        self.find_blocks(sought);
         uses.for_each(|node| {
             self.enter(node);
         });
@@ -169,6 +211,9 @@ impl<'a> Search<'a> {
         while let Some(node) = self.region.get(next).map(|here| here.node) {
             for way in self.before.first[node.index()]..self.before.first[node.index() + 1] {
                 let (previous, branch) = self.before.ways[way as usize];
+                if self.passes_by(previous) {
+                    continue;
+                }
                 match binding(self.global, previous, branch as usize, sought) {
                     Some(site) => {
                         self.sites.push(site);
@@ -266,7 +311,7 @@ fn binding(global: &GlobalType, node: NodeId, branch: usize, sought: Sought<'_>)
             Global::Rec(rec) => rec,
             _ => return None,
         },
-        Global::End => return None,
+        Global::End | Global::Par(_) | Global::Join(_) => return None,
     };
     let parameter = rec.parameters.iter().find(|parameter| &*parameter.name == variable)?;
     let roles = if parameter.roles.is_empty() {

@@ -86,7 +86,7 @@ impl<'a> Live<'a> {
             found.map_or(Assigned::Not, |(_, value)| Assigned::To(value))
         };
         match self.global.node(node) {
-            Global::End => Assigned::Not,
+            Global::End | Global::Par(_) | Global::Join(_) => Assigned::Not,
             Global::Rec(rec) => of(&rec.parameters, &mut rec.parameters.iter().map(|p| &p.initial)),
             Global::Call(call) => match self.global.node(call.target) {
                 Global::Rec(rec) => of(&rec.parameters, &mut call.arguments.iter()),
@@ -115,7 +115,7 @@ fn before(global: &GlobalType) -> Vec<Vec<(NodeId, usize)>> {
     let mut before = vec![Vec::new(); global.node_count()];
     for (node, content) in global.nodes() {
         match content {
-            Global::End => {}
+            Global::End | Global::Par(_) | Global::Join(_) => {}
             Global::Rec(rec) => before[rec.body.index()].push((node, 0)),
             Global::Call(call) => {
                 if let Global::Rec(rec) = global.node(call.target) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Branch, Call, Exchange, Global, GlobalType, NodeId, Rec, id, order};
+use super::{Branch, Call, Exchange, Global, GlobalType, NodeId, Par, Rec, id, order, par};
 use crate::data::Data;
 use crate::vocabulary::{Label, Origin, Role, Vocabulary};
 
@@ -47,6 +47,45 @@ pub enum GlobalError {
         /// The second.
         second: Origin,
     },
+    /// The same label is on the same channel in two blocks of a `par`.
+    LabelInTwoBlocks {
+        /// The label.
+        label: Label,
+        /// Who sends it to whom.
+        channel: (Role, Role),
+        /// A message of one block.
+        first: Origin,
+        /// A message of another.
+        second: Origin,
+        /// The `par`.
+        par: Origin,
+    },
+    /// A recursive call leaves the block of a `par` that it stands in.
+    LeavesBlock {
+        /// The call.
+        call: Origin,
+        /// The `par`.
+        par: Origin,
+    },
+    /// A block of a `par` without a message.
+    EmptyBlock {
+        /// The `par`.
+        par: Origin,
+        /// Which block.
+        block: usize,
+    },
+    /// Something follows a `par`, and a block of it can come to a place from which it does not end.
+    NeverJoins {
+        /// The `par`.
+        par: Origin,
+        /// Such a place.
+        place: Origin,
+    },
+    /// Blocks are nested deeper than [`MAX_PAR_DEPTH`](super::MAX_PAR_DEPTH), or there are too many of them.
+    ParTooLarge {
+        /// The first `par` beyond the limit.
+        par: Origin,
+    },
     /// Definitions that depend on one another are nested deeper than [`MAX_LEVEL`].
     TooDeep {
         /// The first definition beyond the limit.
@@ -60,6 +99,7 @@ pub enum GlobalError {
 pub struct GlobalTypeBuilder {
     nodes: Vec<Option<Global>>,
     end: Option<NodeId>,
+    join: Option<NodeId>,
 }
 
 impl GlobalTypeBuilder {
@@ -108,6 +148,22 @@ impl GlobalTypeBuilder {
         end
     }
 
+    /// The end of whichever block leads to it: one node, however often it is asked for.
+    pub fn join(&mut self) -> NodeId {
+        if let Some(join) = self.join {
+            return join;
+        }
+        // Which `par` it is of is found out when the type is finished.
+        let join = self.add(Global::Join(NodeId(0)));
+        self.join = Some(join);
+        join
+    }
+
+    /// Blocks side by side, each of which leads to [`join`](Self::join), and what follows them.
+    pub fn par(&mut self, blocks: impl IntoIterator<Item = NodeId>, next: NodeId, origin: Origin) -> NodeId {
+        self.add(Global::Par(Par { blocks: blocks.into_iter().collect(), next, origin }))
+    }
+
     /// An exchange of several messages.
     pub fn exchange(
         &mut self,
@@ -137,9 +193,15 @@ impl GlobalTypeBuilder {
     pub fn finish(self, vocabulary: Arc<Vocabulary>, root: NodeId) -> Result<GlobalType, Vec<GlobalError>> {
         let mut nodes: Vec<Global> = self.nodes.into_iter().map(|n| n.unwrap_or(Global::End)).collect();
         let mut errors = Vec::new();
+        let has_par = nodes.iter().any(|node| matches!(node, Global::Par(_) | Global::Join(_)));
+        let root = if has_par { par::separate(&mut nodes, root, &mut errors) } else { root };
         let root = compact(&mut nodes, root, &mut errors);
+        let blocks = if has_par { par::blocks(&nodes, root) } else { Vec::new() };
         check_exchanges(&nodes, &vocabulary, &mut errors);
         check_guards(&nodes, &mut errors);
+        if has_par && errors.is_empty() {
+            par::check(&nodes, &blocks, &vocabulary, &mut errors);
+        }
         if errors.is_empty() {
             assign_levels(&mut nodes, root, &mut errors);
         }
@@ -153,6 +215,7 @@ impl GlobalTypeBuilder {
                 connecting: Vec::new(),
                 copied: Vec::new(),
                 optional: Vec::new(),
+                blocks,
                 times_of_senders: false,
             };
             global.times_of_senders = global.vocabulary.is_timed() && global.participants().len() > 2;
@@ -174,14 +237,16 @@ fn compact(nodes: &mut Vec<Global>, root: NodeId, errors: &mut Vec<GlobalError>)
     for old in order {
         let mut node = std::mem::replace(&mut nodes[old.index()], Global::End);
         node.for_each_child_mut(|child| *child = number[child.index()].unwrap_or(*child));
-        if let Global::Call(call) = &mut node {
-            match number[call.target.index()] {
+        match &mut node {
+            Global::Call(call) => match number[call.target.index()] {
                 Some(target) => call.target = target,
                 None => {
                     errors.push(GlobalError::Unbound { call: call.origin });
                     node = Global::End;
                 }
-            }
+            },
+            Global::Join(par) => *par = number[par.index()].unwrap_or(*par),
+            Global::End | Global::Exchange(_) | Global::Rec(_) | Global::Par(_) => {}
         }
         kept.push(node);
     }
@@ -240,7 +305,8 @@ fn check_guards(nodes: &[Global], errors: &mut Vec<GlobalError>) {
                     last_call = Some(call.origin);
                     at = call.target;
                 }
-                Global::End | Global::Exchange(_) => break,
+                // Blocks are not empty.
+                Global::End | Global::Exchange(_) | Global::Par(_) | Global::Join(_) => break,
             }
         }
     }
@@ -302,7 +368,9 @@ fn free_definitions(nodes: &[Global], root: NodeId) -> Result<Vec<Rc<[NodeId]>>,
     let mut free = vec![Rc::clone(&none); nodes.len()];
     for node in order::postorder(nodes, root) {
         free[node.index()] = match &nodes[node.index()] {
-            Global::End => Rc::clone(&none),
+            Global::End | Global::Join(_) => Rc::clone(&none),
+            // No call leaves a block.
+            Global::Par(par) => Rc::clone(&free[par.next.index()]),
             Global::Call(call) => Rc::new([call.target]),
             Global::Rec(rec) => {
                 let body = &free[rec.body.index()];

@@ -12,14 +12,14 @@ impl Projection<'_> {
         match self.global.node(node) {
             Global::Exchange(exchange) => exchange,
             // Items are only made of exchanges.
-            Global::End | Global::Rec(_) | Global::Call(_) => &NO_EXCHANGE,
+            Global::End | Global::Rec(_) | Global::Call(_) | Global::Par(_) | Global::Join(_) => &NO_EXCHANGE,
         }
     }
 
     pub(super) fn sender_of(&self, item: Item) -> Role {
         match item {
             Item::Send(node) | Item::Receive(node, _) => self.exchange(node).sender,
-            Item::End => self.role,
+            Item::End | Item::Fork(_) => self.role,
         }
     }
 
@@ -57,10 +57,17 @@ impl Projection<'_> {
     fn action(&self, item: Item, other: Item) -> RoleAction {
         let (node, index, action) = match item {
             Item::End => return RoleAction::End,
+            Item::Fork(node) => {
+                let origin = match self.global.node(node) {
+                    Global::Par(par) => par.origin,
+                    _ => Origin::NONE,
+                };
+                return RoleAction::Fork { origin };
+            }
             Item::Send(node) => {
                 let others: &[Branch] = match other {
                     Item::Send(other) => &self.exchange(other).branches,
-                    Item::End | Item::Receive(..) => &[],
+                    Item::End | Item::Receive(..) | Item::Fork(_) => &[],
                 };
                 let vocabulary = self.global.vocabulary();
                 let same = |a: &Branch, b: &Branch| {
@@ -171,8 +178,8 @@ impl Projection<'_> {
         for &node in region {
             self.for_each_unseen(node, |next| before.entry(next).or_default().push(node));
             let mut shows = match (self.global.node(node), step) {
-                (Global::End, None) => side.item == Item::End,
-                _ => step.is_none() && side.item == Item::Send(node),
+                (Global::End | Global::Join(_), None) => side.item == Item::End,
+                _ => step.is_none() && [Item::Send(node), Item::Fork(node)].contains(&side.item),
             };
             self.for_each_seen(node, |index, _| shows |= self.shows(node, index, side, step));
             if shows {
@@ -208,6 +215,11 @@ impl Projection<'_> {
             Global::End => {}
             Global::Rec(rec) => visit(rec.body),
             Global::Call(call) => visit(call.target),
+            Global::Par(par) => match self.regions_of(node) {
+                [] => visit(par.next),
+                regions => regions.iter().for_each(|block| visit(par.blocks[*block])),
+            },
+            Global::Join(par) => self.after_block(*par).into_iter().for_each(visit),
             Global::Exchange(exchange) if exchange.sender == self.role => {}
             Global::Exchange(exchange) => {
                 let unseen = exchange.branches.iter().filter(|branch| branch.receiver != self.role);

@@ -132,6 +132,9 @@ impl Projection<'_> {
                         }
                     }
                 }
+                (Item::Fork(_), _) | (_, Item::Fork(_)) => {
+                    return Err(Disagreement(Conflict::BlocksOrAction, first, item));
+                }
                 (Item::Send(_), Item::Receive(..)) | (Item::Receive(..), Item::Send(_)) => {
                     return Err(Disagreement(Conflict::SendOrReceive, first, item));
                 }

@@ -19,8 +19,17 @@ use crate::vocabulary::{Message, Origin, Role};
 pub struct RelativeError {
     /// The two roles whose relative type is undefined.
     pub pair: (Role, Role),
-    /// At which exchange.
-    pub undefined: Undefined,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why two roles have no relative type.
+#[derive(Clone, Debug)]
+pub enum Cause {
+    /// What they do depends on an exchange that neither takes part in.
+    Undefined(Undefined),
+    /// The protocol has a `par`: relative types are sequences.
+    Par(Origin),
 }
 
 /// An exchange that decides something between two roles, neither of which takes part in it.
@@ -104,10 +113,14 @@ impl<'a> Projection<'a> {
     }
 
     fn run(mut self) -> Result<RelativeType, RelativeError> {
+        if let Some((_, par)) = self.global.pars().next() {
+            return Err(RelativeError { pair: self.pair, cause: Cause::Par(par.origin) });
+        }
         let mut projected = vec![RelativeId(0); self.global.node_count()];
         for id in self.global.postorder() {
             projected[id.index()] = match self.global.node(id) {
-                Global::End => self.intern(Relative::End, id, None),
+                // There is no `par`: see above.
+                Global::End | Global::Par(_) | Global::Join(_) => self.intern(Relative::End, id, None),
                 Global::Call(call) => {
                     let Global::Rec(rec) = self.global.node(call.target) else { continue };
                     self.intern(Relative::Call { level: rec.level }, id, None)
@@ -206,7 +219,7 @@ impl<'a> Projection<'a> {
             left: describe(first),
             right: describe(different),
         };
-        Err(RelativeError { pair: self.pair, undefined })
+        Err(RelativeError { pair: self.pair, cause: Cause::Undefined(undefined) })
     }
 
     /// What the text calls the recursion variables that are free at `node`, by level. (Their definitions are

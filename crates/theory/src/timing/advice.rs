@@ -120,7 +120,8 @@ impl GlobalType {
         // Recursions that are not guarded were refused.
         loop {
             node = match self.node(node) {
-                Global::End | Global::Exchange(_) => return node,
+                // What came before a block or behind one is not looked at.
+                Global::End | Global::Exchange(_) | Global::Par(_) | Global::Join(_) => return node,
                 Global::Rec(rec) => rec.body,
                 Global::Call(call) => call.target,
             };

@@ -19,6 +19,7 @@ fn failure(tree: &Tree) -> (GlobalType, ProjectionError) {
 fn text(action: RoleAction, names: &Vocabulary) -> String {
     match action {
         RoleAction::End => "end".to_owned(),
+        RoleAction::Fork { .. } => "par".to_owned(),
         RoleAction::Act { action, peer, message, .. } => {
             format!("{}{}{}", names.role_name(peer), action.symbol(), names.label_of(message))
         }

@@ -2,6 +2,7 @@
 //! and B).
 
 use referee_reference::global::{Tree, call, exchange, message, rec};
+use referee_theory::relative::Cause;
 
 fn text(tree: &Tree, p: &str, q: &str) -> String {
     let participants: Vec<String> = tree.participants().into_iter().collect();
@@ -108,7 +109,8 @@ fn undefined_between_two_loops() {
     let tree = rec("X", message("a", "b", "k", inner));
     let global = tree.to_theory(&["a", "b", "c", "d"]).unwrap();
     let role = |name| global.vocabulary().find_role(name).unwrap();
-    let undefined = global.relative(role("c"), role("d")).expect_err("undefined").undefined;
+    let cause = global.relative(role("c"), role("d")).expect_err("undefined").cause;
+    let Cause::Undefined(undefined) = cause else { panic!("there is no `par`") };
     assert_eq!((undefined.left.2.as_str(), undefined.right.2.as_str()), ("X", "Y"));
     assert_eq!((undefined.sender, undefined.receivers), (role("a"), vec![role("b")]));
 }

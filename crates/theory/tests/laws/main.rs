@@ -9,5 +9,6 @@
 mod dual;
 mod equality;
 mod guards;
+mod par;
 mod projection;
 mod relative;

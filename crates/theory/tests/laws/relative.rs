@@ -12,7 +12,7 @@ use referee_reference::global::{Tree, call, exchange, message, rec};
 use referee_reference::relative::{self, Location, Locations, Readings};
 use referee_testkit::choices::{Random, law_seeds, law_size};
 use referee_testkit::global_types::{self, ROLES, Universe};
-use referee_theory::relative::{Relative, RelativeId, RelativeType};
+use referee_theory::relative::{Cause, Relative, RelativeId, RelativeType};
 use referee_theory::{Global, GlobalType, NodeId};
 
 /// How often each case arose.
@@ -70,9 +70,10 @@ impl Seen {
             }
             (Err(found), Err(expected)) => {
                 self.undefined += 1;
-                let at = &location_of_nodes(global)[&found.undefined.exchange];
+                let Cause::Undefined(found) = found.cause else { panic!("{tree}: there is no `par`") };
+                let at = &location_of_nodes(global)[&found.exchange];
                 assert_eq!(*at, expected.at, "{tree}: ({p}, {q})");
-                let sides = (found.undefined.left, found.undefined.right);
+                let sides = (found.left, found.right);
                 assert_ne!(sides.0.0, sides.1.0, "{tree}: two branches");
                 assert_ne!(sides.0.2, sides.1.2, "{tree}: two branches that differ");
             }
@@ -117,7 +118,7 @@ fn location_of_nodes(global: &GlobalType) -> BTreeMap<NodeId, Location> {
             continue;
         }
         match global.node(node) {
-            Global::End | Global::Call(_) => {}
+            Global::End | Global::Call(_) | Global::Par(_) | Global::Join(_) => {}
             Global::Rec(rec) => pending.push((rec.body, location.clone())),
             Global::Exchange(exchange) => {
                 for branch in exchange.branches.iter().rev() {

@@ -45,6 +45,7 @@ pub(super) fn step_width(step: &Step) -> f64 {
         }
         Step::Note { text, .. } => widest(LABEL, &LABEL.wrap(text, NOTE_LIMIT, LINES_LIMIT)) + 24.0,
         Step::OpenLoop { title } => tab_width("loop") + 24.0 + BOLD.width(&BOLD.fit(title, LABEL_LIMIT)),
+        Step::OpenPar { title } => tab_width("par") + 24.0 + BOLD.width(&BOLD.fit(title, LABEL_LIMIT)),
         Step::OpenAlt { title, branch } => {
             let title = tab_width("alt") + 24.0 + BOLD.width(&BOLD.fit(title, LABEL_LIMIT));
             title.max(24.0 + LABEL.width(&LABEL.fit(&bracketed(branch), LABEL_LIMIT)))

@@ -54,6 +54,7 @@ pub(super) fn step_width(step: &Step) -> usize {
         }
         Step::Note { text, .. } => widest(&wrap(text, NOTE_LIMIT)) + 4,
         Step::OpenLoop { title } => heading("loop", title).width() + 6,
+        Step::OpenPar { title } => heading("par", title).width() + 6,
         Step::OpenAlt { title, branch } => {
             heading("alt", title).width().max(fit(&bracketed(branch), LABEL_LIMIT).width()) + 6
         }

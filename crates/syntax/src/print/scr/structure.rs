@@ -43,7 +43,13 @@ impl Structure {
     pub(super) fn of(global: &GlobalType) -> Self {
         let count = global.node_count();
         let end = u32::try_from(count).unwrap_or(u32::MAX);
-        let place = |(id, node): (NodeId, &Global)| if matches!(node, Global::End) { end } else { id.0 };
+        let mut joins = rustc_hash::FxHashMap::default();
+        let place = |(id, node): (NodeId, &Global)| match node {
+            Global::End => end,
+            // The end of a block, however many nodes say so.
+            Global::Join(_) => *joins.entry(global.blocks_around(id).next()).or_insert(id.0),
+            _ => id.0,
+        };
         let none: Rc<[NodeId]> = Rc::new([]);
         let mut structure = Self {
             tree: vec![None; count + 1],
@@ -102,20 +108,27 @@ impl Structure {
     fn add(&mut self, global: &GlobalType, node: NodeId) {
         let mut after = None;
         let mut free: Rc<[NodeId]> = Rc::new([]);
-        global.node(node).for_each_child(|child| {
+        let mut look_at = |child: NodeId| {
             let child_place = self.places[child.index()];
             if self.entry(child_place).is_some() {
                 after = Some(after.map_or(child_place, |other| self.common(other, child_place)));
             }
             free = union(&free, &self.free[child.index()]);
-        });
+        };
+        match global.node(node) {
+            // Blocks are printed by themselves, and no jump leaves them.
+            Global::Par(par) => look_at(par.next),
+            content => content.for_each_child(look_at),
+        }
         match global.node(node) {
             Global::End => return,
+            // Where a block ends is below the end of the whole.
+            Global::Join(_) => after = Some(self.end().end),
             Global::Call(call) => free = Rc::new([call.target]),
             Global::Rec(_) if free.contains(&node) => {
                 free = free.iter().copied().filter(|definition| *definition != node).collect();
             }
-            Global::Rec(_) | Global::Exchange(_) => {}
+            Global::Rec(_) | Global::Exchange(_) | Global::Par(_) => {}
         }
         self.free[node.index()] = free;
         self.tree[node.index()] = after.and_then(|after| self.below(after));

@@ -12,19 +12,20 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(semicolons_between_roles(scene));
     found.extend(no_roles(scene));
     found.extend(local_protocol(scene));
-    found.extend(blocks_side_by_side(scene));
+    found.extend(interruptible(scene));
     found.extend(scoped_do(scene));
     found.extend(comment(scene));
     found
 }
 
 /// Words of other languages for what has a keyword here.
-const OTHER_WORDS: [(&[&str], &str, &str); 9] = [
+const OTHER_WORDS: [(&[&str], &str, &str); 10] = [
     (
         &["else", "otherwise", "elif", "elsif", "case", "alt", "|", "||", "xor"],
         "or",
         "branches are joined by `or`",
     ),
+    (&["parallel", "fork"], "par", "blocks side by side are written `par { … } and { … }`"),
     (&["mu", "label"], "rec", "a loop is written `rec X { … continue X; }`"),
     (
         &["if", "switch", "select", "branch", "choose", "match", "alternative"],
@@ -162,30 +163,24 @@ fn local_protocol(scene: &Scene<'_>) -> Option<Candidate> {
     Some(refusal(scene.span(local), message, help, skipped))
 }
 
-/// Scribble's `par { … } and { … }` and `interruptible X { … } with { … }`.
-fn blocks_side_by_side(scene: &Scene<'_>) -> Option<Candidate> {
+/// Scribble's `interruptible X { … } with { … }`.
+fn interruptible(scene: &Scene<'_>) -> Option<Candidate> {
     let is_head = |piece: &usize| {
         let head = scene.word(*piece);
         let open =
             scene.word(piece + 1) == "{" || scene.word(piece + 2) == "{" || scene.word(piece + 3) == "{";
-        matches!(head, "par" | "parallel" | "fork" | "interruptible") && open
+        head == "interruptible" && open
     };
     let head = (scene.at.saturating_sub(3)..=scene.at).rev().find(is_head)?;
     let mut open = (head..scene.pieces.len()).find(|&piece| scene.word(piece) == "{")?;
     let last = scene.pieces.len().checked_sub(1)?;
     let mut close = scene.closing(open).min(last);
-    while matches!(scene.word(close + 1), "and" | "with") && scene.word(close + 2) == "{" {
+    while scene.word(close + 1) == "with" && scene.word(close + 2) == "{" {
         open = close + 2;
         close = scene.closing(open).min(last);
     }
-    let word = scene.word(head);
-    let message = format!("`{word}` is not supported, because a monitor follows one conversation at a time");
-    let help = match word {
-        "par" | "parallel" | "fork" => {
-            "write the messages in one order, or what runs beside the rest as a protocol of its own"
-        }
-        _ => "write the interruption as a branch of a choice",
-    };
+    let message = "`interruptible` is not supported, because a monitor follows one conversation at a time";
+    let help = "write the interruption as a branch of a choice";
     let mut found = refusal(scene.span(head), message, help, scene.span(head).to(scene.span(close)));
     found.cost = 0;
     Some(found)

@@ -28,7 +28,7 @@ impl Flattening<'_> {
                 continue;
             }
             match &self.nodes[raw.index()] {
-                Raw::End | Raw::Message(_) => continue,
+                Raw::End | Raw::Message(_) | Raw::Par { .. } | Raw::Join => continue,
                 Raw::Call { target, arguments, span } => {
                     let same = |(parameter, argument): (&Parameter, &Arc<Expr>)| matches!(argument.node(), Node::Variable(name) if *name == parameter.name);
                     if let Raw::Rec { parameters, .. } = &self.nodes[target.index()]

@@ -80,6 +80,7 @@ impl Knots<'_> {
     fn place(&mut self, node: NodeId, around: Around, origin: Origin) -> NodeId {
         let arguments = match self.old.get(node) {
             None | Some(Global::End) => return self.new.end(),
+            Some(Global::Join(_)) => return self.new.join(),
             // It is entered anew: with the values it has on entry.
             Some(Global::Rec(rec)) => rec.parameters.iter().map(|p| Arc::clone(&p.initial)).collect(),
             Some(_) => Vec::new(),
@@ -103,7 +104,16 @@ impl Knots<'_> {
         let inside = |new| Some(Rc::new(Definition { old: node, new, outer: around.clone() }));
         let old = self.old;
         match old.get(node)? {
-            Global::End => None,
+            Global::End | Global::Join(_) => None,
+            Global::Par(par) => {
+                // A branch begins with no `par`, so no loop without a jump begins there.
+                let mut copy = par.clone();
+                for part in copy.blocks.iter_mut().chain([&mut copy.next]) {
+                    *part = self.place(*part, around.clone(), par.origin);
+                }
+                self.new.set(at, Global::Par(copy));
+                None
+            }
             Global::Exchange(exchange) if self.heads[node.index()] => {
                 let body = self.new.reserve();
                 let (name, origin) = ("Loop".into(), exchange.origin);

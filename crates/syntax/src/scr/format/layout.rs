@@ -121,6 +121,11 @@ impl<'a> Layout<'a> {
         vec![line(format!("choice at {}{}", at.text, within.unwrap_or_default()))]
     }
 
+    /// The head of a `par`, without its brace.
+    pub(super) fn par(&self) -> Vec<Line> {
+        vec![line("par")]
+    }
+
     fn within(&self, within: &WithinSyntax) -> String {
         let length = written::one_line(self.text, within.length.span, Dialect::Cel);
         match &within.since {
@@ -196,7 +201,9 @@ impl<'a> Layout<'a> {
                 vec![line(format!("{keyword} {} {between} {};", left.text, right.text))]
             }
             // These have blocks.
-            StatementKind::Choice { .. } | StatementKind::Rec { .. } => Vec::new(),
+            StatementKind::Choice { .. } | StatementKind::Par { .. } | StatementKind::Rec { .. } => {
+                Vec::new()
+            }
         };
         if let (Some(annotation), Some(last)) = (&statement.annotation, lines.last_mut()) {
             last.text = format!("{} @\"{}\"", last.text, annotation.text);

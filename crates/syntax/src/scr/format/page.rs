@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
     }
 
     /// After a block that ended at `end`, another branch opens, with its brace up to `brace`.
-    pub(super) fn alternative(&mut self, end: usize, brace: usize) {
+    pub(super) fn alternative(&mut self, end: usize, brace: usize, word: &str) {
         let follows = self.complete(end);
         let stands_between = self.comments.first().is_some_and(|comment| (comment.start as usize) < brace);
         if follows || stands_between {
@@ -132,10 +132,10 @@ impl<'a> Page<'a> {
                 self.comment(comment);
             }
             self.new_line(false);
-            self.out.push_str("or");
         } else {
-            self.out.push_str(" or");
+            self.out.push(' ');
         }
+        self.out.push_str(word);
         self.open(brace);
     }
 

@@ -45,6 +45,7 @@ impl Lowering<'_, '_> {
         let begins = match &here.kind {
             StatementKind::Message(_) | StatementKind::Choice { .. } => return,
             StatementKind::Rec { .. } => "a recursion",
+            StatementKind::Par { .. } => "a `par`",
             StatementKind::Continue { .. } => "a `continue`",
             StatementKind::Do { .. } => "another protocol",
             StatementKind::Calls { .. } => "a nested protocol",

@@ -16,7 +16,7 @@ use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::source::Span;
 
-const STATEMENTS: [&str; 4] = ["choice", "rec", "continue", "do"];
+const STATEMENTS: [&str; 5] = ["choice", "par", "rec", "continue", "do"];
 
 impl Parser<'_> {
     /// A statement without a block, up to its semicolon.

@@ -21,6 +21,8 @@ enum Owner {
     Body,
     /// A branch of a choice; the earlier ones are complete.
     Branch { head: Span, at: Name, within: Option<Box<WithinSyntax>>, earlier: Vec<Block> },
+    /// A block of a `par`; the earlier ones are complete.
+    Parallel { head: Span, earlier: Vec<Block> },
     /// The body of a recursion.
     Rec { head: Span, name: Name, parameters: Vec<RecParameter> },
 }
@@ -101,6 +103,10 @@ impl Parser<'_> {
                     earlier.push(closed.block);
                     compound(StatementKind::Choice { at, within, branches: earlier }, head)
                 }
+                Owner::Parallel { head, mut earlier } => {
+                    earlier.push(closed.block);
+                    compound(StatementKind::Par { blocks: earlier }, head)
+                }
                 Owner::Rec { head, name, parameters } => {
                     compound(StatementKind::Rec { name, parameters, body: closed.block }, head)
                 }
@@ -129,6 +135,20 @@ impl Parser<'_> {
                 }
                 compound(StatementKind::Choice { at, within, branches: earlier }, head)
             }
+            Owner::Parallel { head, mut earlier } => {
+                earlier.push(closed.block);
+                // A message may be called `and`.
+                let is_message = self.cursor.second().0 == Token::LeftParen || self.second_is("from");
+                if !is_message && self.cursor.eat_word("and") {
+                    let start = self.cursor.span();
+                    if self.cursor.expect(Token::LeftBrace).is_ok() {
+                        let block = Block { statements: Vec::new(), span: start };
+                        open.push(Open { block, owner: Owner::Parallel { head, earlier } });
+                        return None;
+                    }
+                }
+                compound(StatementKind::Par { blocks: earlier }, head)
+            }
         };
         self.push(statement, open);
         None
@@ -155,6 +175,14 @@ impl Parser<'_> {
             let brace = self.cursor.expect(Token::LeftBrace)?;
             let block = Block { statements: Vec::new(), span: brace };
             open.push(Open { block, owner: Owner::Branch { head, at, within, earlier: Vec::new() } });
+            return Ok(());
+        }
+        if self.cursor.is_word("par") && self.cursor.second().0 == Token::LeftBrace {
+            self.cursor.bump();
+            let head = start.to(Span::at(self.cursor.last_end()));
+            let brace = self.cursor.expect(Token::LeftBrace)?;
+            let block = Block { statements: Vec::new(), span: brace };
+            open.push(Open { block, owner: Owner::Parallel { head, earlier: Vec::new() } });
             return Ok(());
         }
         if self.cursor.is_word("rec") && second_is_name && !self.second_is("from") {
@@ -200,7 +228,7 @@ impl Parser<'_> {
                                 | Token::Equals
                                 | Token::Semicolon
                         );
-                        if !goes_on && !self.cursor.is_word("or") {
+                        if !goes_on && !self.cursor.is_word("or") && !self.cursor.is_word("and") {
                             return;
                         }
                         continue;
