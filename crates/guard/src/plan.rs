@@ -19,8 +19,8 @@ use referee_wire::{Framing, Kind, locate};
 use rustls_pki_types::ServerName;
 
 use crate::config::{
-    Address, AtLimit, Config, Limits, Listener, Network, Pipelining, Problem, ProxyIn, ProxyOut, Scrutiny,
-    clashes,
+    Address, AtLimit, Config, DeadlinesName, Limits, Listener, Network, Pipelining, Problem, ProxyIn,
+    ProxyOut, Scrutiny, Time, clashes,
 };
 use crate::driver::DriverOptions;
 use crate::http_answer;
@@ -49,6 +49,7 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
     pub(crate) upstream_tls: Option<(tokio_rustls::TlsConnector, ServerName<'static>)>,
     scrutiny: Scrutiny,
+    tolerance: Time,
     listen: String,
     has_client_ca: bool,
 }
@@ -219,7 +220,8 @@ impl Maker<'_, '_> {
     fn protocol(&mut self) -> Option<(Protocol, Option<referee_wire::Table>)> {
         let listener = self.listener;
         let preset = listener.protocol.get_ref().strip_prefix("preset:");
-        let (text, table) = match preset.map(|name| (name, crate::preset::find(name))) {
+        let timed = listener.deadlines.is_some_and(|chosen| chosen != DeadlinesName::Off);
+        let (text, table) = match preset.map(|name| (name, crate::preset::find(name, timed))) {
             None => (self.reader.protocol_text(&listener.protocol)?, None),
             Some((name, Ok((text, table)))) => {
                 (ProtocolText { text, file: format!("{name}.scr") }, Some(table))
@@ -327,9 +329,8 @@ impl Maker<'_, '_> {
     /// What is done about the times of the protocol.
     fn deadlines(&mut self, rules: &TwoPartyRules) -> Deadlines {
         let listener = self.listener;
-        let is_preset = listener.protocol.get_ref().starts_with("preset:");
-        let default = if is_preset { Deadlines::Off } else { Deadlines::Report };
-        let chosen = listener.deadlines.map_or(default, Deadlines::from);
+        // A preset has no times unless it is asked for them.
+        let chosen = listener.deadlines.map_or(Deadlines::Report, Deadlines::from);
         if chosen != Deadlines::Off && rules.monitor().is_timed() && rules.spans_connections() {
             let message = "the times of the protocol are not judged: sessions of this codec span connections";
             let problem = Problem::new(message, listener.protocol.span());
@@ -406,6 +407,7 @@ impl Maker<'_, '_> {
             tls: tls.and_then(Result::ok).map(tokio_rustls::TlsAcceptor::from),
             upstream_tls: upstream_tls.and_then(Result::ok).map(|(config, name)| (config.into(), name)),
             scrutiny: listener.scrutiny,
+            tolerance: listener.tolerance,
             listen: listener.listen.get_ref().clone(),
             protocol,
         })
