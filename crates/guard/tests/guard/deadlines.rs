@@ -66,8 +66,8 @@ fn an_http_client_whose_server_is_late_is_told_so() {
          deadlines = \"enforce\"\ntolerance = \"50ms\"\nprotocol = '''protocol P(role client, role server) {{ rec X {{\n\
          Request(method: string) from client to server; Response(status: int) from server to client within 200ms;\n\
          continue X; }} }}'''\n[listener.codec]\nkind = \"http\"\n[listener.codec.messages]\n\
-         Request = {{ method = \"*\", path = \"*\", fields.method = \"method\" }}\n\
-         Response = {{ status = \"*\", fields.status = \"status\" }}\n",
+         Request = {{ pattern = \"* *\", fields = {{ method = \"method\" }} }}\n\
+         Response = {{ pattern = \"*\", fields = {{ status = \"status\" }} }}\n",
         JOURNAL.replace("FOLDER", &folder.0.display().to_string())
     );
     let guard = referee_guard::Guard::start(&plans(&folder, &text), Vec::new()).unwrap();
