@@ -126,14 +126,17 @@ fn the_times_of_a_preset_are_there_when_asked_for() {
     }
 }
 
+/// How long the answers to each client really took.
+type Took = Mutex<HashMap<String, Vec<Duration>>>;
+
 /// A server whose answers take as long as it is asked for, and how long the answers to each client really took.
-fn dawdling() -> (String, Arc<Mutex<HashMap<String, Vec<Duration>>>>) {
+fn dawdling() -> (String, Arc<Took>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     rustix::net::listen(&listener, 1024).unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let took = Arc::new(Mutex::new(HashMap::<String, Vec<Duration>>::new()));
+    let took = Arc::new(Took::default());
     let all = Arc::clone(&took);
-    let dawdle = move |mut stream: TcpStream, all: &Mutex<HashMap<String, Vec<Duration>>>| -> Option<()> {
+    let dawdle = move |mut stream: TcpStream, all: &Took| -> Option<()> {
         stream.set_nodelay(true).ok()?;
         stream.write_all(b"HELLO you\r\n").ok()?;
         let mut buffer = [0; 256];

@@ -240,13 +240,13 @@ impl<'c> Guard<'c> {
             }
         }
         let is_flushed = self.outbox[to.index()].is_empty();
-        if is_flushed || self.mistake == Mistake::UnsentIsHanded {
-            if let Some(since) = self.writing[sender.index()].take() {
-                let latest = self.world.clock();
-                let earliest = if self.mistake == Mistake::HandingAfterTheWrite { latest } else { since };
-                let end = self.forwarded[sender.index()];
-                self.engine.note_handed(sender, end, Moment { earliest, latest });
-            }
+        if (is_flushed || self.mistake == Mistake::UnsentIsHanded)
+            && let Some(since) = self.writing[sender.index()].take()
+        {
+            let latest = self.world.clock();
+            let earliest = if self.mistake == Mistake::HandingAfterTheWrite { latest } else { since };
+            let end = self.forwarded[sender.index()];
+            self.engine.note_handed(sender, end, Moment { earliest, latest });
         }
         is_flushed
     }
