@@ -23,8 +23,8 @@ use toml::Spanned;
 pub use address::{Address, Network};
 pub use files::Files;
 pub use listener::{
-    AtLimit, CloseMessages, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut, Scrutiny, TlsIn,
-    TlsOut,
+    AtLimit, CloseMessages, DeadlinesName, Limits, Listener, Pipelining, PolicyName, ProxyIn, ProxyOut,
+    Scrutiny, TlsIn, TlsOut,
 };
 pub use multiparty::{
     DependenciesName, EndpointTable, MonitorTls, Multiparty, MultipartyLimits, Peer, RoleTable, TransportName,

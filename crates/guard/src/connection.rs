@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use referee_monitor::Moment;
 use referee_session::{Engine as _, SessionStore, TwoParty};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
+use crate::clock;
 use crate::config::{AtLimit, ProxyIn};
 use crate::driver::{Driver, Outcome};
 use crate::guard::{Listening, Version};
@@ -23,6 +25,7 @@ use crate::proxy_header;
 use crate::report::{EndReason, Report};
 use crate::source_limits::is_allowed;
 use crate::stream::{Program, Socket, Source, Stream};
+use crate::tls_records::TlsSocket;
 use crate::worker::ThreadContext;
 
 /// How long a client that is told that its server cannot be reached may take to ask, and to read that.
@@ -56,7 +59,7 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
     let id = thread.shared.next_session();
     counters.opened.add(1);
     let mut account = Account::new(&thread, &version, counters, permit, source, id);
-    let began = Instant::now();
+    let (began, earliest) = (Instant::now(), clock::now());
     let accepted = timeout(handshake, accept(&plan, socket)).await;
     let mut client = match accepted.unwrap_or(Err(Failure::HANDSHAKE_TIME)) {
         Ok(client) => client,
@@ -77,12 +80,16 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
     let sink = thread.shared.sink.clone();
     let session = Arc::clone(&account.session);
     let meter = Meter::new(counters, &version.messages, thread.number);
+    // Both sides count from here: from when the client was accepted to when the server was connected to.
+    let began = Moment { earliest, latest: clock::now() };
+    lock(&session.engine).begin(began);
     let driver = Driver::new(
         Arc::clone(&session.engine),
         [client, server],
         (meter, Arc::clone(&session.gauges)),
         plan.driver_options(),
-    );
+    )
+    .began(began);
     let draining = listening.stopped.subscribe();
     let span = tracing::debug_span!("session", listener = plan.name, id, source = session.source);
     let outcome = driver.run(draining, |verdicts| sink.emit(session.reports(verdicts)));
@@ -167,7 +174,7 @@ impl Failure {
 /// TLS with the client.
 async fn accept(plan: &Plan, socket: Socket) -> Result<Stream, Failure> {
     let Some(acceptor) = &plan.tls else { return Ok(Stream::Plain(socket)) };
-    let stream = acceptor.accept(socket).await.map_err(Failure::new(EndReason::TlsClient))?;
+    let stream = acceptor.accept(TlsSocket::new(socket)).await.map_err(Failure::new(EndReason::TlsClient))?;
     Ok(Stream::TlsServer(Box::new(stream)))
 }
 
@@ -188,8 +195,10 @@ async fn connect(plan: &Plan, source: &Source) -> Result<Stream, Failure> {
     let server = match &plan.upstream_tls {
         None => Stream::Plain(socket),
         Some((connector, name)) => {
-            let stream =
-                connector.connect(name.clone(), socket).await.map_err(failed(EndReason::TlsUpstream))?;
+            let stream = connector
+                .connect(name.clone(), TlsSocket::new(socket))
+                .await
+                .map_err(failed(EndReason::TlsUpstream))?;
             Stream::TlsClient(Box::new(stream))
         }
     };

@@ -14,6 +14,7 @@ mod gauges;
 mod relay;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -23,22 +24,28 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use referee_session::{Engine, SessionVerdict, Timeouts};
+use referee_monitor::Moment;
+use referee_session::{Engine, SessionVerdict, Timeouts, Wake};
 use referee_wire::{Scratch, Sender};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use crate::clock;
 use crate::metrics::{Meter, lock};
 use crate::report::EndReason;
 pub(crate) use gauges::Gauges;
 use relay::Relay;
+pub(crate) use timing::Look;
+use timing::Timing;
 
 /// What one read may bring, in bytes.
 const MAX_READ: usize = 64 << 10;
 /// How long a side may take to receive what was accepted before, once the session is to be closed; and how long the sides of a
 /// session that is over may take to close it themselves.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// When a deadline is looked at again that has passed and could not be decided, in nanoseconds.
+const LOOK_AGAIN: i64 = 50_000_000;
 /// Where no time limit is set.
 const NO_TIMEOUT: Duration = Duration::from_secs(86400 * 365);
 
@@ -75,6 +82,8 @@ pub(crate) struct Driver<S, E> {
     timeouts: Timeouts,
     /// When a session that is over is closed, if its sides do not close it.
     close_at: Option<Instant>,
+    /// When the engine wants to be asked.
+    wake: Option<Wake>,
 }
 
 /// How a session ended.
@@ -94,7 +103,7 @@ enum Turn {
     Done(EndReason),
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
+impl<S: AsyncRead + AsyncWrite + Look + Unpin, E: Engine> Driver<S, E> {
     /// A session of `engine` between `client` and `server`.
     pub(crate) fn new(
         engine: Arc<Mutex<E>>,
@@ -103,7 +112,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
         options: DriverOptions,
     ) -> Self {
         let relay = Relay::new([client, server], meter, gauges, options);
-        Self { engine, relay, timeouts: Timeouts::new(options.idle, options.total), close_at: None }
+        let timeouts = Timeouts::new(options.idle, options.total);
+        Self { engine, relay, timeouts, close_at: None, wake: None }
+    }
+
+    /// The session began when `began` says: where times matter, they count from there.
+    pub(crate) fn began(mut self, began: Moment) -> Self {
+        if lock(&self.engine).is_timed() {
+            self.relay.timing = Some(Box::new(Timing::new(began)));
+        }
+        self
     }
 
     /// `sender` has sent `unread` before the session was given to its driver.
@@ -123,6 +141,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
         let mut drained = draining.clone();
         let mut drained = pin!(drained.wait_for(|draining| *draining));
         let mut is_registered = false;
+        // What the timer is set to by the clock of deadlines, if that is sooner than anything else; and a deadline that has passed is
+        // not looked at before.
+        let (mut armed, mut look_at) = (i64::MAX, i64::MIN);
         let why = loop {
             let turn = poll_fn(|cx| {
                 loop {
@@ -144,9 +165,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
                     if self.relay.is_finished && self.close_at.is_none() {
                         self.close_at = Some(Instant::now() + LINGER_TIMEOUT);
                         timer.as_mut().reset(self.deadline(began));
+                        armed = i64::MAX;
+                    }
+                    if let Some(wake) = self.wake
+                        && wake.time.max(look_at) < armed
+                    {
+                        armed = wake.time.max(look_at);
+                        let after = u64::try_from(armed.saturating_sub(clock::now())).unwrap_or(0);
+                        let at = Instant::now() + Duration::from_nanos(after).min(NO_TIMEOUT);
+                        timer.as_mut().reset(at.min(self.deadline(began)));
                     }
                     if timer.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
+                    }
+                    armed = i64::MAX;
+                    if let Some(wake) = self.wake.filter(|wake| wake.time <= clock::now()) {
+                        look_at = clock::now().saturating_add(LOOK_AGAIN);
+                        if let Some(reports) = self.wake_engine(wake) {
+                            return Poll::Ready(Turn::Report(reports));
+                        }
                     }
                     let (now, elapsed) = (Instant::now(), began.elapsed());
                     let is_due = self.close_at.is_some_and(|at| now >= at);
@@ -184,6 +221,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
         self.close_at.map_or(deadline, |close_at| close_at.min(deadline))
     }
 
+    /// Asks the engine about a deadline. What there is to report.
+    fn wake_engine(&mut self, wake: Wake) -> Option<Vec<SessionVerdict>> {
+        let mut engine = lock(&self.engine);
+        if self.relay.closing.is_some() {
+            return None;
+        }
+        if let Err(why) = self.relay.wake(wake, &mut *engine) {
+            self.relay.send_close_messages(&*engine);
+            self.relay.close(why);
+        }
+        engine.has_reports().then(|| engine.take_reports())
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
         BUFFERS.with_borrow_mut(|buffers| {
             let mut engine = lock(&self.engine);
@@ -195,6 +245,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, E: Engine> Driver<S, E> {
             };
             self.relay.settle(engine.is_inspecting());
             self.relay.is_finished = engine.is_finished() && self.relay.is_quiet();
+            if self.relay.timing.is_some() {
+                self.wake = engine.wake_at().filter(|_| self.relay.closing.is_none());
+            }
             if engine.has_reports() || (self.relay.closing.is_some() && !was_closing) {
                 return Poll::Ready(Turn::Report(engine.take_reports()));
             }

@@ -4,15 +4,20 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
+/// The answer with `status` and a line that says `why`, after which the connection is closed.
+pub(crate) fn text(status: &str, why: &str) -> String {
+    let length = why.len() + 1;
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n");
+    format!("{head}Connection: close\r\n\r\n{why}\n")
+}
+
 /// Answers with `status` and a line that says `why`, and closes.
 pub(crate) async fn answer(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     status: &str,
     why: &str,
 ) -> io::Result<()> {
-    let length = why.len() + 1;
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n");
-    stream.write_all(format!("{head}Connection: close\r\n\r\n{why}\n").as_bytes()).await?;
+    stream.write_all(text(status, why).as_bytes()).await?;
     stream.shutdown().await?;
     drain(stream).await;
     Ok(())

@@ -12,6 +12,7 @@
 //! [`journal`], `metrics`, `admin`; and [`Guard`] and [`Service`], which hold it together. Protocols of more than two roles are [`multiparty`]'s.
 
 mod admin;
+mod clock;
 pub mod config;
 mod connection;
 mod descriptors;
@@ -39,6 +40,7 @@ mod source_limits;
 mod stream;
 mod takeover;
 mod tls;
+mod tls_records;
 mod websocket;
 mod worker;
 

@@ -21,6 +21,7 @@ use crate::config::{Address, Otlp};
 use crate::report::{Report, VerdictAction, VerdictRecord};
 use crate::stream::{Socket, Stream};
 use crate::tls;
+use crate::tls_records::TlsSocket;
 
 /// How many reports may wait.
 const MAX_QUEUED: usize = 4096;
@@ -199,9 +200,9 @@ impl Collector {
         let socket = Socket::connect(&Address::Tcp(self.host.clone())).await?;
         let stream = match self.tls.clone() {
             None => Stream::Plain(socket),
-            Some((config, name)) => {
-                Stream::TlsClient(Box::new(TlsConnector::from(config).connect(name, socket).await?))
-            }
+            Some((config, name)) => Stream::TlsClient(Box::new(
+                TlsConnector::from(config).connect(name, TlsSocket::new(socket)).await?,
+            )),
         };
         let connection = http1::Builder::new().title_case_headers(true).handshake(TokioIo::new(stream));
         let (mut sender, connection) = connection.await.map_err(io::Error::other)?;

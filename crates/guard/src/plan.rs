@@ -13,16 +13,17 @@ use std::sync::Arc;
 use referee_functions::Limits as FunctionLimits;
 use referee_monitor::Policy;
 use referee_pipeline::Source;
-use referee_session::{Options, Properties, Redaction, TwoPartyRules};
+use referee_session::{Deadlines, Options, Properties, Redaction, TwoPartyRules};
 use referee_syntax::Diagnostic;
-use referee_wire::locate;
+use referee_wire::{Framing, Kind, locate};
 use rustls_pki_types::ServerName;
 
 use crate::config::{
-    Address, AtLimit, Config, Limits, Listener, Network, Pipelining, Problem, ProxyIn, ProxyOut, Scrutiny,
-    clashes,
+    Address, AtLimit, Config, DeadlinesName, Limits, Listener, Network, Pipelining, Problem, ProxyIn,
+    ProxyOut, Scrutiny, Time, clashes,
 };
 use crate::driver::DriverOptions;
+use crate::http_answer;
 use crate::multiparty::MultipartyPlan;
 use crate::protocol::{Protocol, Unusable, Wanted};
 use crate::tls;
@@ -48,6 +49,7 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
     pub(crate) upstream_tls: Option<(tokio_rustls::TlsConnector, ServerName<'static>)>,
     scrutiny: Scrutiny,
+    tolerance: Time,
     listen: String,
     has_client_ca: bool,
 }
@@ -218,7 +220,8 @@ impl Maker<'_, '_> {
     fn protocol(&mut self) -> Option<(Protocol, Option<referee_wire::Table>)> {
         let listener = self.listener;
         let preset = listener.protocol.get_ref().strip_prefix("preset:");
-        let (text, table) = match preset.map(|name| (name, crate::preset::find(name))) {
+        let timed = listener.deadlines.is_some_and(|chosen| chosen != DeadlinesName::Off);
+        let (text, table) = match preset.map(|name| (name, crate::preset::find(name, timed))) {
             None => (self.reader.protocol_text(&listener.protocol)?, None),
             Some((name, Ok((text, table)))) => {
                 (ProtocolText { text, file: format!("{name}.scr") }, Some(table))
@@ -276,9 +279,6 @@ impl Maker<'_, '_> {
                 .push(problem.with_help("add a table `[listener.codec]`, or use a preset"));
             return None;
         };
-        if protocol.monitor.is_timed() {
-            self.reader.without_times(self.listener.protocol.span());
-        }
         match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
             Ok(rules) => Some((rules, table)),
             Err(errors) => {
@@ -296,7 +296,7 @@ impl Maker<'_, '_> {
     }
 
     /// What can be chosen for sessions of `rules`.
-    fn options(&mut self, rules: &TwoPartyRules) -> Options {
+    fn options(&mut self, rules: &TwoPartyRules, table: &referee_wire::Table) -> Options {
         let listener = self.listener;
         let messages = rules.codec().messages();
         for index in Redaction::idle(&listener.redact, messages) {
@@ -320,7 +320,30 @@ impl Maker<'_, '_> {
                 .map(close_message),
             redaction: Redaction::new(&listener.redact, messages),
             properties: self.properties(rules.spans_connections()),
+            deadlines: self.deadlines(rules),
+            tolerance: listener.tolerance.nanoseconds(),
+            timeout_answers: [timeout_answer(listener, table), Vec::new()],
         }
+    }
+
+    /// What is done about the times of the protocol.
+    fn deadlines(&mut self, rules: &TwoPartyRules) -> Deadlines {
+        let listener = self.listener;
+        // A preset has no times unless it is asked for them.
+        let chosen = listener.deadlines.map_or(Deadlines::Report, Deadlines::from);
+        if chosen != Deadlines::Off && rules.monitor().is_timed() && rules.spans_connections() {
+            let message = "the times of the protocol are not judged: sessions of this codec span connections";
+            let problem = Problem::new(message, listener.protocol.span());
+            self.reader.warnings.push(problem.with_help("`deadlines = \"off\"` says so too"));
+        }
+        if !rules.monitor().is_timed() && matches!(chosen, Deadlines::Enforce) {
+            let problem = Problem::new(
+                "the protocol has no times (`within`, `after`) to enforce",
+                self.place(&["deadlines"]),
+            );
+            self.reader.warnings.push(problem);
+        }
+        chosen
     }
 
     fn upstream(&mut self) -> Option<Upstream> {
@@ -366,7 +389,7 @@ impl Maker<'_, '_> {
         }
         let (protocol, preset) = self.protocol()?;
         let (rules, table) = self.rules(&protocol, preset)?;
-        let options = self.options(&rules);
+        let options = self.options(&rules, &table);
         if self.reader.refusal.count() > problems {
             return None;
         }
@@ -384,10 +407,34 @@ impl Maker<'_, '_> {
             tls: tls.and_then(Result::ok).map(tokio_rustls::TlsAcceptor::from),
             upstream_tls: upstream_tls.and_then(Result::ok).map(|(config, name)| (config.into(), name)),
             scrutiny: listener.scrutiny,
+            tolerance: listener.tolerance,
             listen: listener.listen.get_ref().clone(),
             protocol,
         })
     }
+}
+
+/// What a client is sent whose server did not answer in time, where the protocol has something for that.
+fn timeout_answer(listener: &Listener, table: &referee_wire::Table) -> Vec<u8> {
+    const WHY: &str = "the server did not answer in time";
+    let preset = listener.protocol.get_ref().strip_prefix("preset:");
+    let answer = match (table.kind, preset) {
+        (Kind::Http, _) => http_answer::text("504 Gateway Timeout", WHY),
+        (_, Some("smtp")) => format!("421 4.4.2 {WHY}\r\n"),
+        (Kind::Json, _) if table.rpc == Some(true) => {
+            // Which call it was, the guard does not say: there may be several.
+            let error =
+                format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32000,"message":"{WHY}"}}}}"#);
+            match table.framing.unwrap_or_default() {
+                Framing::Lines => error + "\n",
+                Framing::Stream => error,
+                Framing::Headers => format!("Content-Length: {}\r\n\r\n{error}", error.len()),
+                Framing::Length(_) => String::new(),
+            }
+        }
+        _ => String::new(),
+    };
+    answer.into_bytes()
 }
 
 impl Plan {

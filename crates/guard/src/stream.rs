@@ -11,7 +11,9 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::config::Address;
+use crate::driver::Look;
 use crate::multiparty::NetworkStream;
+use crate::tls_records::TlsSocket;
 use crate::websocket::WebSocket;
 
 /// A connected socket.
@@ -25,8 +27,8 @@ pub(crate) enum Socket {
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(Socket),
-    TlsServer(Box<tokio_rustls::server::TlsStream<Socket>>),
-    TlsClient(Box<tokio_rustls::client::TlsStream<Socket>>),
+    TlsServer(Box<tokio_rustls::server::TlsStream<TlsSocket>>),
+    TlsClient(Box<tokio_rustls::client::TlsStream<TlsSocket>>),
     Program(Box<Program>),
     /// Messages of which this process is one end; nothing that is relayed.
     WebSocket(Box<WebSocket>),
@@ -53,6 +55,32 @@ impl Socket {
                 Ok(Self::Unix(stream.map_err(|error| named(&path.display().to_string(), error))?))
             }
         }
+    }
+}
+
+impl Socket {
+    /// How many bytes have arrived and were not read.
+    pub(crate) fn waiting(&self) -> Option<u64> {
+        match self {
+            Self::Tcp(socket) => rustix::io::ioctl_fionread(socket).ok(),
+            Self::Unix(socket) => rustix::io::ioctl_fionread(socket).ok(),
+        }
+    }
+}
+
+impl Look for Stream {
+    fn waiting(&self) -> Option<u64> {
+        match self {
+            Self::Plain(socket) => socket.waiting(),
+            Self::TlsServer(stream) => stream.get_ref().0.waiting(),
+            Self::TlsClient(stream) => stream.get_ref().0.waiting(),
+            Self::Program(program) => rustix::io::ioctl_fionread(&program.output).ok(),
+            Self::WebSocket(_) | Self::Network(_) => None,
+        }
+    }
+
+    fn reads_all(&self) -> bool {
+        matches!(self, Self::Plain(_) | Self::Program(_))
     }
 }
 

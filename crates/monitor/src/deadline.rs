@@ -38,6 +38,24 @@ impl Moment {
     pub fn at(time: i64) -> Self {
         Self { earliest: time, latest: time }
     }
+
+    /// Not before `earliest`, and it may be still to come: whatever counts from it is in time.
+    #[must_use]
+    pub fn pending(earliest: i64) -> Self {
+        Self { earliest, latest: i64::MAX }
+    }
+
+    /// Whether it may be still to come.
+    #[must_use]
+    pub fn is_pending(self) -> bool {
+        self.latest == i64::MAX
+    }
+
+    /// One of these moments, it is not known which.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { earliest: self.earliest.min(other.earliest), latest: self.latest.max(other.latest) }
+    }
 }
 
 /// The times of a monitor's transitions.
@@ -122,11 +140,16 @@ pub struct Passed {
     pub channel: Channel,
     /// Its label.
     pub label: LabelId,
-    /// When its last byte arrived.
+    /// When its last byte arrived; pending if it has not.
     pub arrived: Moment,
-    /// When its last byte was handed to the other side.
+    /// When its last byte was handed to the other side; pending if it was not.
     pub handed: Moment,
+    /// How many bytes its side had sent when it was whole: what a pending handing waits for. [`NOT_WHOLE`] if it is not.
+    pub end: u64,
 }
+
+/// The end of a message whose last byte has not arrived.
+pub const NOT_WHOLE: u64 = u64::MAX;
 
 /// A message that came too late or too early, or did not come in time.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +206,7 @@ impl Monitor {
         let Some(times) = &self.times else { return };
         let sender = side_of(passed.channel);
         let arrived = Row::arrived(passed.arrived, passed.label.0);
-        let handed = Row::handed(passed.handed, passed.label.0);
+        let handed = Row::handed(passed.handed, passed.label.0).ending_at(passed.end);
         let own = &mut timer.sides[index(sender)];
         (own.before, own.sent) = (Some(arrived), Some(arrived));
         let other = &mut timer.sides[index(sender.other())];
@@ -244,10 +267,17 @@ impl Monitor {
     /// late. Asked after a step, as long as nothing is known to have passed.
     #[must_use]
     pub fn next_deadline(&self, timer: &Timer, session: &Session) -> Option<i64> {
+        self.next_obligation(timer, session).map(|(_, limit)| limit)
+    }
+
+    /// The side that has to speak, and [until when](Self::next_deadline). None while what it begins with is pending.
+    #[must_use]
+    pub fn next_obligation(&self, timer: &Timer, session: &Session) -> Option<(Side, i64)> {
         if timer.reported || !session.ended.is_nobody() {
             return None;
         }
-        self.deadline(timer, session).ok().flatten().map(|found| found.limit)
+        let found = self.deadline(timer, session).ok().flatten()?;
+        (found.limit < i64::MAX).then_some((found.violation.side, found.limit))
     }
 
     /// Everything that arrived before `now` is known: whether a deadline has passed. It is reported once.
@@ -313,6 +343,33 @@ impl Timer {
     /// The side could write again at `time`: until then it was not read.
     pub fn writable(&mut self, side: Side, time: i64) {
         self.sides[index(side)].writable = Some(time);
+    }
+
+    /// The last message of `side` is whole: its last byte arrived when `arrived` says, and the side had sent `end` bytes then.
+    pub fn whole(&mut self, side: Side, arrived: Moment, end: u64) {
+        let own = &mut self.sides[index(side)];
+        for row in [&mut own.before, &mut own.sent, &mut own.answered].into_iter().flatten() {
+            row.arrive(arrived);
+        }
+        let other = &mut self.sides[index(side.other())];
+        for row in [&mut other.before, &mut other.received].into_iter().flatten() {
+            row.end_at(end);
+        }
+        for named in self.labels.iter_mut().flatten().filter(|named| named.sender == side) {
+            named.arrived.arrive(arrived);
+            named.handed.end_at(end);
+        }
+    }
+
+    /// What the other side had sent up to `end` was handed to `side` when `moment` says.
+    pub fn handed(&mut self, side: Side, end: u64, moment: Moment) {
+        let own = &mut self.sides[index(side)];
+        for row in [&mut own.before, &mut own.received].into_iter().flatten() {
+            row.hand(end, moment);
+        }
+        for named in self.labels.iter_mut().flatten().filter(|named| named.sender != side) {
+            named.handed.hand(end, moment);
+        }
     }
 
     /// The obligation of the present state was reported: a message that comes now is judged as without time.

@@ -65,7 +65,7 @@ pub mod verdict;
 pub mod view;
 
 pub use ahead::{Ahead, Lead, Position};
-pub use deadline::{Moment, Passed, TimeVerdict, Timer, Untimely};
+pub use deadline::{Moment, NOT_WHOLE, Passed, TimeVerdict, Timer, Untimely};
 pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};

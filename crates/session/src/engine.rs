@@ -2,9 +2,12 @@
 
 use std::task::Waker;
 
+use referee_monitor::Moment;
 use referee_theory::Origin;
 use referee_verdict::{EndReason, VerdictRecord};
 use referee_wire::{MessageId, Scratch, Sender};
+
+use crate::deadline::{Arrival, Wake};
 
 /// What to do with the first bytes that one side has sent and nobody has decided about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,4 +141,36 @@ pub trait Engine {
 
     /// The verdicts that were given since the last call.
     fn take_reports(&mut self) -> Vec<SessionVerdict>;
+
+    /// Whether times matter. If not, nothing of what follows is called.
+    #[inline]
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// When the bytes of `sender` arrived that are shown next.
+    fn note_arrival(&mut self, _sender: Sender, _arrival: Arrival) {}
+
+    /// What `sender` has sent and was forwarded, `end` bytes in all, was handed to the other side; what had not been before, when
+    /// `moment` says.
+    fn note_handed(&mut self, _sender: Sender, _end: u64, _moment: Moment) {}
+
+    /// `sender` was not read from for a while, because of the other side; by `time` all that it had written was read.
+    fn note_writable(&mut self, _sender: Sender, _time: i64) {}
+
+    /// When it wants to be [woken](Self::wake), as things stand.
+    fn wake_at(&self) -> Option<Wake> {
+        None
+    }
+
+    /// All that `sender` had sent before `now` was shown, and nothing that goes to it is unsent; without a sender, it is `now`.
+    ///
+    /// # Errors
+    /// The session is to be closed for this reason.
+    fn wake(&mut self, _sender: Option<Sender>, _now: i64) -> Result<(), EndReason> {
+        Ok(())
+    }
+
+    /// A side ends, or its connection broke, and it is `now`: what could not be decided will not be.
+    fn expire(&mut self, _now: i64) {}
 }

@@ -8,8 +8,9 @@
 //! [`RoleEngine`], a component's connection with the monitor of its role in a network.
 //!
 //! Reading order: [`engine`], [`direction`], [`rules`], [`two_party`], [`role`]; then [`property`] (properties attached to an
-//! engine), [`redact`], [`timeouts`].
+//! engine), [`redact`], [`timeouts`], [`deadline`].
 
+pub mod deadline;
 pub mod direction;
 pub mod engine;
 pub mod property;
@@ -20,6 +21,7 @@ pub mod rules;
 pub mod timeouts;
 pub mod two_party;
 
+pub use deadline::{Arrival, Arrivals, Deadlines, Wake};
 pub use direction::DirectionState;
 pub use engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
 pub use property::{Observation, Observed, Properties, PropertyFinding};

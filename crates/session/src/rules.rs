@@ -6,6 +6,7 @@ use referee_monitor::{Ahead, LabelId, Monitor, Party, Policy, Side};
 use referee_theory::{Action as Exchange, Machine, Role, State};
 use referee_wire::{Codec, Readings, Sender, Table, TableError};
 
+use crate::deadline::Deadlines;
 use crate::property::Properties;
 use crate::redact::Redaction;
 
@@ -46,6 +47,12 @@ pub struct Options {
     pub redaction: Redaction,
     /// Properties of the messages of each connection.
     pub properties: Option<Properties>,
+    /// What is done about the protocol's times.
+    pub deadlines: Deadlines,
+    /// What no byte takes longer than between here and a side, in nanoseconds.
+    pub tolerance: i64,
+    /// What the client, and the server, is sent instead of its close message where the other side did not answer in time.
+    pub timeout_answers: [Vec<u8>; 2],
 }
 
 impl Default for Options {
@@ -58,6 +65,9 @@ impl Default for Options {
             close_messages: [Vec::new(), Vec::new()],
             redaction: Redaction::default(),
             properties: None,
+            deadlines: Deadlines::Off,
+            tolerance: 0,
+            timeout_answers: [Vec::new(), Vec::new()],
         }
     }
 }
@@ -136,6 +146,12 @@ impl TwoPartyRules {
     #[must_use]
     pub fn spans_connections(&self) -> bool {
         self.spans
+    }
+
+    /// Whether the times of the protocol are looked at. Those of sessions that span connections are not.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.monitor.is_timed() && self.options.deadlines != Deadlines::Off && !self.spans
     }
 
     /// The side that `sender` is in the monitor's eyes.

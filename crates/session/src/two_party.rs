@@ -4,15 +4,17 @@ mod borrow;
 mod end;
 mod explain;
 mod judge;
+mod times;
 mod view;
 
 use std::sync::Arc;
 use std::task::Waker;
 
-use referee_monitor::{Lead, Policy, Session};
+use referee_monitor::{Lead, Moment, Policy, Session};
 use referee_verdict::EndReason;
 use referee_wire::{Connection, Fields, Leave, Limits, Reading, Scratch, Sender, Step};
 
+use crate::deadline::{Arrival, Wake};
 use crate::direction::{DirectionState, Fate, Held};
 use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict};
 use crate::property::Observed;
@@ -20,6 +22,7 @@ use crate::recent::Recent;
 use crate::rules::TwoPartyRules;
 use borrow::Borrowed;
 pub use borrow::{Loan, SessionStore};
+use times::SessionTimes;
 pub use view::{DirectionView, SessionView};
 
 /// Why bytes are wrong that came between the question for something else, such as TLS, and its answer.
@@ -53,6 +56,8 @@ struct SessionState {
     note: Option<&'static str>,
     /// The server closed when it was its turn, and may.
     unanswered: bool,
+    /// Where times matter.
+    times: Option<Box<SessionTimes>>,
 }
 
 impl TwoParty {
@@ -75,8 +80,16 @@ impl TwoParty {
             reports: Vec::new(),
             note: None,
             unanswered: false,
+            times: None,
         };
         Self { rules: Arc::clone(rules), state }
+    }
+
+    /// It begins when `began` says: as if the session had been handed to both sides then. Without, its times are not judged.
+    pub fn begin(&mut self, began: Moment) {
+        if self.rules.is_timed() && self.state.inspecting {
+            self.state.times = Some(Box::new(SessionTimes::new(&self.rules, began)));
+        }
     }
 
     /// What it goes by.
@@ -169,6 +182,12 @@ impl Engine for TwoParty {
         if self.state.directions[receiver.other().index()].is_within_forwarded() {
             return &[];
         }
+        if self.state.times.as_ref().is_some_and(|times| times.unanswered == Some(receiver)) {
+            let answer = &self.rules.options.timeout_answers[receiver.index()];
+            if !answer.is_empty() {
+                return answer;
+            }
+        }
         &self.rules.options.close_messages[receiver.index()]
     }
 
@@ -187,6 +206,41 @@ impl Engine for TwoParty {
     fn take_reports(&mut self) -> Vec<SessionVerdict> {
         std::mem::take(&mut self.state.reports)
     }
+
+    #[inline]
+    fn is_timed(&self) -> bool {
+        self.state.times.is_some()
+    }
+
+    fn note_arrival(&mut self, sender: Sender, arrival: Arrival) {
+        if let Some(times) = &mut self.state.times {
+            times.note_arrival(sender, arrival);
+        }
+    }
+
+    fn note_handed(&mut self, sender: Sender, end: u64, moment: Moment) {
+        if let Some(times) = &mut self.state.times {
+            times.note_handed(sender, self.rules.side(sender.other()), end, moment);
+        }
+    }
+
+    fn note_writable(&mut self, sender: Sender, time: i64) {
+        if let Some(times) = &mut self.state.times {
+            times.note_writable(self.rules.side(sender), time);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Wake> {
+        self.state.wake_at(&self.rules)
+    }
+
+    fn wake(&mut self, sender: Option<Sender>, now: i64) -> Result<(), EndReason> {
+        self.state.wake(&self.rules, sender, now)
+    }
+
+    fn expire(&mut self, now: i64) {
+        self.state.expire(&self.rules, now);
+    }
 }
 
 impl SessionState {
@@ -194,6 +248,7 @@ impl SessionState {
         self.inspecting = false;
         self.note = Some(note);
         self.progress += 1;
+        self.times = None;
     }
 
     /// Whether it is the client's turn, and neither side has to say anything more.
@@ -221,6 +276,9 @@ impl SessionState {
         debug_assert!(!self.directions[sender.index()].is_ended(), "bytes of a side that has ended");
         loop {
             if let Some((fate, count)) = self.direction(sender).pass(unread.len()) {
+                if self.times.is_some() {
+                    self.note_part(rules, sender, fate, count);
+                }
                 return match fate {
                     Fate::Forward => Action::Forward(count).into(),
                     Fate::Discard => Action::Discard(count).into(),
@@ -261,6 +319,9 @@ impl SessionState {
                 }
                 Step::Body { bytes, last } => {
                     self.direction(sender).part(bytes, last);
+                    if self.times.is_some() {
+                        self.note_part(rules, sender, Fate::Forward, 0);
+                    }
                     continue;
                 }
                 Step::Malformed(malformed) if malformed.too_long => self.too_long(rules).into(),

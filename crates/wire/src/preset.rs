@@ -64,6 +64,19 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
+    /// Its protocol with the times that its standard gives, which are comments otherwise: `/*@ within 5m */`. Everything else stands
+    /// where it stood.
+    #[must_use]
+    pub fn timed_protocol(&self) -> String {
+        let mut parts = self.protocol.split("/*@");
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            text += "   ";
+            text += &part.replacen("*/", "  ", 1);
+        }
+        text
+    }
+
     /// Its codec table.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use referee_monitor::Policy;
+use referee_session::Deadlines;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -65,6 +66,12 @@ pub struct Listener {
     /// Who may send before its turn; such messages wait for it. With `none`, that is a violation.
     #[serde(default)]
     pub pipelining: Pipelining,
+    /// What happens about the protocol's times (`within`, `after`). Without it: `report`, of a preset `off`.
+    pub deadlines: Option<DeadlinesName>,
+    /// What no byte takes longer than between the guard and a side, in either direction: so much later than the deadline a side is
+    /// blamed. With `none`, nobody is.
+    #[serde(default = "default_tolerance")]
+    pub tolerance: Time,
     /// What happens when the guard itself is at a limit.
     #[serde(default)]
     pub at_limit: AtLimit,
@@ -133,6 +140,32 @@ impl From<PolicyName> for Policy {
             PolicyName::Halt => Self::Halt,
             PolicyName::Drop => Self::Drop,
             PolicyName::Observe => Self::Observe,
+        }
+    }
+}
+
+pub(super) fn default_tolerance() -> Time {
+    Time::seconds(1)
+}
+
+/// What happens about the protocol's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeadlinesName {
+    /// They are not looked at.
+    Off,
+    /// What is not in time is reported, and goes on.
+    Report,
+    /// A missed deadline is a violation: under `halt` it ends the session; under `drop` what is too early waits for its time.
+    Enforce,
+}
+
+impl From<DeadlinesName> for Deadlines {
+    fn from(name: DeadlinesName) -> Self {
+        match name {
+            DeadlinesName::Off => Self::Off,
+            DeadlinesName::Report => Self::Report,
+            DeadlinesName::Enforce => Self::Enforce,
         }
     }
 }

@@ -18,6 +18,11 @@ impl Time {
     pub(crate) fn seconds(seconds: u64) -> Self {
         Self(Some(Duration::from_secs(seconds)))
     }
+
+    /// In nanoseconds; without a bound, more than ever pass.
+    pub(crate) fn nanoseconds(self) -> i64 {
+        self.0.map_or(i64::MAX, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+    }
 }
 
 impl fmt::Display for Time {

@@ -12,7 +12,9 @@ use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
 use super::gauges::Gauges;
+use super::timing::{Look, Timing};
 use super::{DriverOptions, MAX_READ, ThreadBuffers};
+use crate::clock;
 use crate::metrics::Meter;
 use crate::report::EndReason;
 
@@ -21,7 +23,7 @@ const MAX_LINGER_BYTES: usize = 256 << 10;
 
 /// Both sides, and what is between them.
 pub(super) struct Relay<S> {
-    endpoints: [Endpoint<S>; 2],
+    pub(super) endpoints: [Endpoint<S>; 2],
     pub(super) meter: Meter,
     pub(super) gauges: Arc<Gauges>,
     observe: bool,
@@ -45,9 +47,11 @@ pub(super) struct Relay<S> {
     pub(super) is_draining: bool,
     is_inspecting: bool,
     pub(super) buffered: u64,
+    /// Where times matter.
+    pub(super) timing: Option<Box<Timing>>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
+impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
     pub(super) fn new(
         [client, server]: [S; 2],
         meter: Meter,
@@ -72,6 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             is_draining: false,
             is_inspecting: true,
             buffered: 0,
+            timing: None,
         }
     }
 
@@ -140,7 +145,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
     ) -> bool {
         // What was passed on already is judged whether or not there is room for more.
         let mut moved = self.observe && self.look_again(cx, sender, engine, buffers);
-        if !self.sink(sender).flush(cx) {
+        let is_flushed = self.sink(sender).flush(cx);
+        self.note_handed(sender, engine);
+        if !is_flushed {
+            self.block(sender);
             return moved;
         }
         if self.sink(sender).is_gone() {
@@ -155,6 +163,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         moved |= !self.observe && self.look_again(cx, sender, engine, buffers);
         while self.may_read(sender, engine) && !self.is_first(sender.other(), engine) {
             let mut buffer = ReadBuf::new(buffers.bytes.get_mut(..self.max_read).unwrap_or_default());
+            let before = self.timing.as_ref().map(|_| clock::now());
             match Pin::new(&mut self.source(sender).stream).poll_read(cx, &mut buffer) {
                 Poll::Pending => break,
                 Poll::Ready(Err(error)) if engine.read_ahead(sender) > 0 => {
@@ -176,7 +185,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
                 break;
             }
             self.is_active = true;
+            if let Some(before) = before {
+                self.note_read(sender, before, (read, read < self.max_read), engine);
+            }
             self.take(cx, sender, read, engine, buffers);
+        }
+        if self.timing.is_some() && !self.source(sender).has_ended() && !self.may_read(sender, engine) {
+            self.block(sender);
         }
         moved | self.handle_end(sender, engine)
     }
@@ -194,11 +209,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         let bytes = bytes.get(..read).unwrap_or_default();
         if self.observe {
             self.forward(cx, sender, bytes);
+            self.note_handed(sender, engine);
         }
         if self.source(sender).inbox.is_empty() {
             let decided = self.decide(cx, sender, bytes, engine, scratch);
             let rest = bytes.get(decided..).unwrap_or_default();
             self.source(sender).inbox.extend_from_slice(rest);
+            if let Some(timing) = &mut self.timing {
+                timing.note_decided(sender, rest.len());
+            }
         } else {
             self.source(sender).inbox.extend_from_slice(bytes);
             self.reconsider(cx, sender, engine, buffers);
@@ -227,6 +246,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             self.read_failed(sender, error, engine);
             return true;
         }
+        self.expire(engine);
         let source = self.source(sender);
         let inbox = std::mem::take(&mut source.inbox);
         if let Err(why) = engine.end(sender, &inbox) {
@@ -252,6 +272,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         if self.error.is_none() {
             self.error = error.map(|error| (who, error));
         }
+        self.expire(engine);
         let endpoint = self.source(who);
         endpoint.note_gone();
         let inbox = std::mem::take(&mut endpoint.inbox);
@@ -264,7 +285,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         }
     }
 
-    fn may_read<E: Engine>(&mut self, sender: Sender, engine: &E) -> bool {
+    pub(super) fn may_read<E: Engine>(&mut self, sender: Sender, engine: &E) -> bool {
         let has_room = self.sink(sender).is_flushed();
         let (observe, is_closing) = (self.observe, self.closing.is_some());
         let source = self.source(sender);
@@ -299,6 +320,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         let source = self.source(sender);
         source.inbox = inbox;
         source.inbox.drain(..decided);
+        let undecided = source.inbox.len();
+        if let Some(timing) = self.timing.as_mut().filter(|_| decided > 0) {
+            timing.note_decided(sender, undecided);
+        }
         decided > 0
     }
 
@@ -317,6 +342,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         let mut close = None;
         while at < bytes.len() {
             let unread = bytes.get(at..).unwrap_or_default();
+            if let Some(timing) = &self.timing {
+                engine.note_arrival(sender, timing.arrival(sender, unread.len(), at == 0));
+            }
             let decision = engine.receive(sender, unread, scratch, cx.waker());
             tracing::trace!(from = ?sender, unread = unread.len(), action = ?decision.action);
             self.meter.note_message(decision.message);
@@ -353,6 +381,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
             self.meter.note_decisions(engine.judged() - judged, began.elapsed());
         }
         self.accept(cx, sender, bytes.get(from..at).unwrap_or_default());
+        self.note_handed(sender, engine);
         if let Some(why) = close {
             self.send_close_messages(engine);
             self.close(why);
@@ -378,6 +407,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
         }
         self.bytes[sender.index()] += bytes.len() as u64;
         self.meter.note_forwarded(sender, bytes.len());
+        if let Some(timing) = &mut self.timing {
+            timing.note_write(sender);
+        }
         self.sink(sender).send(cx, bytes);
     }
 
@@ -389,7 +421,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Relay<S> {
     }
 
     /// Each side is told what it can understand, unless it is in the middle of a message.
-    fn send_close_messages<E: Engine>(&mut self, engine: &E) {
+    pub(super) fn send_close_messages<E: Engine>(&mut self, engine: &E) {
         for receiver in Sender::BOTH {
             self.source(receiver).queue(engine.close_message(receiver));
         }

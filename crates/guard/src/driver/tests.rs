@@ -1,9 +1,11 @@
 //! The driver with pipes in memory and a paused clock.
 
+mod deadlines;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use referee_monitor::{Monitor, Policy, Registry};
+use referee_monitor::{Moment, Monitor, Policy, Registry};
 use referee_session::{Engine as _, Options, TwoParty, TwoPartyRules};
 use referee_theory::{Action as Exchange, MachineBuilder, Origin, Transition, Vocabulary};
 use referee_wire::{Sender, Table};
@@ -13,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::{Driver, DriverOptions, LINGER_TIMEOUT, Outcome};
+use crate::clock;
 use crate::metrics::{Counters, MessageCounters, Meter};
 use crate::report::EndReason;
 
@@ -59,13 +62,20 @@ struct Setup {
 }
 
 fn session(options: Options, limits: DriverOptions, pipe: usize) -> Setup {
-    let rules = rules(options);
-    let engine = Arc::new(Mutex::new(TwoParty::new(&rules, None)));
+    session_by(&rules(options), limits, pipe)
+}
+
+fn session_by(rules: &Arc<TwoPartyRules>, limits: DriverOptions, pipe: usize) -> Setup {
+    let mut engine = TwoParty::new(rules, None);
+    let began = Moment::at(clock::now());
+    engine.begin(began);
+    let engine = Arc::new(Mutex::new(engine));
     let counters = Arc::<Counters>::default();
     let labels = rules.codec().messages().iter().map(|m| (m.sender.index(), Arc::clone(&m.name))).collect();
     let meter = Meter::new(&counters, &Arc::new(MessageCounters::new(labels, 1)), 0);
     let ((client, inner), (server, outer)) = (duplex(pipe), duplex(pipe));
-    let driver = Driver::new(Arc::clone(&engine), [inner, outer], (meter, Arc::default()), limits);
+    let driver =
+        Driver::new(Arc::clone(&engine), [inner, outer], (meter, Arc::default()), limits).began(began);
     let draining = watch::Sender::new(false);
     let inner_draining = draining.clone();
     let driver = tokio::spawn(async move {

@@ -15,6 +15,7 @@ use super::plan::{Endpoint, EndpointKeys};
 use crate::config::Address;
 use crate::stream::{Socket, Stream};
 use crate::tls;
+use crate::tls_records::TlsSocket;
 use crate::websocket::{WebSocket, text_frame};
 
 /// How the connections of one role's components are set up.
@@ -155,7 +156,7 @@ impl ConnectionSetup {
     pub(super) async fn accept(&self, socket: Socket) -> io::Result<Stream> {
         let stream = match &self.tls.load_full().accepts {
             None => Stream::Plain(socket),
-            Some(acceptor) => Stream::TlsServer(Box::new(acceptor.accept(socket).await?)),
+            Some(acceptor) => Stream::TlsServer(Box::new(acceptor.accept(TlsSocket::new(socket)).await?)),
         };
         Ok(match &self.websocket {
             None => stream,
@@ -168,7 +169,7 @@ impl ConnectionSetup {
         let stream = match &self.tls.load_full().connects {
             None => Stream::Plain(socket),
             Some((connector, name)) => {
-                Stream::TlsClient(Box::new(connector.connect(name.clone(), socket).await?))
+                Stream::TlsClient(Box::new(connector.connect(name.clone(), TlsSocket::new(socket)).await?))
             }
         };
         Ok(match &self.websocket {

@@ -59,7 +59,7 @@ impl<'a> PlanReader<'a> {
 
     /// Warns that the times of the protocol at `span` are not looked at.
     pub(crate) fn without_times(&mut self, span: Range<usize>) {
-        let message = "the protocol has times (`within`, `after`), which a guard does not enforce: messages are judged as without them";
+        let message = "the protocol has times (`within`, `after`), which a network does not judge: messages are judged as without them";
         let help = "`referee watch` judges times in logs; `referee convert --to scr` shows where they are";
         self.warnings.push(Problem::new(message, span).with_help(help));
     }

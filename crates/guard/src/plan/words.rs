@@ -1,7 +1,7 @@
 //! A listener in plain words: the line that a guard says when it starts.
 
 use referee_monitor::Policy;
-use referee_session::Properties;
+use referee_session::{Deadlines, Properties};
 
 use super::{Plan, Upstream};
 use crate::config::Scrutiny;
@@ -43,9 +43,14 @@ impl Plan {
             [false, true] => format!("{server} may send before its turn (pipelining)"),
             [true, true] => "both may send before their turn (pipelining)".to_owned(),
         };
+        let times = match options.deadlines {
+            _ if !self.rules.is_timed() => String::new(),
+            Deadlines::Enforce => format!("; deadlines are enforced (tolerance {})", self.tolerance),
+            _ => format!("; deadlines are reported (tolerance {})", self.tolerance),
+        };
         format!(
             "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked{properties}; \
-             {consequence}; {pipelining}",
+             {consequence}; {pipelining}{times}",
             self.name, self.listen, self.protocol.name,
         )
     }

@@ -153,13 +153,20 @@ fn one_session_is_shown_in_detail() {
 }
 
 #[test]
-fn a_guard_says_that_it_does_not_enforce_times() {
+fn what_times_are_not_judged_is_said() {
     let folder = Folder::new();
     let path = folder.0.join("talk.scr");
     let text = std::fs::read_to_string(&path).unwrap();
+    assert!(warnings(&folder, &config("127.0.0.1:1", "deadlines = \"report\"\n", "")).is_empty());
+    let told = warnings(&folder, &config("127.0.0.1:1", "deadlines = \"enforce\"\n", ""));
+    assert!(told.len() == 1 && told[0].contains("has no times"), "{told:?}");
     std::fs::write(&path, text.replacen(';', " within 5s;", 1)).unwrap();
-    let told = warnings(&folder, &config("127.0.0.1:1", "", ""));
-    assert!(told.len() == 1 && told[0].contains("which a guard does not enforce"), "{told:?}");
+    assert!(warnings(&folder, &config("127.0.0.1:1", "deadlines = \"enforce\"\n", "")).is_empty());
+}
+
+#[test]
+fn a_network_says_that_it_does_not_judge_times() {
+    let folder = Folder::new();
     let role = |name: &str, key: &str, port: u16| {
         format!(
             "[[multiparty.role]]\nname = \"{name}\"\n{key} = \"127.0.0.1:{port}\"\ncodec = {{ kind = \"json\" }}\n"
@@ -171,5 +178,5 @@ fn a_guard_says_that_it_does_not_enforce_times() {
         role("b", "upstream", 7)
     );
     let told = warnings(&folder, &network);
-    assert!(told.len() == 1 && told[0].contains("which a guard does not enforce"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("which a network does not judge"), "{told:?}");
 }

@@ -9,6 +9,7 @@
 )]
 
 mod configuring;
+mod deadlines;
 mod ending;
 mod exporting;
 mod functions;

@@ -89,7 +89,10 @@ fn plain(monitor: &Monitor, state: State, transition: &Transition) -> Option<(u3
     };
     let index = monitor.table.find(state.0, channel, label);
     let edge = monitor.edges.get(index as usize)?;
-    (edge.assertion == NO_CODE && edge.binds.1 == 0).then_some((label.0, index))
+    // What has to wait for its time (`after`) is too early before its turn.
+    let waits = monitor.times.as_ref().and_then(|times| times.edges.get(index as usize));
+    let waits = waits.is_some_and(|times| times.after.is_some());
+    (edge.assertion == NO_CODE && edge.binds.1 == 0 && !waits).then_some((label.0, index))
 }
 
 /// Works out one side's lane: the side that does `action`.

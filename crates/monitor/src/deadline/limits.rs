@@ -1,6 +1,6 @@
 //! The table of limits: what a time may have begun with, and what follows for when a right message arrives.
 
-use super::{From, Moment, Named, Timer, index};
+use super::{From, Moment, NOT_WHOLE, Named, Timer, index};
 use crate::verdict::Side;
 
 /// The label of what is no message: the beginning of the session, or that the side could write again.
@@ -13,6 +13,8 @@ pub(crate) struct Row {
     moment: Moment,
     /// The label of the message, or [`NO_LABEL`].
     pub(crate) label: u32,
+    /// Of a handing that is pending: how many bytes have to be handed.
+    end: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +29,40 @@ enum Beginning {
 
 impl Row {
     pub(super) fn handed(moment: Moment, label: u32) -> Self {
-        Self { beginning: Beginning::Handed, moment, label }
+        Self { beginning: Beginning::Handed, moment, label, end: 0 }
     }
 
     fn writable(time: i64) -> Self {
-        Self { beginning: Beginning::Writable, moment: Moment::at(time), label: NO_LABEL }
+        Self { beginning: Beginning::Writable, moment: Moment::at(time), label: NO_LABEL, end: 0 }
     }
 
     pub(super) fn arrived(moment: Moment, label: u32) -> Self {
-        Self { beginning: Beginning::Arrived, moment, label }
+        Self { beginning: Beginning::Arrived, moment, label, end: 0 }
+    }
+
+    pub(super) fn ending_at(self, end: u64) -> Self {
+        Self { end, ..self }
+    }
+
+    /// The last byte of a message that was pending has arrived.
+    pub(super) fn arrive(&mut self, moment: Moment) {
+        if self.beginning == Beginning::Arrived && self.moment.is_pending() {
+            self.moment = Moment { earliest: self.moment.earliest.max(moment.earliest), ..moment };
+        }
+    }
+
+    /// A message that was not whole is, with so many bytes.
+    pub(super) fn end_at(&mut self, end: u64) {
+        if self.beginning == Beginning::Handed && self.end == NOT_WHOLE {
+            self.end = end;
+        }
+    }
+
+    /// So many bytes were handed.
+    pub(super) fn hand(&mut self, end: u64, moment: Moment) {
+        if self.beginning == Beginning::Handed && self.moment.is_pending() && self.end <= end {
+            self.moment = Moment { earliest: self.moment.earliest.max(moment.earliest), ..moment };
+        }
     }
 
     /// A right message that is sent within `length` arrives at most then.

@@ -113,7 +113,7 @@ impl Case {
             let verdict = self.monitor.step_interned(&mut session, channel, label, Payload::Positional(&[]));
             assert_eq!(verdict, Verdict::Forward);
             let (arrived, handed) = (*arrived, *handed);
-            let passed = Passed { channel, label, arrived: moment(arrived), handed: moment(handed) };
+            let passed = Passed { channel, label, arrived: moment(arrived), handed: moment(handed), end: 0 };
             self.monitor.passed(&mut timer, &passed);
             seen.push(Seen { by_r: self.senders[index] == r, arrived, handed });
         }
@@ -219,7 +219,7 @@ fn random_larger_sessions() {
         let pass = |session: &mut _, timer: &mut _, channel, label, now, payload| {
             assert_eq!(monitor.step_interned(session, channel, label, payload), Verdict::Forward);
             let moment = Moment::at(now);
-            monitor.passed(timer, &Passed { channel, label, arrived: moment, handed: moment });
+            monitor.passed(timer, &Passed { channel, label, arrived: moment, handed: moment, end: 0 });
         };
         pass(&mut session, &mut timer, to_server, hello, now, Payload::Positional(&field));
         // What the client sent last, and what it was handed last.
@@ -307,7 +307,7 @@ fn what_is_late_is_said_in_words() {
     let (mut session, mut timer) = (monitor.session(), monitor.timer(second(0), 0));
     let pass = |session: &mut _, timer: &mut _, channel, label, at| {
         let _ = monitor.step_interned(session, channel, label, Payload::Positional(&[]));
-        monitor.passed(timer, &Passed { channel, label, arrived: at, handed: at });
+        monitor.passed(timer, &Passed { channel, label, arrived: at, handed: at, end: 0 });
     };
     pass(&mut session, &mut timer, to_server, request, second(10));
     let TimeVerdict::Untimely(found) = monitor.overdue(&mut timer.clone(), &session, 16_000_000_000) else {

@@ -80,7 +80,8 @@ fn blames(
             Verdict::Forward
         );
         let own = Moment::at(before);
-        monitor.passed(&mut timer, &Passed { channel: to_server, label: request, arrived: own, handed });
+        monitor
+            .passed(&mut timer, &Passed { channel: to_server, label: request, arrived: own, handed, end: 0 });
         // The server answers in time, and takes a while to send it.
         let began = at_server.max(finished);
         let sent = began + rounds.after + choose(rounds.within - rounds.after + 1);
@@ -107,7 +108,10 @@ fn blames(
             Mistake::FirstByte => seen,
             _ => Moment { earliest: earliest.min(arrived), latest: arrived + choose(2) },
         };
-        monitor.passed(&mut timer, &Passed { channel: to_client, label: reply, arrived: last, handed: last });
+        monitor.passed(
+            &mut timer,
+            &Passed { channel: to_client, label: reply, arrived: last, handed: last, end: 0 },
+        );
     }
     false
 }

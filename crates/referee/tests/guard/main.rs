@@ -10,6 +10,7 @@
     reason = "a test reads files and fails by panicking"
 )]
 
+mod deadlines;
 mod hostile;
 mod operating;
 mod recursion_data;

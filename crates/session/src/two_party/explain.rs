@@ -123,11 +123,11 @@ impl SessionState {
     }
 
     /// The number of the last event of the session, from 0; −1 before any.
-    fn last_event(&self) -> i64 {
+    pub(super) fn last_event(&self) -> i64 {
         i64::try_from(self.session.events()).unwrap_or(i64::MAX) - 1
     }
 
-    fn report(&mut self, rules: &TwoPartyRules, mut record: VerdictRecord, origin: Origin) {
+    pub(super) fn report(&mut self, rules: &TwoPartyRules, mut record: VerdictRecord, origin: Origin) {
         let monitor = &rules.monitor;
         record.role = Some(monitor.vocabulary().role_name(monitor.machine().role()).to_owned());
         let recent = self.recent.list(&rules.codec, &rules.roles);

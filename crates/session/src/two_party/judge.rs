@@ -31,14 +31,18 @@ impl SessionState {
         let payload = Payload::Positional(fields);
         // A message that only a property suppresses has not happened.
         let before = (rules.options.properties.is_some() && policy == Policy::Drop)
-            .then(|| (self.session.clone(), self.lead.clone()));
+            .then(|| (self.session.clone(), self.lead.clone(), self.times.clone()));
         let mut ruling = if message.aside || self.borrowed.is_lost() {
             Ruling { handling: Handling::Forward, report: None }
         } else {
             let label = known.and_then(|id| rules.labels.get(id.index())).copied();
             let label = label.unwrap_or(LabelId::UNKNOWN);
-            let verdict = self.verdict(rules, sender, may_be_early, label, payload);
-            policy.rule(&mut self.session, verdict)
+            if self.times.is_some() {
+                self.timed_ruling(rules, (sender, may_be_early), label, message, payload)
+            } else {
+                let verdict = self.verdict(rules, sender, may_be_early, label, payload);
+                policy.rule(&mut self.session, verdict)
+            }
         };
         if ruling.handling == Handling::Keep {
             return self.hold(rules, sender).into();
@@ -56,8 +60,8 @@ impl SessionState {
             && self.is_violated_by(rules, properties, sender, message, fields)
         {
             ruling.handling = property_handling(policy);
-            if let (Some((session, lead)), Handling::Suppress) = (before, ruling.handling) {
-                (self.session, self.lead) = (session, lead);
+            if let (Some(before), Handling::Suppress) = (before, ruling.handling) {
+                (self.session, self.lead, self.times) = before;
             }
         }
         let action = match ruling.handling {
@@ -70,6 +74,29 @@ impl SessionState {
             self.stop_inspecting("a function gave no answer");
         }
         Decision { action, message: known }
+    }
+
+    /// What is to be done with a message where times matter.
+    fn timed_ruling(
+        &mut self,
+        rules: &TwoPartyRules,
+        (sender, may_be_early): (Sender, bool),
+        label: LabelId,
+        message: &Message<'_>,
+        payload: Payload<'_>,
+    ) -> Ruling {
+        let in_time = self.time_verdict(rules, sender, label);
+        if self.waits(rules, sender, &in_time) {
+            return Ruling { handling: Handling::Keep, report: None };
+        }
+        let lead = self.lead.len();
+        let verdict = self.verdict(rules, sender, may_be_early, label, payload);
+        let ruling = rules.options.policy.rule(&mut self.session, verdict);
+        if verdict != Verdict::Forward {
+            return ruling;
+        }
+        self.note_passed(rules, sender, label, message, lead);
+        self.rule_on_time(rules, in_time, ruling)
     }
 
     /// Takes `message` off the connection, to be `forwarded` or not.
@@ -92,6 +119,9 @@ impl SessionState {
         self.direction(sender).decided(message.has_body.then_some(rest), asks);
         if forwarded {
             self.progress += 1;
+            if let Some(times) = &mut self.times {
+                times.note_forwarded(sender, message.bytes);
+            }
             Action::Forward(message.bytes)
         } else {
             Action::Discard(message.bytes)

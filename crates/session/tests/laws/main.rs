@@ -4,6 +4,7 @@
 
 #[path = "support/cuts.rs"]
 mod cuts;
+mod deadlines;
 #[path = "support/machines.rs"]
 mod machines;
 mod pipelined_bytes;

@@ -285,7 +285,7 @@ pub(super) fn settle(
     }
     if let (_, Some(running)) = parts(entry) {
         let label = plan.names.label_id(record.label);
-        let passed = Passed { channel: record.channel, label, arrived: moment, handed: moment };
+        let passed = Passed { channel: record.channel, label, arrived: moment, handed: moment, end: 0 };
         plan.monitor.passed(&mut running.timer, &passed);
         (running.last, running.number) = (line.place.clone(), line.number);
     }

@@ -27,6 +27,7 @@ use crate::metrics::lock;
 use crate::multiparty::rate_limit::RateLimitedWarning;
 use crate::multiparty::retransmit::{Deduplicator, RetransmitQueue};
 use crate::stream::{Socket, Stream};
+use crate::tls_records::TlsSocket;
 use fragment::Reassembly;
 
 pub(in crate::multiparty) use plan::TcpPlan;
@@ -238,7 +239,7 @@ impl Tcp {
         let mut stream = match self.plan.tls.as_ref().map(|tls| tls.load().dial[link.to.index()].clone()) {
             Some(Some((config, name))) => {
                 let connector = TlsConnector::from(config);
-                Stream::TlsClient(Box::new(connector.connect(name, socket).await?))
+                Stream::TlsClient(Box::new(connector.connect(name, TlsSocket::new(socket)).await?))
             }
             Some(None) => return Err(io::ErrorKind::NotFound.into()),
             None => Stream::Plain(socket),

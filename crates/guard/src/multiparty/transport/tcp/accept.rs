@@ -21,6 +21,7 @@ use crate::multiparty::transport::frame::FrameKind;
 use crate::multiparty::transport::handshake::{self, Hello};
 use crate::stream::{Socket, Stream};
 use crate::tls;
+use crate::tls_records::TlsSocket;
 
 /// Unauthenticated peers at the same time. Beyond that the oldest is disconnected: monitors authenticate at once.
 const MAX_UNAUTHENTICATED: usize = 256;
@@ -138,7 +139,7 @@ impl Tcp {
     ) -> io::Result<(Stream, handshake::Established, LiveConnection, Role)> {
         let (mut stream, shown) = match &self.plan.tls {
             Some(tls) => {
-                let stream = tls.load_full().accept.accept(socket).await?;
+                let stream = tls.load_full().accept.accept(TlsSocket::new(socket)).await?;
                 let shown: Option<Vec<_>> =
                     stream.get_ref().1.peer_certificates().map(|chain| {
                         chain.iter().map(|certificate| certificate.clone().into_owned()).collect()
