@@ -12,7 +12,7 @@
 //! the session is over count neither way: who sent ahead could not know.
 //!
 //! Where blocks run side by side both sides may speak, and a message of one block can come before its turn there although its sender
-//! has the turn in another. It waits if the other side alone can bring its turn about; if not, it is wrong ([`later`]).
+//! has the turn in another. It waits if the other side alone can bring its turn about; if not, it is wrong.
 //!
 //! What is certain is worked out beforehand, as a deterministic automaton over sets of states. Where that would
 //! be too large, messages wait.

@@ -156,6 +156,28 @@ fn what_is_never_received_is_crossed_out() {
     assert!(line.contains('✗'), "{text}");
 }
 
+/// With room for five, `C` comes to take `b`: where the bound alone may be the reason, nothing is said to be lost.
+#[test]
+fn what_a_larger_bound_may_help_is_not_crossed_out() {
+    let system = "A: B?go; rec x. {C!b; x, C!b; B?m; x}
+                  B: A!go; rec x. A!m; A!m; A!m; A!m; A!m; C!c; x
+                  C: rec x. B?c; A?b; x";
+    let (status, text) = said("kmc", &[], system);
+    assert!(status == 3 && text.contains("may be due to the bound alone"), "{text}");
+    assert!(!text.contains('✗'), "{text}");
+}
+
+/// A number of copies of which no more is known does not hide another that is unsafe.
+#[test]
+fn an_unsafe_number_of_copies_is_the_answer() {
+    let system = ".outputs .state graph\nq0 1 ! b q1\nq0 1 ! a q1\nq1 1 ? a q2\nq2 1 ? a q3\nq3 1 ! b q3\nq3 1 ! a q3\n.marking q0 .end
+.outputs .state graph\nq0 0 ? b q1\nq0 0 ? a q1\nq1 0 ! a q2\nq2 0 ! a q3\nq3 0 ? b q3\nq3 0 ? a q3\nq1 0 ? a q3\n.marking q0 .end\n";
+    let (status, text) = said("fsm", &["--instances", "0=1..3"], system);
+    let of = |copies: u32| text.lines().find(|line| line.contains(&format!("0 × {copies}: "))).unwrap();
+    assert!(of(1).contains("unknown") && of(2).contains("unsafe"), "{text}");
+    assert!(status == 1 && text.contains("  unsafe: "), "{text}");
+}
+
 #[test]
 fn what_is_never_received_says_why() {
     let (_, text) = said("kmc", &[], "A: B!x; rec l. B!a; B?b; l  B: rec l. {A?a; A!b; l, A?c; end}");

@@ -126,6 +126,8 @@ pub enum SyntaxErrorKind {
         /// What it is called here.
         instead: &'static str,
     },
+    /// nuScr's `not`, elsewhere than at the start of an expression.
+    MisplacedNot,
     /// A method call on a value, of something that is not a built-in method.
     UnknownMethod {
         /// As written.
@@ -178,6 +180,9 @@ impl fmt::Display for SyntaxError {
             SyntaxErrorKind::NumberOutOfRange { text } => write!(f, "`{text}` does not fit in 64 bits"),
             SyntaxErrorKind::ForeignOperator { found, instead } => {
                 write!(f, "no operator `{found}`: write `{instead}`")
+            }
+            SyntaxErrorKind::MisplacedNot => {
+                f.write_str("`not` stands at the start of an expression: put it in parentheses, `(not …)`")
             }
             SyntaxErrorKind::UnknownMethod { name } => write!(f, "unknown method `{name}`"),
             SyntaxErrorKind::TooDeep => write!(f, "expression nested deeper than {MAX_DEPTH} levels"),

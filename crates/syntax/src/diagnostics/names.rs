@@ -351,10 +351,10 @@ pub fn unknown_pragma<'a>(span: Span, name: &str, known: impl IntoIterator<Item 
         .suggest(name, known)
 }
 
-/// nuScr knows the pragma `name` at `span`, which changes what protocols mean; Referee does not.
+/// nuScr knows the pragma `name` at `span`, which changes what protocols mean; Referee does not, for the reason `why`.
 #[must_use]
-pub fn unsupported_pragma(span: Span, name: &str) -> Diagnostic {
+pub fn unsupported_pragma(span: Span, name: &str, why: &str) -> Diagnostic {
     RF0124
-        .at(span, format!("the pragma `{name}` is not supported, because crashes of roles are not modelled"))
-        .help("remove it, and the branches that begin with `crash`")
+        .at(span, format!("the pragma `{name}` is not supported, because {why}"))
+        .help("remove it, and what needs it")
 }

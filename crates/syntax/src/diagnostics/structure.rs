@@ -46,13 +46,13 @@ pub fn begin_alike(span: Span, first: Span, chooser: &str, other: &str) -> Diagn
         .help(format!("give them different labels, or let one role, such as `{chooser}`, send what tells them apart next"))
 }
 
-/// Two branches, chosen by `chooser`, begin with the same message, and then `other` does what tells them apart.
+/// Branches, chosen by `chooser`, begin alike, and then `other` tells them apart by what it sends at `first` or at `span`.
 #[must_use]
 pub fn another_decides(span: Span, first: Span, chooser: &str, other: &str) -> Diagnostic {
     RF0221
         .at(span, format!("`{other}` decides between these branches: what `{chooser}` has chosen does not show"))
-        .label("the same message in both")
-        .related(first, "first here")
+        .label("or with this")
+        .related(first, format!("`{other}` goes on with this"))
         .help(format!(
             "put the common message before the choice, and write `choice at {other}`; or let `{chooser}` send different messages"
         ))

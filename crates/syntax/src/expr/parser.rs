@@ -146,6 +146,9 @@ impl<'a> Parser<'a> {
             let operator = match self.peek() {
                 Some(Token::Bang) => UnaryOperator::Not,
                 Some(Token::Minus) => UnaryOperator::Negate,
+                Some(Token::Name) if self.dialect == Dialect::NuScr && self.peek_text() == "not" => {
+                    return Err(self.misplaced_negation());
+                }
                 _ => break self.postfix()?,
             };
             if operator == UnaryOperator::Negate

@@ -191,7 +191,10 @@ impl<'a> Flattening<'a> {
 
     fn choice(&mut self, raw: RawId, node: NodeId, at: &Chooser, span: Span) {
         let heads = self.first_messages(raw, span);
+        let (all, alternatives) = (heads.len(), self.nodes[raw.index()].children().len());
         let heads = if self.factors { self.factor(heads, at, span) } else { heads };
+        // A message that each alternative can begin with decides between none of them.
+        let decides = all < alternatives * heads.len();
         let Some(first) = heads.first() else { return };
         let sender = match at {
             Chooser::Known(role) => *role,
@@ -212,8 +215,11 @@ impl<'a> Flattening<'a> {
                     self.diagnostics.push(begin_alike(*second, *first, chooser, name(other)));
                     return;
                 }
-                if heads.len() > 1 && sender != *by {
-                    self.diagnostics.push(another_decides(*second, *first, chooser, name(sender)));
+                if let [one, another, ..] = &heads[..]
+                    && decides
+                    && sender != *by
+                {
+                    self.diagnostics.push(another_decides(another.span, one.span, chooser, name(sender)));
                 }
             }
             _ => self.check_chooser(&heads, sender, span),

@@ -36,8 +36,12 @@ const PRAGMAS: [&str; 10] = [
     "GuardedUniqueness",
 ];
 
-/// With nuScr's pragma of this name, `crash from A to B` is no message.
-const CRASHES: &str = "ErrorHandlingCrashBranch";
+/// Pragmas of nuScr that give a text another meaning, and why they are not supported: with the first, `crash from A to B` is no
+/// message; with the second, a branch of a choice may be another role's.
+const UNSUPPORTED: [(&str, &str); 2] = [
+    ("ErrorHandlingCrashBranch", "crashes of roles are not modelled"),
+    ("MixedStateChoice", "all branches of a choice belong to one role here"),
+];
 
 /// nuScr's pragma for branches that only their refinements tell apart.
 const UNIQUE_BY_GUARD: &str = "GuardedUniqueness";
@@ -117,8 +121,8 @@ impl<'a> Names<'a> {
         };
         for (index, Linked { module, .. }) in modules.iter().enumerate() {
             for pragma in module.pragmas.iter().filter(|pragma| !PRAGMAS.contains(&&*pragma.key.text)) {
-                if &*pragma.key.text == CRASHES {
-                    names.diagnostics.push(unsupported_pragma(pragma.key.span, CRASHES));
+                if let Some((name, why)) = UNSUPPORTED.iter().find(|(name, _)| *name == &*pragma.key.text) {
+                    names.diagnostics.push(unsupported_pragma(pragma.key.span, name, why));
                     continue;
                 }
                 names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));

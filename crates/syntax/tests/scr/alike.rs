@@ -1,5 +1,6 @@
 //! Branches of a choice that begin with the same message.
 
+use referee_syntax::source::Span;
 use referee_syntax::{Analysis, Content, Language, parse};
 
 /// Errors and warnings about branches, in a protocol of four roles with this body.
@@ -36,6 +37,12 @@ fn branches_may_begin_alike() {
             "rec X { choice at a { M() from a to b; L() from b to c; continue X; } or { M() from a to b; R() from b to c; continue X; } }",
             &["RF0221"],
         ),
+        // What `b` chooses in either branch decides between none of them: `a` does.
+        (
+            "choice at a { M() from a to b; choice at b { L() from b to a; } or { R() from b to a; } E() from a to b; }
+             or { M() from a to b; choice at b { L() from b to a; } or { R() from b to a; } F() from a to b; }",
+            &[],
+        ),
         // Who decides is one thing, whether others learn of it another.
         (
             "choice at a { M() from a to b; L() from b to c; S() from a to d; } or { M() from a to b; R() from b to c; T() from a to d; }",
@@ -44,6 +51,23 @@ fn branches_may_begin_alike() {
     ] {
         assert_eq!(said(body), expected, "{body}");
     }
+}
+
+/// Who decides is told where it does: `b` between the first two branches and the third, then `c` between those two.
+#[test]
+fn the_warning_is_at_what_tells_branches_apart() {
+    let text = "protocol P(role a, role b, role c) { choice at a {
+        M() from a to b; L() from b to c; E() from c to a; } or {
+        M() from a to b; L() from b to c; F() from c to a; } or {
+        M() from a to b; K() from b to c; F() from c to a; } }";
+    let found = Analysis::of(parse(text, Language::Scr)).diagnostics;
+    let at = |span: Span| &text[span.start as usize..][..1];
+    let said: Vec<(&str, &str)> = found
+        .iter()
+        .filter(|found| found.code.id == "RF0221")
+        .map(|found| (at(found.span), at(found.related[0].0)))
+        .collect();
+    assert_eq!(said, [("F", "E"), ("K", "L")]);
 }
 
 /// What is refused, each for its reason: no determinisation of the roles' machines is safe, or there is none.

@@ -57,6 +57,7 @@ fn names_of_any_script_are_names_in_conditions() {
 fn crash_branches_are_refused() {
     let body = "choice at a { m() from a to b; } or { crash from a to b; }";
     assert_eq!(said("(*# ErrorHandlingCrashBranch #*)", body), ["RF0124"]);
+    assert_eq!(said("(*# MixedStateChoice #*)", body), ["RF0124"]);
 }
 
 /// Two modules whose names end alike, each with a protocol `Q`.

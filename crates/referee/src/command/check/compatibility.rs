@@ -307,6 +307,7 @@ impl CompatibilityArguments {
                 output::remark(&format!(
                     "--may-wait {name}: `{name}` does not wait in its initial state, so that this changes nothing"
                 ));
+                continue;
             }
             *machine = machine.clone().accepting(machine.initial());
         }

@@ -76,10 +76,12 @@ impl Parser<'_> {
 
     /// nuScr's negations stand at the start of an expression; `!` is not one of them.
     pub(super) fn misplaced_negation(&self) -> SyntaxError {
-        if self.peek() != Some(Token::Bang) {
-            return self.unexpected(Expectation::Expression);
+        match self.peek() {
+            Some(Token::Bang) => {}
+            Some(Token::Name) => return self.error(SyntaxErrorKind::MisplacedNot, self.ahead_range()),
+            _ => return self.unexpected(Expectation::Expression),
         }
-        let kind = SyntaxErrorKind::ForeignOperator { found: "!".to_owned(), instead: "not" };
+        let kind = SyntaxErrorKind::ForeignOperator { found: "!".to_owned(), instead: "(not …)" };
         self.error(kind, self.ahead_range())
     }
 

@@ -96,7 +96,8 @@ fn foreign_operators() {
     fails(Dialect::Cel, "a & b", foreign("&", "&&"), 2, 3);
     fails(Dialect::Scala, "a | b", foreign("|", "||"), 2, 3);
     fails(Dialect::NuScr, "a & b", foreign("&", "&&"), 2, 3);
-    fails(Dialect::NuScr, "a && !b", foreign("!", "not"), 5, 6);
+    fails(Dialect::NuScr, "a && !b", foreign("!", "(not …)"), 5, 6);
+    fails(Dialect::NuScr, "a && not b", SyntaxErrorKind::MisplacedNot, 5, 8);
 }
 
 #[test]

@@ -42,7 +42,8 @@ pub(super) struct Member {
 /// What was found with all numbers of copies.
 pub(super) struct Family {
     pub(super) members: Vec<Member>,
-    /// The system of the first number that is not safe, or else of the last, and what was found of it.
+    /// The system of the first number that is unsafe, or else of the first that is not safe, or else of the last, and what was found
+    /// of it.
     pub(super) shown: System,
     pub(super) report: Report,
     /// The same system with copies that have no order, of which properties are asked.
@@ -77,8 +78,7 @@ impl Instances {
                 verdict: report.verdict.name(),
                 explored: report.bounds.last().map(|bound| (bound.k, bound.states)),
             });
-            let is_safe = |report: &Report| matches!(report.verdict, Verdict::Safe { .. });
-            if shown.as_ref().is_none_or(|(.., before)| is_safe(before)) {
+            if shown.as_ref().is_none_or(|(.., before)| is_worse(&report, before)) {
                 shown = Some((copies, family, report));
             }
         }
@@ -106,6 +106,15 @@ impl Instances {
 
     fn too_large(&self, copies: u16) -> String {
         format!("--instances: with {copies} copies of `{}` a role has too many states", self.role)
+    }
+}
+
+/// Whether `report` is to be shown in the place of `before`, of fewer copies.
+fn is_worse(report: &Report, before: &Report) -> bool {
+    match (&before.verdict, &report.verdict) {
+        (Verdict::Safe { .. }, _) => true,
+        (Verdict::Unknown { .. }, now) => matches!(now, Verdict::Unsafe { .. }),
+        (Verdict::Unsafe { .. }, _) => false,
     }
 }
 
