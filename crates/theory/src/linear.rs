@@ -1,10 +1,10 @@
-//! Whether conditions over integers and truth values can hold: linear arithmetic, by elimination of variables.
+//! Whether conditions over integers and truth values can hold: linear arithmetic with remainders, by elimination of variables.
 //!
 //! A condition becomes a disjunction of conjunctions of `a₁x₁ + … + c ≤ 0`, divided by the greatest common divisor of the
-//! coefficients and rounded (so `2x = 1` cannot hold). A variable is eliminated by combining its lower with its upper
-//! bounds (Fourier and Motzkin). That is exact for integers where one of two combined coefficients is 1; otherwise "cannot
-//! hold" is still right, and "can hold" is [`Answer::Undecided`]. What is not linear is undecided, and so is what gets too
-//! large. Integers are unbounded here: overflow is not looked at.
+//! coefficients and rounded (so `2x = 1` cannot hold), and of `m divides a₁x₁ + … + c`, which is what `%` by a constant comes
+//! to. Variables are eliminated as `eliminate` says: exactly, or "cannot hold" is still right and "can hold" is
+//! [`Answer::Undecided`]. What is not linear is undecided, and so is what gets too large. Integers are unbounded here: overflow
+//! is not looked at.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,18 @@ use std::sync::Arc;
 use crate::expr::{Expr, Literal, Node, Operator, UnaryOperator};
 use crate::payload::Type;
 
+mod eliminate;
+mod sum;
+
+use eliminate::Alternative;
+use sum::Linear;
+
 /// More alternatives than this are not looked at, nor more inequalities in one.
 const MAX_ALTERNATIVES: usize = 256;
 const MAX_INEQUALITIES: usize = 256;
+
+/// So many conjunctions are looked at to decide a condition.
+const MAX_STEPS: usize = 4096;
 
 /// Whether something can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,23 +34,6 @@ pub enum Answer {
     No,
     /// This is not decided here.
     Undecided,
-}
-
-/// `Σ coefficient · variable + constant ≤ 0`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Linear {
-    // INVARIANT: no coefficient is 0.
-    coefficients: BTreeMap<Arc<str>, i128>,
-    constant: i128,
-}
-
-/// Inequalities and truth values that hold together.
-#[derive(Clone, Debug, Default)]
-struct Alternative {
-    inequalities: Vec<Linear>,
-    truths: BTreeMap<Arc<str>, bool>,
-    /// Whether no elimination was only an approximation.
-    inexact: bool,
 }
 
 /// A condition in disjunctive form.
@@ -94,16 +86,26 @@ impl Condition {
     /// # Errors
     /// [`NotLinear`] if it is not exact.
     pub fn without(mut self, variables: &[Arc<str>]) -> Result<Self, NotLinear> {
-        for alternative in &mut self.alternatives {
-            for variable in variables {
+        for variable in variables {
+            let mut left = Vec::new();
+            for mut alternative in self.alternatives {
                 alternative.truths.remove(variable);
-                alternative.eliminate(variable)?;
+                for found in alternative.eliminate(variable)? {
+                    if !left.contains(&found) {
+                        left.push(found);
+                    }
+                }
+                if left.len() > MAX_ALTERNATIVES {
+                    return Err(NotLinear);
+                }
             }
-            if alternative.inexact {
-                return Err(NotLinear);
-            }
+            self.alternatives = left;
         }
-        Ok(self)
+        if self.alternatives.iter().any(|alternative| alternative.inexact) {
+            Err(NotLinear)
+        } else {
+            Ok(self)
+        }
     }
 
     /// The opposite.
@@ -120,6 +122,14 @@ impl Condition {
                     ..Alternative::default()
                 });
             }
+            for congruence in &alternative.congruences {
+                for other in congruence.others() {
+                    some.push(Alternative { congruences: vec![other], ..Alternative::default() });
+                    if some.len() > MAX_ALTERNATIVES {
+                        return Err(NotLinear);
+                    }
+                }
+            }
             for (variable, value) in &alternative.truths {
                 let truths = BTreeMap::from([(Arc::clone(variable), !value)]);
                 some.push(Alternative { truths, ..Alternative::default() });
@@ -132,118 +142,16 @@ impl Condition {
     /// Whether it can hold.
     #[must_use]
     pub fn can_hold(&self) -> Answer {
-        let mut answer = Answer::No;
+        let (mut answer, mut left) = (Answer::No, MAX_STEPS);
         for alternative in &self.alternatives {
-            match alternative.clone().can_hold() {
-                Ok(Answer::Yes) => return Answer::Yes,
-                Ok(Answer::No) => {}
-                Ok(Answer::Undecided) | Err(NotLinear) => answer = Answer::Undecided,
+            match alternative.clone().can_hold(&mut left) {
+                Answer::Yes => return Answer::Yes,
+                Answer::No => {}
+                Answer::Undecided => answer = Answer::Undecided,
             }
         }
         answer
     }
-}
-
-impl Alternative {
-    /// Both; `None` if they contradict each other.
-    fn and(&self, other: &Self) -> Option<Self> {
-        let mut both = self.clone();
-        for (variable, value) in &other.truths {
-            if *both.truths.entry(Arc::clone(variable)).or_insert(*value) != *value {
-                return None;
-            }
-        }
-        both.inequalities.extend(other.inequalities.iter().cloned());
-        both.inexact |= other.inexact;
-        Some(both)
-    }
-
-    fn can_hold(mut self) -> Result<Answer, NotLinear> {
-        while let Some(variable) =
-            self.inequalities.iter().find_map(|i| i.coefficients.keys().next()).cloned()
-        {
-            self.eliminate(&variable)?;
-        }
-        let contradicts = self.inequalities.iter().any(|inequality| inequality.constant > 0);
-        Ok(match (contradicts, self.inexact) {
-            (true, _) => Answer::No,
-            (false, false) => Answer::Yes,
-            (false, true) => Answer::Undecided,
-        })
-    }
-
-    fn eliminate(&mut self, variable: &Arc<str>) -> Result<(), NotLinear> {
-        let (mut uppers, mut lowers, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for inequality in std::mem::take(&mut self.inequalities) {
-            match inequality.coefficients.get(variable) {
-                Some(coefficient) if *coefficient > 0 => uppers.push(inequality),
-                Some(_) => lowers.push(inequality),
-                None => others.push(inequality),
-            }
-        }
-        for upper in &uppers {
-            for lower in &lowers {
-                let (a, b) = (upper.coefficients[variable], -lower.coefficients[variable]);
-                self.inexact |= a != 1 && b != 1;
-                let sum = upper.times(b)?.plus(&lower.times(a)?)?;
-                others.push(sum.tightened());
-                if others.len() > MAX_INEQUALITIES {
-                    return Err(NotLinear);
-                }
-            }
-        }
-        self.inequalities = others;
-        Ok(())
-    }
-}
-
-impl Linear {
-    fn constant(constant: i128) -> Self {
-        Self { coefficients: BTreeMap::new(), constant }
-    }
-
-    fn times(&self, factor: i128) -> Result<Self, NotLinear> {
-        let mut product = Self::constant(self.constant.checked_mul(factor).ok_or(NotLinear)?);
-        for (variable, coefficient) in &self.coefficients {
-            let coefficient = coefficient.checked_mul(factor).ok_or(NotLinear)?;
-            if coefficient != 0 {
-                product.coefficients.insert(Arc::clone(variable), coefficient);
-            }
-        }
-        Ok(product)
-    }
-
-    fn plus(&self, other: &Self) -> Result<Self, NotLinear> {
-        let mut sum = self.clone();
-        sum.constant = sum.constant.checked_add(other.constant).ok_or(NotLinear)?;
-        for (variable, coefficient) in &other.coefficients {
-            let entry = sum.coefficients.entry(Arc::clone(variable)).or_insert(0);
-            *entry = entry.checked_add(*coefficient).ok_or(NotLinear)?;
-        }
-        sum.coefficients.retain(|_, coefficient| *coefficient != 0);
-        Ok(sum)
-    }
-
-    /// The same for integers, with the smallest coefficients.
-    fn tightened(mut self) -> Self {
-        let divisor = self.coefficients.values().fold(0, |divisor, c| gcd(divisor, c.unsigned_abs()));
-        if let Ok(divisor) = i128::try_from(divisor)
-            && divisor > 1
-        {
-            self.coefficients.values_mut().for_each(|coefficient| *coefficient /= divisor);
-            self.constant = -(-self.constant).div_euclid(divisor);
-        }
-        self
-    }
-
-    /// What holds where this does not: `1 - self ≤ 0`.
-    fn negated(&self) -> Result<Self, NotLinear> {
-        self.times(-1)?.plus(&Self::constant(1)).map(Self::tightened)
-    }
-}
-
-fn gcd(left: u128, right: u128) -> u128 {
-    if right == 0 { left } else { gcd(right, left % right) }
 }
 
 /// When `expr` is `wanted`. Recursion is bounded: expressions are.
@@ -266,50 +174,123 @@ fn truth(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>, wanted: bool) -> Res
         }
         Node::Binary(operator, operands) => {
             let [left, right] = &**operands;
-            let (left, right) = (linear(left, types)?, linear(right, types)?);
-            // left − right and right − left.
-            let (over, under) = (left.plus(&right.times(-1)?)?, right.plus(&left.times(-1)?)?);
-            let below = |difference: &Linear| difference.plus(&Linear::constant(1)).map(Linear::tightened);
-            let at_most = |difference: &Linear| Ok(difference.clone().tightened());
-            let alternatives: Vec<Vec<Linear>> = match (operator, wanted) {
-                (Operator::Less, true) | (Operator::GreaterEqual, false) => vec![vec![below(&over)?]],
-                (Operator::LessEqual, true) | (Operator::Greater, false) => vec![vec![at_most(&over)?]],
-                (Operator::Greater, true) | (Operator::LessEqual, false) => vec![vec![below(&under)?]],
-                (Operator::GreaterEqual, true) | (Operator::Less, false) => vec![vec![at_most(&under)?]],
-                (Operator::Equal, true) | (Operator::NotEqual, false) => {
-                    vec![vec![at_most(&over)?, at_most(&under)?]]
+            let minus = |value: Linear| value.times(-1);
+            let differences = joined(sums(left, types)?, each(sums(right, types)?, minus)?, Linear::plus)?;
+            let mut alternatives = Vec::new();
+            for Case { given, value: over } in differences {
+                for inequalities in compared(*operator, wanted, &over)? {
+                    let made = Alternative { inequalities, ..Alternative::default() };
+                    alternatives.extend(given.and(&made));
                 }
-                (Operator::NotEqual, true) | (Operator::Equal, false) => {
-                    vec![vec![below(&over)?], vec![below(&under)?]]
-                }
-                _ => return Err(NotLinear),
-            };
-            let made = |inequalities| Alternative { inequalities, ..Alternative::default() };
-            Ok(Condition { alternatives: alternatives.into_iter().map(made).collect() })
+            }
+            if alternatives.len() > MAX_ALTERNATIVES {
+                return Err(NotLinear);
+            }
+            Ok(Condition { alternatives })
         }
         _ => Err(NotLinear),
     }
 }
 
-/// `expr` as a sum.
-fn linear(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>) -> Result<Linear, NotLinear> {
-    match expr.node() {
-        Node::Literal(Literal::Int(value)) => Ok(Linear::constant((*value).into())),
-        Node::Variable(name) if types(name) == Some(Type::Int) => {
-            Ok(Linear { coefficients: BTreeMap::from([(Arc::clone(name), 1)]), constant: 0 })
+/// When `left operator right` is `wanted`, of which `over` is `left - right`: one of these lists of inequalities holds.
+fn compared(operator: Operator, wanted: bool, over: &Linear) -> Result<Vec<Vec<Linear>>, NotLinear> {
+    let under = over.times(-1)?;
+    let below = |difference: &Linear| difference.plus(&Linear::constant(1)).map(Linear::tightened);
+    let at_most = |difference: &Linear| difference.clone().tightened();
+    Ok(match (operator, wanted) {
+        (Operator::Less, true) | (Operator::GreaterEqual, false) => vec![vec![below(over)?]],
+        (Operator::LessEqual, true) | (Operator::Greater, false) => vec![vec![at_most(over)]],
+        (Operator::Greater, true) | (Operator::LessEqual, false) => vec![vec![below(&under)?]],
+        (Operator::GreaterEqual, true) | (Operator::Less, false) => vec![vec![at_most(&under)]],
+        (Operator::Equal, true) | (Operator::NotEqual, false) => vec![vec![at_most(over), at_most(&under)]],
+        (Operator::NotEqual, true) | (Operator::Equal, false) => {
+            vec![vec![below(over)?], vec![below(&under)?]]
         }
-        Node::Unary(UnaryOperator::Negate, operand) => linear(operand, types)?.times(-1),
+        _ => return Err(NotLinear),
+    })
+}
+
+/// A value under conditions. The cases of an expression exclude one another, and one of them always holds.
+struct Case {
+    given: Alternative,
+    value: Linear,
+}
+
+fn each(
+    cases: Vec<Case>,
+    change: impl Fn(Linear) -> Result<Linear, NotLinear>,
+) -> Result<Vec<Case>, NotLinear> {
+    cases.into_iter().map(|case| Ok(Case { value: change(case.value)?, ..case })).collect()
+}
+
+/// Each case of `left` with each of `right`.
+fn joined(
+    left: Vec<Case>,
+    right: Vec<Case>,
+    join: impl Fn(&Linear, &Linear) -> Result<Linear, NotLinear>,
+) -> Result<Vec<Case>, NotLinear> {
+    if left.len() * right.len() > MAX_ALTERNATIVES {
+        return Err(NotLinear);
+    }
+    let mut cases = Vec::new();
+    for one in &left {
+        for other in &right {
+            let value = join(&one.value, &other.value)?;
+            cases.extend(one.given.and(&other.given).map(|given| Case { given, value }));
+        }
+    }
+    Ok(cases)
+}
+
+/// `expr` as a sum, case by case.
+fn sums(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>) -> Result<Vec<Case>, NotLinear> {
+    let always = |value| Ok(vec![Case { given: Alternative::default(), value }]);
+    match expr.node() {
+        Node::Literal(Literal::Int(value)) => always(Linear::constant((*value).into())),
+        Node::Variable(name) if types(name) == Some(Type::Int) => always(Linear::variable(name)),
+        Node::Unary(UnaryOperator::Negate, operand) => each(sums(operand, types)?, |sum| sum.times(-1)),
         Node::Binary(operator, operands) => {
-            let [left, right] = &**operands;
-            let (left, right) = (linear(left, types)?, linear(right, types)?);
+            let (left, right) = (sums(&operands[0], types)?, sums(&operands[1], types)?);
             match operator {
-                Operator::Add => left.plus(&right),
-                Operator::Subtract => left.plus(&right.times(-1)?),
-                Operator::Multiply if left.coefficients.is_empty() => right.times(left.constant),
-                Operator::Multiply if right.coefficients.is_empty() => left.times(right.constant),
+                Operator::Add => joined(left, right, Linear::plus),
+                Operator::Subtract => joined(left, each(right, |sum| sum.times(-1))?, Linear::plus),
+                Operator::Multiply => {
+                    joined(left, right, |left, right| match (left.as_constant(), right.as_constant()) {
+                        (Some(factor), _) => right.times(factor),
+                        (_, Some(factor)) => left.times(factor),
+                        _ => Err(NotLinear),
+                    })
+                }
+                Operator::Remainder => match &right[..] {
+                    [only] => only.value.as_constant().ok_or(NotLinear).and_then(|by| remainders(left, by)),
+                    _ => Err(NotLinear),
+                },
                 _ => Err(NotLinear),
             }
         }
         _ => Err(NotLinear),
     }
+}
+
+/// What remains of `dividends` divided by `by`: it has the sign of what is divided.
+fn remainders(dividends: Vec<Case>, by: i128) -> Result<Vec<Case>, NotLinear> {
+    let by = by.checked_abs().filter(|by| *by != 0).ok_or(NotLinear)?;
+    if by > MAX_ALTERNATIVES as i128 || dividends.len() * by as usize > MAX_ALTERNATIVES {
+        return Err(NotLinear);
+    }
+    let mut cases = Vec::new();
+    for Case { given, value } in dividends {
+        for left in 0..by {
+            let (positive, negative) = (vec![value.times(-1)?], vec![value.plus(&Linear::constant(1))?]);
+            let signs =
+                if left == 0 { vec![(0, Vec::new())] } else { vec![(left, positive), (-left, negative)] };
+            for (left, inequalities) in signs {
+                let sum = value.plus(&Linear::constant(-left))?;
+                let made = Alternative { inequalities, ..Alternative::dividing(by, sum) };
+                let value = Linear::constant(left);
+                cases.extend(given.and(&made).map(|given| Case { given, value }));
+            }
+        }
+    }
+    Ok(cases)
 }
