@@ -174,6 +174,14 @@ impl<'a> Scene<'a> {
         {
             return format!("\n{}{text}", " ".repeat(indent));
         }
+        // What closes a refinement stands where its opening does.
+        if text == "}"
+            && let Some(open) = candidate::opening(self, before, text)
+            && !self.text[open.start..gap].contains('\n')
+            && !self.text[open.end..].starts_with(char::is_whitespace)
+        {
+            return text.to_owned();
+        }
         let is_tight = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "()[]<>{}.,;:!?".contains(c));
         let (left, right) = (self.text[..gap].chars().next_back(), self.text[gap..].chars().next());
         let hugs = matches!(text, ";" | "," | ")" | "]" | ">" | ":" | "." | "(" | "!" | "?");

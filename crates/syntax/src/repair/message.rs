@@ -105,6 +105,11 @@ fn missing_name(scene: &Scene<'_>, before: usize, error: &Diagnostic) -> Diagnos
 fn replaced(scene: &Scene<'_>, piece: usize, text: &str) -> Diagnostic {
     let (span, word) = (scene.span(piece), scene.word(piece));
     let is_word = scene.pieces[piece].kind == PieceKind::Word;
+    if is_word && word.eq_ignore_ascii_case(text) {
+        return RF0004
+            .at(span, format!("keywords are written in small letters, not `{word}`"))
+            .help(format!("write `{text}`"));
+    }
     if is_word && suggest::closest(word, [text]).is_some() {
         return RF0004
             .at(span, format!("there is no keyword `{word}`"))
@@ -113,7 +118,7 @@ fn replaced(scene: &Scene<'_>, piece: usize, text: &str) -> Diagnostic {
     let said = match (scene.language, text, word) {
         (Language::Scr, ";", "," | "." | ":") => format!("a statement ends with `;`, not with `{word}`"),
         (Language::Scr, ",", ";") => String::from("here `,` separates one from the next, not `;`"),
-        (Language::Kmc, ";", ".") => String::from("behind an action stands `;`, not `.`"),
+        (Language::Kmc, ";", "." | "->" | ",") => format!("behind an action stands `;`, not `{word}`"),
         (Language::Gt | Language::St, ".", ";") => String::from("what follows stands behind `.`, not `;`"),
         (_, "&&", "and") => String::from("in conditions, `and` is written `&&`"),
         (_, "||", "or") => String::from("in conditions, `or` is written `||`"),

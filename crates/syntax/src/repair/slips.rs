@@ -9,12 +9,17 @@ use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::source::Span;
 
+mod blocks;
+mod clauses;
 mod conditions;
+mod declarations;
 mod foreign;
 mod habits;
+mod locals;
 mod loops;
 mod messages;
 mod names;
+mod paper;
 mod protocols;
 mod types;
 
@@ -25,6 +30,9 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(conditions::slips(scene));
     match scene.language {
         Language::Scr => {
+            found.extend(declarations::slips(scene));
+            found.extend(blocks::slips(scene));
+            found.extend(clauses::slips(scene));
             found.extend(foreign::slips(scene));
             found.extend(habits::slips(scene));
             found.extend(loops::slips(scene));
@@ -33,9 +41,13 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
             found.extend(names::slips(scene));
             found.extend(names::out_of_place(scene));
         }
-        Language::Gt | Language::St | Language::Kmc => found.extend(types::slips(scene)),
+        Language::Gt | Language::St | Language::Kmc => {
+            found.extend(locals::slips(scene));
+            found.extend(types::slips(scene));
+        }
         Language::Hml => found.extend(types::unparenthesised_guard(scene)),
-        Language::GtJson | Language::Fsm => {}
+        Language::Fsm => found.extend(locals::slips(scene)),
+        Language::GtJson => {}
     }
     found
 }
@@ -55,6 +67,13 @@ fn slip(
 fn refusal(span: Span, message: impl Into<String>, help: impl Into<String>, skipped: Span) -> Candidate {
     let kind = Kind::Slip { span, message: message.into(), help: help.into(), corrects: false };
     Candidate::new([Edit { span: skipped, text: String::new() }], kind, 2)
+}
+
+/// As [`refusal`], before everything that only happens to read on.
+fn refused(span: Span, message: impl Into<String>, help: impl Into<String>, skipped: Span) -> Candidate {
+    let mut found = refusal(span, message, help, skipped);
+    found.cost = 0;
+    found
 }
 
 fn replace(span: Span, text: impl Into<String>) -> Edit {
@@ -134,7 +153,12 @@ fn brackets(scene: &Scene<'_>) -> Vec<Candidate> {
     const PAIRS: [(&str, &str); 4] = [("{", "}"), ("(", ")"), ("[", "]"), ("<", ">")];
     let open = scene.word(scene.at);
     let Some(&(_, closing)) = PAIRS.iter().find(|(opening, _)| *opening == open) else { return Vec::new() };
-    let close = scene.closing(scene.at);
+    let close = match open {
+        // Angle brackets are comparisons elsewhere.
+        "<" => (scene.at..scene.pieces.len()).find(|&piece| matches!(scene.word(piece), ">" | ";" | "{")),
+        _ => Some(scene.closing(scene.at)),
+    };
+    let close = close.unwrap_or(scene.pieces.len());
     if scene.word(close) != closing {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! Slips of people who write another language at the same time, or an older Scribble.
 
-use super::{Candidate, Scene, refusal, replace, slip};
+use super::{Candidate, Scene, insert, refusal, replace, slip};
 use crate::diagnostics::Edit;
 use crate::source::Span;
 
@@ -77,10 +77,18 @@ fn negation(scene: &Scene<'_>) -> Option<Candidate> {
     };
     let span = scene.span(not);
     let message = "in conditions, `not` is written `!`";
+    let gap = Span { start: span.start, end: scene.span(not + 1).start };
     if ends(operand_end) && operand_end <= statement.end {
-        let gap = Span { start: span.start, end: scene.span(not + 1).start };
         let help = format!("write `!{}`", scene.words(not + 1..operand_end));
         return Some(slip(span, message, help, [replace(gap, "!")]));
+    }
+    // A comparison is negated as a whole, as nuScr does; what stands between parentheses could be one of its sides.
+    let end = (not + 1..statement.end).find(|&piece| ends(piece) || scene.word(piece) == "(");
+    let end = end.unwrap_or(statement.end);
+    if end > not + 1 && scene.word(end) != "(" {
+        let (operand, last) = (scene.words(not + 1..end), scene.span(end - 1).end);
+        let help = format!("write `!({operand})`");
+        return Some(slip(span, message, help, [replace(gap, "!("), insert(last, ")")]));
     }
     let mut found = refusal(span, message, "write `!( … )` around what it negates", span);
     found.cost = 0;

@@ -1,6 +1,6 @@
 //! Habits of other languages in `.scr` texts: calls, defaults, optional types, blocks between words.
 
-use super::{Candidate, Kind, Scene, insert, refusal, replace, slip};
+use super::{Candidate, Kind, Scene, insert, refused, replace, slip};
 use crate::diagnostics::Edit;
 use crate::source::Span;
 
@@ -17,13 +17,6 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(repetition(scene));
     found.extend(constant(scene));
     found.extend(begin_end(scene));
-    found
-}
-
-/// As [`refusal`], before everything that only happens to read on.
-fn refused(span: Span, message: impl Into<String>, help: impl Into<String>, skipped: Span) -> Candidate {
-    let mut found = refusal(span, message, help, skipped);
-    found.cost = 0;
     found
 }
 

@@ -3,7 +3,8 @@
 use super::{Candidate, Scene, insert, refusal, replace, slip};
 use crate::diagnostics::Edit;
 
-const LOOPS: [&str; 6] = ["loop", "while", "repeat", "forever", "for", "until"];
+const LOOPS: [&str; 9] =
+    ["loop", "while", "repeat", "forever", "for", "until", "recursion", "recursive", "cycle"];
 
 const MESSAGE: &str = "a loop is written `rec X { … continue X; }`";
 

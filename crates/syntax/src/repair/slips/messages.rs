@@ -201,7 +201,7 @@ fn several_senders(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
     let from = statement.clone().find(|&piece| scene.word(piece) == "from")?;
     let to = (from + 1..statement.end).find(|&piece| scene.word(piece) == "to")?;
-    if !matches!(scene.word(from + 2), "," | "and") {
+    if !matches!(scene.word(from + 2), "," | "and") || from + 3 == to {
         return None;
     }
     let span = scene.spans(from + 1..to);

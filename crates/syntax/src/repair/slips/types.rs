@@ -7,6 +7,7 @@ use crate::language::Language;
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     if scene.language == Language::Gt {
+        found.extend(super::paper::global_type(scene));
         found.extend(paper_choice(scene));
         found.extend(one_label(scene));
         found.extend(named_type(scene));

@@ -1,0 +1,190 @@
+//! Slips in how the blocks of `.scr` texts begin, and how they are joined.
+
+use super::{Candidate, Scene, insert, refused, replace, slip};
+use crate::diagnostics::Edit;
+use crate::source::Span;
+
+pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    found.extend(joiner(scene));
+    found.extend(no_braces(scene));
+    found.extend(cases(scene));
+    found.extend(chooser_of_par(scene));
+    found.extend(name_in_parentheses(scene));
+    found.extend(data_before_name(scene));
+    found.extend(inner_protocol(scene));
+    found.extend(role_in_body(scene));
+    found
+}
+
+/// The block that the brace `close` closes: the piece at which it opens, and the word at which what it belongs to begins.
+fn block<'a>(scene: &Scene<'a>, close: usize) -> Option<(usize, &'a str)> {
+    let mut open = super::super::candidate::opening_piece(scene, close)?;
+    loop {
+        let is_head = |piece: &usize| matches!(scene.word(*piece), "choice" | "par");
+        let first = open.saturating_sub(6);
+        let head = (first..open)
+            .rev()
+            .take_while(|&piece| !matches!(scene.word(piece), "}" | ";" | "{"))
+            .find(is_head);
+        if let Some(head) = head {
+            return Some((open, scene.word(head)));
+        }
+        // A later branch or block.
+        let before = (first..open).rev().find(|&piece| scene.word(piece) == "}")?;
+        (before + 3 > open).then_some(())?;
+        open = super::super::candidate::opening_piece(scene, before)?;
+    }
+}
+
+/// `} and {` in a choice, `} or {` in a `par`, `}, {`, `} {`: branches are joined by `or`, blocks by `and`.
+fn joiner(scene: &Scene<'_>) -> Option<Candidate> {
+    let close = (scene.at.saturating_sub(2)..=scene.at).rev().find(|&piece| scene.word(piece) == "}")?;
+    let (_, head) = block(scene, close)?;
+    let (right, message) = match head {
+        "par" => ("and", "blocks side by side are joined by `and`"),
+        _ => ("or", "branches are joined by `or`"),
+    };
+    let wrong = scene.word(close + 1);
+    let is_joined = matches!(wrong, "or" | "and" | "," | "|" | "||" | "&" | "&&" | "+" | "with" | "else");
+    match (is_joined && wrong != right, scene.word(close + 2)) {
+        (true, "{") => {
+            let span = scene.span(close + 1);
+            let gap = Span { start: scene.span(close).end, end: scene.span(close + 2).start };
+            Some(slip(span, message, format!("write `{right}`"), [replace(gap, format!(" {right} "))]))
+        }
+        _ if wrong == "{" => {
+            let span = scene.span(close + 1);
+            let gap = Span { start: scene.span(close).end, end: span.start };
+            Some(slip(span, message, format!("write `{right}`"), [replace(gap, format!(" {right} "))]))
+        }
+        _ => None,
+    }
+}
+
+/// `choice at A m() …; or n() …;`
+fn no_braces(scene: &Scene<'_>) -> Option<Candidate> {
+    let choice =
+        (scene.at.saturating_sub(5)..=scene.at).rev().find(|&piece| scene.word(piece) == "choice")?;
+    let first = choice + 3;
+    if scene.word(choice + 1) != "at" || !scene.is_word(first - 1) || !scene.is_word(first) {
+        return None;
+    }
+    let end = super::super::candidate::opening_piece(scene, choice)
+        .map_or(scene.pieces.len(), |open| scene.closing(open));
+    let mut edits: Vec<Edit> = vec![insert(scene.span(first - 1).end, " {")];
+    let mut depth = 0_usize;
+    for piece in first..end {
+        match scene.word(piece) {
+            "{" => depth += 1,
+            "}" => depth = depth.checked_sub(1)?,
+            "or" if depth == 0 => edits.push(replace(scene.span(piece), "} or {")),
+            _ => {}
+        }
+    }
+    edits.push(insert(scene.span(end.checked_sub(1)?).end, " }"));
+    let help = format!("write `choice at {} {{ … }} or {{ … }}`", scene.word(first - 1));
+    (edits.len() > 2)
+        .then(|| slip(scene.spans(choice..first), "each branch stands between `{` and `}`", help, edits))
+}
+
+/// `switch (A) { case m: … }`, `alt A { … } else { … }` as in sequence diagrams.
+fn cases(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_head =
+        |piece: &usize| matches!(scene.word(*piece), "switch" | "match" | "select" | "case" | "when");
+    let start = scene.statement().start;
+    let head = (scene.at.saturating_sub(5)..=scene.at).find(is_head).or(Some(start).filter(is_head))?;
+    let open = (head + 1..head + 6).find(|&piece| scene.word(piece) == "{")?;
+    let close = scene.closing(open).min(scene.pieces.len().checked_sub(1)?);
+    let has_cases = (open..close).any(|piece| matches!(scene.word(piece), "case" | "default" | "=>"));
+    let help = "write `choice at A { m() from A to B; … } or { n() from A to B; … }`: the first messages tell the branches apart";
+    has_cases.then(|| {
+        refused(scene.span(head), "a choice is written `choice at`", help, scene.spans(head..close + 1))
+    })
+}
+
+/// `par at A { … }`
+fn chooser_of_par(scene: &Scene<'_>) -> Option<Candidate> {
+    let par = (scene.at.saturating_sub(2)..=scene.at).find(|&piece| scene.word(piece) == "par")?;
+    if scene.word(par + 1) != "at" || !scene.is_word(par + 2) || scene.word(par + 3) != "{" {
+        return None;
+    }
+    let gap = Span { start: scene.span(par).end, end: scene.span(par + 2).end };
+    let message = "nobody chooses between blocks side by side: all of them happen";
+    Some(slip(scene.spans(par + 1..par + 3), message, "write `par { … } and { … }`", [replace(gap, "")]))
+}
+
+/// `rec (X) {`, `continue (X);`
+fn name_in_parentheses(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_word = |piece: &usize| matches!(scene.word(*piece), "rec" | "continue");
+    let word = (scene.at.saturating_sub(4)..=scene.at).find(is_word)?;
+    let open = word + 1;
+    if scene.word(open) != "(" || !scene.is_word(open + 1) || scene.word(open + 2) != ")" {
+        return None;
+    }
+    let name = scene.word(open + 1);
+    let right = format!("{} {name}", scene.word(word));
+    let whole = scene.spans(word..open + 3);
+    let message = "the name of a recursion stands without parentheses";
+    Some(slip(scene.spans(open..open + 3), message, format!("write `{right}`"), [replace(whole, right)]))
+}
+
+/// `rec [n: int = 0] X {`
+fn data_before_name(scene: &Scene<'_>) -> Option<Candidate> {
+    let rec = (scene.at.saturating_sub(2)..=scene.at).find(|&piece| scene.word(piece) == "rec")?;
+    let close = (scene.word(rec + 1) == "[").then(|| scene.closing(rec + 1))?;
+    if !scene.is_word(close + 1) || scene.word(close + 2) != "{" {
+        return None;
+    }
+    let right = format!("{} {}", scene.word(close + 1), scene.words(rec + 1..close + 1));
+    let whole = scene.spans(rec + 1..close + 2);
+    let message = "the name of a recursion comes before its data";
+    Some(slip(scene.span(close + 1), message, format!("write `rec {right} {{`"), [replace(whole, right)]))
+}
+
+/// A protocol in the body of another.
+fn inner_protocol(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_head = |piece: &usize| scene.word(*piece) == "protocol" && scene.word(piece + 2) == "(";
+    let head = (scene.at.saturating_sub(2)..=scene.at + 1).find(is_head)?;
+    super::super::candidate::opening_piece(scene, head)?;
+    let first = head - usize::from(matches!(scene.word(head - 1), "global" | "aux" | "explicit"));
+    let open = (head..scene.pieces.len()).find(|&piece| scene.word(piece) == "{")?;
+    let close = scene.closing(open).min(scene.pieces.len().checked_sub(1)?);
+    let name = scene.word(head + 1);
+    let help = format!("move it out, and write `do {name}(…);` where it happens");
+    let mut found = refused(
+        scene.spans(head..head + 2),
+        "a protocol is not declared inside another",
+        help,
+        scene.spans(first..close + 1),
+    );
+    // A `}` that is missing before it is likelier where the text goes on to its end.
+    found.cost = if close + 1 < scene.pieces.len() { 0 } else { 6 };
+    Some(found)
+}
+
+/// `role C;` or `roles A, B;` in the body.
+fn role_in_body(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let start = statement.start;
+    let is_list = (start + 1..statement.end).all(|piece| scene.is_word(piece) || scene.word(piece) == ",");
+    if !matches!(scene.word(start), "role" | "roles" | "participant" | "participants")
+        || statement.len() < 2
+        || !is_list
+    {
+        return None;
+    }
+    let names: Vec<&str> = (start + 1..statement.end)
+        .filter(|&piece| scene.is_word(piece))
+        .map(|piece| scene.word(piece))
+        .collect();
+    let list = names
+        .iter()
+        .filter(|name| **name != "role")
+        .map(|name| format!("role {name}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let end = statement.end + usize::from(scene.word(statement.end) == ";");
+    let help = format!("write `protocol …({list})`, and remove it here");
+    Some(refused(scene.spans(statement), "roles are declared in the header", help, scene.spans(start..end)))
+}
