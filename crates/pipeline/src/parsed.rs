@@ -41,7 +41,8 @@ impl Parsed {
     /// Reads `source` as `language`.
     #[must_use]
     pub fn with_language(source: Source, language: Language) -> Self {
-        let document = parse(source.text(), language);
+        let mut document = parse(source.text(), language);
+        misnamed(&source, &mut document);
         Self { source, document }
     }
 
@@ -70,6 +71,7 @@ impl Parsed {
             Some(Language::Scr) if imports_something(source.text()) => {
                 let (mut document, texts) = scr::load(source.text(), loader);
                 scr::correct_imported(&mut document, &texts);
+                misnamed(&source, &mut document);
                 Ok(Self { source: source.with_imports(texts), document })
             }
             language => {
@@ -112,6 +114,15 @@ impl Parsed {
         } else {
             Err(IllFormed(Box::new(analysed)))
         }
+    }
+}
+
+/// Says it if the file of `source` is called otherwise than its module.
+fn misnamed(source: &Source, document: &mut Document) {
+    let found = (document.language == Language::Scr).then(|| scr::misnamed(source.text(), source.name()));
+    if let Some(found) = found.flatten() {
+        let at = document.diagnostics.partition_point(|other| other.span.start < found.span.start);
+        document.diagnostics.insert(at, found);
     }
 }
 

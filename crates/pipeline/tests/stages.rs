@@ -28,6 +28,27 @@ fn an_error_anywhere_stops_at_the_first_stage() {
     assert!(!error.analysed().analysis().is_well_formed());
 }
 
+/// A module is looked for in a file that is called after it.
+#[test]
+fn a_module_in_a_file_of_another_name_is_told() {
+    let said = |file: &str, text: &str| {
+        let parsed = Parsed::of(Source::new(file, text), Some(Language::Scr)).unwrap();
+        parsed.document().diagnostics.iter().filter(|found| found.code.id == "RF0126").count()
+    };
+    let of = |name: &str| {
+        format!(
+            "// A module.\n(*# RefinementTypes #*) module {name};\nprotocol P(role a, role b) {{ M() from a to b; }}"
+        )
+    };
+    assert_eq!(said("games/Ping.scr", &of("games.Ping")), 0);
+    assert_eq!(said("Ping.scr", &of("games . Ping")), 0);
+    assert_eq!(said("games/Ping.scr", &of("games.Pong")), 1);
+    assert_eq!(said("games\\Ping.scr", &of("Pong")), 1);
+    // nuScr does not ask for it, and a text without a file has no name.
+    assert_eq!(said("games/Ping.nuscr", &of("games.Pong")) + said("-", &of("games.Pong")), 0);
+    assert_eq!(said("Ping.scr", "protocol P(role module, role b) { Pong() from module to b; }"), 0);
+}
+
 /// A folder of files that import one another: each is read once, wherever it is imported, and whether it is there or not.
 #[test]
 fn each_module_is_read_once() {
@@ -170,7 +191,7 @@ fn imports_of_a_text_with_syntax_errors_are_not_called_missing() {
         }
     }
     let said = |text: &str| {
-        let parsed = Parsed::load(Source::new("p.scr", text), None, &mut Empty).unwrap();
+        let parsed = Parsed::load(Source::new("P.scr", text), None, &mut Empty).unwrap();
         parsed.document().diagnostics.iter().map(|found| found.code.id).collect::<Vec<_>>()
     };
     let text = "module a.P; import b.Q; protocol P(role a, role b) { M() from a to b; }";

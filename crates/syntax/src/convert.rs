@@ -135,8 +135,8 @@ impl<'a> Subject<'a> {
         let text = match target {
             Target::Scr => print::scr(name, &*self.global()?, externals),
             Target::NuScr => print::nuscr(name, &*self.global()?),
-            Target::Gt => print::gt(&*self.global()?),
-            Target::GtJson => print::gt_json(&*self.global()?),
+            Target::Gt => print::gt(self.with_messages()?.as_ref()),
+            Target::GtJson => print::gt_json(self.with_messages()?.as_ref()),
             Target::Kmc => print::kmc_system(&self.system()?),
             Target::Fsm => print::fsm(&self.system()?),
             Target::St => match self {
@@ -193,6 +193,15 @@ impl<'a> Subject<'a> {
                 .map(Cow::Owned)
                 .map_err(|reason| no_global_type(&reason, system.vocabulary())),
         }
+    }
+
+    /// The protocol, unless nothing is sent: `.gt` knows roles by what they send and receive.
+    fn with_messages(&self) -> Result<std::borrow::Cow<'a, GlobalType>, Inexpressible> {
+        let global = self.global()?;
+        if global.participants().is_empty() {
+            return Err(Inexpressible::new("nothing is sent, and there roles are known by their messages"));
+        }
+        Ok(global)
     }
 
     fn system(&self) -> Result<System, Inexpressible> {

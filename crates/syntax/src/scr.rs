@@ -35,7 +35,7 @@ use names::{Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::must_check;
 use crate::diagnostics::lexical::nothing_declared;
-use crate::diagnostics::names::unused_role;
+use crate::diagnostics::names::{not_told_apart_by_guards, unused_role};
 use crate::diagnostics::structure::import_ignored;
 use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
@@ -44,7 +44,7 @@ use crate::repair;
 use crate::source::Origins;
 
 pub use format::format;
-pub use modules::{Loader, ModuleFile, Texts};
+pub use modules::{Loader, ModuleFile, Texts, misnamed};
 pub use parser::parse as parse_module;
 pub(crate) use token::is_word;
 
@@ -111,6 +111,9 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
         protocols.push(protocol);
     }
     diagnostics.append(&mut names.diagnostics);
+    // Where labels differ, the pragma changes nothing.
+    let same_label = diagnostics.iter().any(|found| found.code.id == "RF0202");
+    diagnostics.extend(names.unique_by_guard.filter(|_| same_label).map(not_told_apart_by_guards));
     if diagnostics.iter().any(|found| found.code.id == "RF0120") {
         // That the protocols of a module are not there need not be said where the module is not.
         let missing = missing_modules(&modules[0]);
@@ -152,9 +155,10 @@ fn lower_protocol(
     let declaration = names.protocol(id);
     let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
     if let Some(root) = root.filter(|_| complete) {
-        diagnostics.extend(refine::refine(&mut nodes, root, &mut vocabulary));
+        let (found, answered) = refine::refine(&mut nodes, root, &mut vocabulary);
+        diagnostics.extend(found);
         // What refinements of recursion data ask of messages counts as well.
-        diagnostics.extend(validate::validate(&nodes, root, &vocabulary, names.asked));
+        diagnostics.extend(validate::validate(&nodes, root, &vocabulary, names.asked, &answered));
     }
     let mut vocabulary = Arc::new(vocabulary);
     let mut global = None;
@@ -164,7 +168,7 @@ fn lower_protocol(
     {
         let header = declaration.header;
         // nuScr's nested protocols are refused as nuScr does.
-        let factors = !names.nested_mode && !names.unique_by_guard;
+        let factors = !names.nested_mode && names.unique_by_guard.is_none();
         let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header, factors);
         diagnostics.extend(found);
         global = flattened;

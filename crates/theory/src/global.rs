@@ -127,6 +127,8 @@ pub struct Parameter {
     pub ty: Type,
     /// Its value on entry.
     pub initial: Arc<Expr>,
+    /// What must hold of it whenever it gets a value, for readers: the conditions of messages say it as well.
+    pub refinement: Option<Arc<Expr>>,
     /// Where it is declared.
     pub origin: Origin,
 }

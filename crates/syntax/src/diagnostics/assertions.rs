@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, RF0301, RF0302, RF0303, RF0304, RF0305, RF0306, RF0307, RF0308, RF0309, RF0310, RF0311,
-    RF0312, RF0313, RF0314, RF0315, RF0316, RF0317, RF0318, RF0319, RF0320, RF0321,
+    RF0312, RF0313, RF0314, RF0315, RF0316, RF0317, RF0318, RF0319, RF0320, RF0321, RF0322, quoted,
 };
 use crate::expr::SyntaxError;
 use crate::source::Span;
@@ -258,5 +258,36 @@ pub fn duplicate_external(span: Span, first: Span, name: &str) -> Diagnostic {
 #[must_use]
 pub fn assertion_syntax(error: &SyntaxError) -> Diagnostic {
     let span = Span { start: error.place.start, end: error.place.end };
-    RF0315.at(span, error.to_string()).help("see `referee explain RF0315` for what an assertion may contain")
+    let message = error.to_string();
+    // What to write is the help.
+    if let Some((wrong, right)) = message.split_once(": write ") {
+        return RF0315.at(span, wrong).help(format!("write {right}"));
+    }
+    let diagnostic = RF0315.at(span, &message);
+    match message.as_str() {
+        "a string without its closing quote" => {
+            diagnostic.help("close it with the quotation mark it begins with, on the same line")
+        }
+        unquoted if unquoted.contains("found `'") => {
+            diagnostic.help("a text stands in double quotation marks here: `\"…\"`")
+        }
+        _ => diagnostic.help("see `referee explain RF0315` for what an assertion may contain"),
+    }
+}
+
+/// The sender of the message at `span` answers for `condition`, which the refinement at `refinement` asks, and has no say in it.
+#[must_use]
+pub fn answers_for_others(
+    span: Span,
+    refinement: Span,
+    (sender, label): (&str, &str),
+    condition: &str,
+) -> Diagnostic {
+    RF0322
+        .at(span, format!("`{sender}` answers for `{condition}` with {}, and can do nothing about it", quoted(label)))
+        .label(format!("where `{condition}` does not hold, `{sender}` is blamed for this message"))
+        .related(refinement, "this is asked here, behind that message")
+        .help(format!(
+            "add `where {condition}` to the message that settles the value, so that its sender answers for it; or let `{sender}` choose another message"
+        ))
 }

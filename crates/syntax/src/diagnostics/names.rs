@@ -2,7 +2,7 @@
 
 use super::{
     Diagnostic, Edit, Fix, RF0101, RF0102, RF0103, RF0104, RF0105, RF0106, RF0107, RF0108, RF0109, RF0110,
-    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123, RF0124, RF0125,
+    RF0115, RF0116, RF0117, RF0118, RF0119, RF0120, RF0121, RF0122, RF0123, RF0124, RF0125, RF0126,
 };
 use crate::source::Span;
 
@@ -114,7 +114,7 @@ pub fn type_and_message(span: Span, first: Span, name: &str) -> Diagnostic {
 #[must_use]
 pub fn not_told_apart_by_guards(span: Span) -> Diagnostic {
     RF0118
-        .at(span, "the pragma `GuardedUniqueness` has no effect: branches are told apart by their labels")
+        .at(span, "`GuardedUniqueness` is not supported: branches are told apart by their labels, not by their refinements")
         .help("give the branches of a choice labels of their own")
 }
 
@@ -250,10 +250,13 @@ pub fn unknown_recursion_variable<'a>(
     name: &str,
     scope: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    RF0105
-        .at(span, format!("no enclosing recursion is called `{name}`"))
-        .help("a recursion variable can be used only inside its own definition")
-        .suggest(name, scope)
+    const ENDS: [&str; 9] = ["0", "nil", "Nil", "stop", "STOP", "skip", "done", "END", "∅"];
+    let scope: Vec<&str> = scope.into_iter().collect();
+    let missing = RF0105.at(span, format!("no enclosing recursion is called `{name}`"));
+    if ENDS.contains(&name) && scope.contains(&"end") {
+        return missing.help("did you mean `end`?");
+    }
+    missing.help("a recursion variable can be used only inside its own definition").suggest(name, scope)
 }
 
 /// `name` is neither declared nor built in; perhaps `meant` was meant.
@@ -357,4 +360,12 @@ pub fn unsupported_pragma(span: Span, name: &str, why: &str) -> Diagnostic {
     RF0124
         .at(span, format!("the pragma `{name}` is not supported, because {why}"))
         .help("remove it, and what needs it")
+}
+
+/// The module `name` stands in a file that is not called `short`.
+#[must_use]
+pub fn misnamed_module(span: Span, name: &str, short: &str) -> Diagnostic {
+    RF0126.at(span, format!("the file of the module `{name}` is not called `{short}.scr`")).help(format!(
+        "call the file `{short}.scr`, or the module after its file: others that import it look for that file"
+    ))
 }

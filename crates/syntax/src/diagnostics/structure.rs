@@ -4,7 +4,7 @@ use referee_theory::Action;
 
 use super::{
     Diagnostic, RF0201, RF0202, RF0203, RF0204, RF0205, RF0206, RF0207, RF0208, RF0209, RF0216, RF0217,
-    RF0218, RF0219, RF0220, RF0221, quoted,
+    RF0218, RF0219, RF0220, RF0221, RF0222, quoted,
 };
 use crate::source::Span;
 
@@ -36,13 +36,18 @@ pub fn duplicate_label(span: Span, first: Span, label: &str, receiver: &str) -> 
         .help("give them different labels, or put the common message before the choice")
 }
 
-/// Two branches, chosen by `chooser`, begin with the same message, and then `other` would have to know which it is.
+/// Two branches, chosen by `chooser`, begin with the same message at `first` and `span`, and then each with another role's: of `nexts`, each with
+/// its sender.
 #[must_use]
-pub fn begin_alike(span: Span, first: Span, chooser: &str, other: &str) -> Diagnostic {
+pub fn begin_alike(span: Span, first: Span, chooser: &str, nexts: [(Span, &str); 2]) -> Diagnostic {
+    let [(one, sender), (another, other)] = nexts;
+    let guesses = if sender == chooser { other } else { sender };
     RF0202
         .at(span, "two branches of this choice begin with the same message, and then differ before it is known which it is")
-        .label(format!("behind this, `{other}` would have to know what `{chooser}` has chosen"))
+        .label(format!("behind this, `{guesses}` would have to know what `{chooser}` has chosen"))
         .related(first, "first here")
+        .related(one, format!("`{sender}` goes on in one branch"))
+        .related(another, format!("`{other}` in another: both may, and neither knows of it"))
         .help(format!("give them different labels, or let one role, such as `{chooser}`, send what tells them apart next"))
 }
 
@@ -56,6 +61,18 @@ pub fn another_decides(span: Span, first: Span, chooser: &str, other: &str) -> D
         .help(format!(
             "put the common message before the choice, and write `choice at {other}`; or let `{chooser}` send different messages"
         ))
+}
+
+/// The message at `span` is the one at `certain` of another branch, and only this one may be waited for in vain.
+#[must_use]
+pub fn may_wait_in_one_branch(span: Span, certain: Span) -> Diagnostic {
+    RF0222
+        .at(
+            span,
+            "`@\"may wait\"` has no effect here: another branch begins with the same message, without it",
+        )
+        .related(certain, "the same message")
+        .help("annotate the message in every branch that begins with it")
 }
 
 /// Two branches begin with the same message, and then one of them ends.

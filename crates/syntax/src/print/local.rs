@@ -7,7 +7,7 @@ use referee_theory::session::{Session, SessionBranch, SessionType, TermId};
 use referee_theory::{Action, MessageSpec, Role, Type};
 
 use super::binders::Binders;
-use super::scr::{nuscr_text, payload_type, word};
+use super::scr::{annotation, nuscr_text, payload_type, word};
 use super::{Inexpressible, MOST_NODES, new_line};
 
 mod data;
@@ -181,13 +181,7 @@ impl Local<'_> {
                 refinement = Some((field, nuscr_text(&condition)?))
             }
             (Some(condition), Form::NuScr, None) => {
-                let text = nuscr_text(&condition)?;
-                if text.contains('"') {
-                    let reason =
-                        format!("nuScr has no place for the condition `{condition}`: no field has a name");
-                    return Err(Inexpressible::new(reason));
-                }
-                behind = format!("; @\"{text}\"");
+                behind = format!("; {}", annotation(&condition, &nuscr_text(&condition)?)?);
             }
         }
         let behind = if behind.is_empty() { ";" } else { &behind };

@@ -17,6 +17,7 @@ use crate::payload;
 use crate::scr::{self, is_word};
 
 mod data;
+mod refined;
 mod structure;
 
 pub(super) use data::text as nuscr_text;
@@ -53,7 +54,7 @@ pub fn scr(name: &str, global: &GlobalType, externals: &[External]) -> Result<St
 ///
 /// # Errors
 /// As for [`scr()`], and when nuScr has no words for it: predicates, tuples, records, messages without a label, conditions
-/// of messages without named fields.
+/// with strings of messages without named fields.
 pub fn nuscr(name: &str, global: &GlobalType) -> Result<String, Inexpressible> {
     let mut printer = Printer::new(global, Form::NuScr);
     let mut external = None;
@@ -105,6 +106,8 @@ struct Printer<'a> {
     global: &'a GlobalType,
     form: Form,
     structure: Structure,
+    /// Whether refinements of recursion data are printed, rather than the conditions of messages that come of them.
+    refined: bool,
     out: String,
     /// What the recursions around the current place are called.
     names: FxHashMap<NodeId, String>,
@@ -120,6 +123,7 @@ impl<'a> Printer<'a> {
             global,
             form,
             structure: Structure::of(global),
+            refined: refined::are_printed(global),
             out: String::new(),
             names: FxHashMap::default(),
             taken: FxHashSet::default(),
@@ -277,7 +281,9 @@ impl<'a> Printer<'a> {
         } else if self.form == Form::NuScr {
             return Err(Inexpressible::new("nuScr has no messages without a label"));
         }
-        let refinement = self.refinement(spec)?;
+        let condition =
+            if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
+        let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
         self.out.push('(');
         let mut seen = FxHashSet::default();
         for (index, field) in spec.fields.iter().enumerate() {
@@ -309,26 +315,29 @@ impl<'a> Printer<'a> {
             }
             let _ = write!(self.out, " {timing}");
         }
-        if let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::Scr) {
+        if let Some(assertion) = condition.as_ref().filter(|_| self.form == Form::Scr) {
             let _ = write!(self.out, " where {assertion}");
         }
         let waits = if self.global.is_optional(branch.origin) { " @\"may wait\"" } else { "" };
-        let _ = writeln!(self.out, ";{waits}");
+        let _ = writeln!(self.out, ";{waits}{annotation}");
         Ok(())
     }
 
-    /// nuScr's way to write the condition of a message: which field it refines, and how.
-    fn refinement(&self, spec: &MessageSpec) -> Result<Option<(usize, String)>, Inexpressible> {
-        let Some(assertion) = spec.assertion.as_ref().filter(|_| self.form == Form::NuScr) else {
-            return Ok(None);
+    /// nuScr's way to write the condition of a message: which field it refines, and how; or the annotation behind the message, where no
+    /// field has a name.
+    fn refinement(
+        &self,
+        spec: &MessageSpec,
+        condition: Option<&Expr>,
+    ) -> Result<(Option<(usize, String)>, String), Inexpressible> {
+        let Some(condition) = condition.filter(|_| self.form == Form::NuScr) else {
+            return Ok((None, String::new()));
         };
-        let last = spec.fields.iter().rposition(|field| field.name.is_some());
-        let last = last.ok_or_else(|| {
-            Inexpressible::new(format!(
-                "nuScr has no place for the condition `{assertion}`: no field has a name"
-            ))
-        })?;
-        Ok(Some((last, data::text(assertion)?)))
+        let text = data::text(condition)?;
+        match spec.fields.iter().rposition(|field| field.name.is_some()) {
+            Some(last) => Ok((Some((last, text)), String::new())),
+            None => Ok((None, format!(" {}", annotation(condition, &text)?))),
+        }
     }
 
     fn parameters(&self, rec: &referee_theory::global::Rec) -> Result<String, Inexpressible> {
@@ -341,6 +350,10 @@ impl<'a> Printer<'a> {
             let roles = roles.collect::<Result<Vec<_>, _>>()?.join(", ");
             let roles = if roles.is_empty() { roles } else { format!("<{roles}>") };
             let (name, ty) = (word(&parameter.name, "variable")?, payload_type(&parameter.ty, 0)?);
+            let ty = match parameter.refinement.as_ref().filter(|_| self.refined) {
+                Some(refinement) => format!("({name}: {ty}{{{}}})", data::text(refinement)?),
+                None => ty,
+            };
             Ok(format!("{name}{roles}: {ty} = {}", data::text(&parameter.initial)?))
         };
         let parameters = rec.parameters.iter().map(one).collect::<Result<Vec<_>, Inexpressible>>()?;
@@ -407,7 +420,12 @@ impl<'a> Printer<'a> {
                     let specs = exchange.branches.iter().map(|branch| vocabulary.spec(branch.message));
                     specs.filter_map(|spec| spec.assertion.as_ref()).for_each(&mut visit);
                 }
-                Global::Rec(rec) => rec.parameters.iter().for_each(|parameter| visit(&parameter.initial)),
+                Global::Rec(rec) => {
+                    for parameter in &rec.parameters {
+                        parameter.refinement.iter().for_each(&mut visit);
+                        visit(&parameter.initial);
+                    }
+                }
                 Global::Call(call) => call.arguments.iter().for_each(&mut visit),
             }
         }
@@ -432,6 +450,15 @@ impl<'a> Printer<'a> {
         self.budget = self.budget.checked_sub(1).ok_or_else(Inexpressible::too_large)?;
         Ok(())
     }
+}
+
+/// `@"…"`: nuScr's place for the `condition` of a message without named fields, which is written as `text` there.
+pub(super) fn annotation(condition: &Expr, text: &str) -> Result<String, Inexpressible> {
+    if text.contains('"') {
+        let reason = format!("nuScr has no place for the condition `{condition}`: no field has a name");
+        return Err(Inexpressible::new(reason));
+    }
+    Ok(format!("@\"{text}\""))
 }
 
 pub(super) fn word<'a>(name: &'a str, what: &str) -> Result<&'a str, Inexpressible> {

@@ -210,9 +210,8 @@ impl<'a> Flattening<'a> {
                 let name = |role| self.vocabulary.role_name(role);
                 let chooser = name(*by);
                 if let Some(other) = heads.iter().find(|head| head.sender != sender) {
-                    // One of the two is not who has chosen.
-                    let other = if sender == *by { other.sender } else { sender };
-                    self.diagnostics.push(begin_alike(*second, *first, chooser, name(other)));
+                    let nexts = [(heads[0].span, name(sender)), (other.span, name(other.sender))];
+                    self.diagnostics.push(begin_alike(*second, *first, chooser, nexts));
                     return;
                 }
                 if let [one, another, ..] = &heads[..]

@@ -6,12 +6,16 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use logos::Logos as _;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ast::{Import, Module};
 use super::parser;
+use super::token::Token;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::names::{imported_twice, imports_itself, module_not_found, one_name_for_two_modules};
+use crate::diagnostics::names::{
+    imported_twice, imports_itself, misnamed_module, module_not_found, one_name_for_two_modules,
+};
 use crate::source::{MAX_SOURCE, Span};
 
 /// So many files are read for one.
@@ -42,6 +46,36 @@ pub struct Texts {
     pub text: String,
     /// The beginnings, ascending, each with the name of the file.
     pub files: Vec<(u32, Arc<str>)>,
+}
+
+/// That `text`, which stands in `file`, is a module of another name: whoever imports it looks for it elsewhere.
+#[must_use]
+pub fn misnamed(text: &str, file: &str) -> Option<Diagnostic> {
+    let stem = file.rsplit(['/', '\\']).next()?.strip_suffix(".scr")?;
+    let span = declared_name(text)?;
+    let name = text.get(span.range())?;
+    let short = name.rsplit('.').next()?.trim();
+    (short != stem).then(|| misnamed_module(span, name, short))
+}
+
+/// Where the name of the module stands that `text` says it is.
+fn declared_name(text: &str) -> Option<Span> {
+    if !text.contains("module") {
+        return None;
+    }
+    let tokens = Token::lexer(text).spanned().filter_map(|(token, range)| Some((token.ok()?, range)));
+    let mut tokens = tokens.filter(|(token, _)| *token != Token::Comment);
+    let mut first = tokens.next()?;
+    while first.0 == Token::PragmaStart {
+        tokens.find(|(token, _)| *token == Token::PragmaEnd)?;
+        first = tokens.next()?;
+    }
+    if text.get(first.1)? != "module" {
+        return None;
+    }
+    let mut name = tokens.take_while(|(token, _)| matches!(token, Token::Word | Token::Dot));
+    let start = name.next()?.1;
+    Some(Span::new(start.start, name.last().map_or(start.end, |(_, range)| range.end)))
 }
 
 /// A module, and for each of its imports which module that is.

@@ -14,8 +14,8 @@ use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
     ambiguous_module, cyclic_type, duplicate_parameter, duplicate_protocol, duplicate_role, duplicate_type,
-    fixed_copies, not_told_apart_by_guards, same_copies, type_and_message, unknown_pragma, unknown_protocol,
-    unknown_role, unknown_type, unsupported_pragma, wrong_kind,
+    fixed_copies, same_copies, type_and_message, unknown_pragma, unknown_protocol, unknown_role,
+    unknown_type, unsupported_pragma, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -76,8 +76,8 @@ pub(super) struct Names<'a> {
     pub(super) ends: Vec<Vec<bool>>,
     /// nuScr's nested mode: `do` is an invitation too.
     pub(super) nested_mode: bool,
-    /// nuScr's branches of one label, which their refinements tell apart: no two of them are read as one.
-    pub(super) unique_by_guard: bool,
+    /// Where nuScr's branches of one label are asked for, which their refinements tell apart: no two of them are read as one.
+    pub(super) unique_by_guard: Option<Span>,
     /// The protocols of each name, in the order of the text.
     by_name: FxHashMap<(usize, &'a str), Vec<ProtocolId>>,
     external_spans: FxHashMap<Arc<str>, Span>,
@@ -106,7 +106,7 @@ impl<'a> Names<'a> {
             externals: Vec::new(),
             diagnostics: Vec::new(),
             nested_mode,
-            unique_by_guard: false,
+            unique_by_guard: None,
             by_name: FxHashMap::default(),
             external_spans: FxHashMap::default(),
             asked: Asked {
@@ -128,8 +128,7 @@ impl<'a> Names<'a> {
                 names.diagnostics.push(unknown_pragma(pragma.key.span, &pragma.key.text, PRAGMAS));
             }
             let by_guard = module.pragmas.iter().find(|pragma| &*pragma.key.text == UNIQUE_BY_GUARD);
-            names.unique_by_guard |= by_guard.is_some();
-            names.diagnostics.extend(by_guard.map(|pragma| not_told_apart_by_guards(pragma.key.span)));
+            names.unique_by_guard = names.unique_by_guard.or(by_guard.map(|pragma| pragma.key.span));
             names.declare_types(index);
             names.declare_externals(index);
             names.declare_protocols(&module.protocols, None, index);
@@ -452,8 +451,13 @@ impl<'a> Names<'a> {
                 let looks_built_in = name.text.starts_with(|first: char| first.is_lowercase());
                 let meant = payload::elsewhere(&name.text).or(close);
                 let is_qualified = name.text.contains('.');
+                // nuScr reads a declared message as a type, too.
+                let is_message = self.signature(&name.text, module).is_some();
                 let unknown =
                     if is_qualified { !self.may_be_elsewhere(&name.text, module) } else { looks_built_in };
+                if is_message {
+                    return Type::Opaque(Arc::clone(&name.text));
+                }
                 if meant.is_some() || unknown {
                     self.diagnostics.push(unknown_type(name.span, &name.text, meant));
                 }

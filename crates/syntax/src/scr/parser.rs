@@ -154,7 +154,9 @@ impl Parser<'_> {
         let is_pragma = self.cursor.token() == Token::PragmaStart;
         let reported = self.cursor.unexpected(&["a declaration (`protocol`, `type`, `external`, …)"]);
         if let Some(last) = self.cursor.last_diagnostic().filter(|_| is_pragma) {
-            last.help = Some("pragmas stand before everything else in a file".to_owned());
+            "this pragma stands behind a declaration".clone_into(&mut last.message);
+            last.label = Some("it has to be the first thing in the file".to_owned());
+            last.help = Some("move it to the top of the file".to_owned());
         }
         if let Some(close) = crate::diagnostics::suggest::closest(word, DECLARATIONS)
             && let Some(last) = self.cursor.last_diagnostic()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use referee_theory::expr::{Expr, MAX_DEPTH, NoExternals, Node, Value, eval};
 use referee_theory::global::Parameter;
-use referee_theory::{MessageSpec, Vocabulary};
+use referee_theory::{MessageSpec, Role, Vocabulary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Raw, RawId};
@@ -18,11 +18,24 @@ use crate::diagnostics::assertions::{captured, wrong_initial_value};
 use crate::diagnostics::lexical::nested_too_deep;
 use crate::source::Span;
 
+/// Conditions that the sender of a message answers for although nothing that it can choose there counts for them.
+pub(super) struct Answered {
+    /// The message.
+    pub(super) message: RawId,
+    /// What its text asks of it.
+    pub(super) own: Option<Arc<Expr>>,
+    pub(super) conditions: Vec<Expr>,
+}
+
 /// Adds refinements to the conditions of messages. Returns what is wrong with them.
-pub(super) fn refine(nodes: &mut [Raw], root: RawId, vocabulary: &mut Vocabulary) -> Vec<Diagnostic> {
+pub(super) fn refine(
+    nodes: &mut [Raw],
+    root: RawId,
+    vocabulary: &mut Vocabulary,
+) -> (Vec<Diagnostic>, Vec<Answered>) {
     let refined = |node: &Raw| matches!(node, Raw::Rec { refinements, .. } if !refinements.is_empty());
     if !nodes.iter().any(refined) {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let mut diagnostics: Vec<Diagnostic> =
         conditions(nodes, root).iter().filter_map(wrong_at_the_beginning).collect();
@@ -38,6 +51,7 @@ pub(super) fn refine(nodes: &mut [Raw], root: RawId, vocabulary: &mut Vocabulary
             Raw::End | Raw::Rec { .. } | Raw::Call { .. } | Raw::Par { .. } | Raw::Join => {}
         }
     }
+    let answered = answered(nodes, vocabulary, &added);
     for (index, mut conditions) in added {
         let Raw::Message(message) = &mut nodes[index] else { continue };
         let Some(place) = conditions.first().map(Expr::place) else { continue };
@@ -53,7 +67,87 @@ pub(super) fn refine(nodes: &mut [Raw], root: RawId, vocabulary: &mut Vocabulary
             Err(_) => diagnostics.push(nested_too_deep(span(&place), MAX_DEPTH)),
         }
     }
-    diagnostics
+    (diagnostics, answered)
+}
+
+/// Which of the `added` conditions of messages read values that others have settled, where the sender has no other message to send.
+fn answered(nodes: &[Raw], vocabulary: &Vocabulary, added: &FxHashMap<usize, Vec<Expr>>) -> Vec<Answered> {
+    let is_choice = |node: &&Raw| matches!(node, Raw::Choice { .. });
+    let chosen: FxHashSet<RawId> =
+        nodes.iter().filter(is_choice).flat_map(|node| first_messages(nodes, node)).collect();
+    let settled = settled(nodes, vocabulary);
+    let nobody = FxHashSet::default();
+    let mut found = Vec::new();
+    for (&index, conditions) in added {
+        let at = RawId(u32::try_from(index).unwrap_or(u32::MAX));
+        let Raw::Message(message) = &nodes[index] else { continue };
+        let spec = vocabulary.spec(message.message);
+        let is_field = |name: &Arc<str>| spec.fields.iter().any(|field| field.name.as_ref() == Some(name));
+        let is_others = |condition: &&Expr| {
+            let read = condition.free_variables();
+            let mut by = read.iter().flat_map(|name| settled.get(&***name).unwrap_or(&nobody)).peekable();
+            let is_own = by.peek().is_some() && by.all(|role| *role == message.sender);
+            !is_own && !read.into_iter().any(is_field)
+        };
+        let conditions: Vec<Expr> = conditions.iter().filter(is_others).cloned().collect();
+        if !conditions.is_empty() && !chosen.contains(&at) {
+            found.push(Answered { message: at, own: spec.assertion.clone(), conditions });
+        }
+    }
+    found
+}
+
+/// The messages that `choice` can begin with.
+fn first_messages(nodes: &[Raw], choice: &Raw) -> Vec<RawId> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    let mut pending = choice.children().to_vec();
+    while let Some(at) = pending.pop() {
+        match &nodes[at.index()] {
+            _ if !seen.insert(at) => {}
+            Raw::Message(_) => found.push(at),
+            Raw::Call { target, .. } => pending.push(*target),
+            node => pending.extend(node.children()),
+        }
+    }
+    found
+}
+
+/// By variable, who has a say in its value: who sends a field of that name, and for recursion data whoever has in what they are
+/// computed from.
+fn settled(nodes: &[Raw], vocabulary: &Vocabulary) -> FxHashMap<Arc<str>, FxHashSet<Role>> {
+    let mut settled: FxHashMap<Arc<str>, FxHashSet<Role>> = FxHashMap::default();
+    let mut computed: Vec<(&Arc<str>, &Arc<Expr>)> = Vec::new();
+    for node in nodes {
+        match node {
+            Raw::Message(message) => {
+                let fields = vocabulary.spec(message.message).fields.iter();
+                for name in fields.filter_map(|field| field.name.clone()) {
+                    settled.entry(name).or_default().insert(message.sender);
+                }
+            }
+            Raw::Rec { parameters, .. } => computed.extend(parameters.iter().map(|p| (&p.name, &p.initial))),
+            Raw::Call { target, arguments, .. } => {
+                let Raw::Rec { parameters, .. } = &nodes[target.index()] else { continue };
+                computed.extend(parameters.iter().map(|parameter| &parameter.name).zip(arguments));
+            }
+            Raw::End | Raw::Choice { .. } | Raw::Par { .. } | Raw::Join => {}
+        }
+    }
+    loop {
+        let mut has_grown = false;
+        for (name, value) in &computed {
+            let read = value.free_variables();
+            let by: Vec<Role> =
+                read.iter().filter_map(|read| settled.get(&***read)).flatten().copied().collect();
+            let known = settled.entry(Arc::clone(name)).or_default();
+            for role in by {
+                has_grown |= known.insert(role);
+            }
+        }
+        if !has_grown {
+            return settled;
+        }
+    }
 }
 
 /// What must hold of the data that get values between `start` and the next message.

@@ -13,8 +13,9 @@ use referee_theory::{MessageSpec, Type, Vocabulary};
 use rustc_hash::FxHashSet;
 
 use super::graph::{Raw, RawId, RawMessage};
+use super::refine::Answered;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::assertions::{may_be_stuck, not_decided, unsatisfiable};
+use crate::diagnostics::assertions::{answers_for_others, may_be_stuck, not_decided, unsatisfiable};
 use crate::source::Span;
 
 /// So many places are looked at, each way to one by itself.
@@ -64,9 +65,16 @@ impl Facts {
 }
 
 /// What is wrong with the refinements of the protocol that starts at `root`.
-pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, asked: Asked) -> Vec<Diagnostic> {
+pub(super) fn validate(
+    nodes: &[Raw],
+    root: RawId,
+    vocabulary: &Vocabulary,
+    asked: Asked,
+    answered: &[Answered],
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    if !asked.satisfiability && !asked.progress {
+    let is_asked = asked.satisfiability || asked.progress;
+    if !is_asked && answered.is_empty() {
         return diagnostics;
     }
     // Whether a branch begins there: then the choice was looked at.
@@ -76,7 +84,8 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
         visits += 1;
         if visits > MAX_VISITS {
             let span = heads(nodes, at).first().map_or_else(Default::default, |head| head.span);
-            diagnostics.push(not_decided(span, "there are too many ways through the protocol"));
+            diagnostics
+                .extend(is_asked.then(|| not_decided(span, "there are too many ways through the protocol")));
             break;
         }
         if asked.progress && !begins_branch {
@@ -100,6 +109,8 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
             Raw::Message(message) => {
                 let spec = vocabulary.spec(message.message);
                 let mut after = facts.bind(spec);
+                let here = answered.iter().filter(|answered| answered.message == at);
+                diagnostics.extend(here.flat_map(|answered| blamed(answered, message, &after, vocabulary)));
                 after.asserted.extend(spec.assertion.clone());
                 if let (true, Some(assertion)) = (asked.satisfiability, &spec.assertion) {
                     match after.all().map(|all| all.can_hold()) {
@@ -119,15 +130,49 @@ pub(super) fn validate(nodes: &[Raw], root: RawId, vocabulary: &Vocabulary, aske
             }
         }
     }
-    // Where the only message can never be sent, it need not be said that its sender is stuck.
-    let impossible = diagnostics.iter().filter(|found| found.code.id == "RF0319").map(|found| found.span);
-    let impossible: FxHashSet<Span> = impossible.collect();
+    // Where the only message can never be sent, it need not be said that its sender is stuck, nor where that is said that it cannot help it.
+    let of = |code: &str| -> FxHashSet<Span> {
+        diagnostics.iter().filter(|found| found.code.id == code).map(|found| found.span).collect()
+    };
+    let (impossible, stuck) = (of("RF0319"), of("RF0320"));
     let mut seen = FxHashSet::default();
     diagnostics.retain(|found| {
-        seen.insert((found.code.id, found.span))
-            && !(found.code.id == "RF0320" && impossible.contains(&found.span))
+        let (at, id) = (found.span, found.code.id);
+        let follows = match id {
+            "RF0320" => impossible.contains(&at),
+            "RF0322" => impossible.contains(&at) || stuck.contains(&at),
+            _ => false,
+        };
+        seen.insert((id, at)) && !follows
     });
     diagnostics
+}
+
+/// The conditions that the sender of `message` answers for, and that need not hold where `facts` do.
+fn blamed(
+    answered: &Answered,
+    message: &RawMessage,
+    facts: &Facts,
+    vocabulary: &Vocabulary,
+) -> Vec<Diagnostic> {
+    let mut facts = facts.clone();
+    facts.asserted.extend(answered.own.clone());
+    // What is not linear says nothing here.
+    let linear = facts.asserted.iter().filter(|expr| facts.condition(expr).is_ok()).cloned().collect();
+    facts.asserted = linear;
+    let holds = |condition: &&Expr| {
+        let fails = || -> Result<Answer, NotLinear> {
+            Ok(facts.all()?.and(&facts.condition(condition)?.not()?)?.can_hold())
+        };
+        fails() == Ok(Answer::No)
+    };
+    let open = answered.conditions.iter().filter(|condition| !holds(condition));
+    let (sender, label) = (vocabulary.role_name(message.sender), vocabulary.label_of(message.message));
+    let said = |condition: &Expr| {
+        let refinement = Span { start: condition.place().start, end: condition.place().end };
+        answers_for_others(message.span, refinement, (sender, label), &condition.to_string())
+    };
+    open.map(said).collect()
 }
 
 /// Whether none of `heads` may be possible, and what is there.

@@ -295,12 +295,73 @@ fn conditions_become_refinements_for_nuscr() {
     let expected = "(*# RefinementTypes #*)\n\nglobal protocol P(role A, role B) {\n  \
                     m(x: int, y: int{(x > 0) && (y = x)}) from A to B;\n}\n";
     assert_eq!(written, expected);
+    // Where no field has a name, an annotation says it.
+    let text = "protocol P(role A, role B) { m(x: int) from A to B; n(int) from B to A where x > 0; }";
+    let document = parse(text, Language::Scr);
+    let written =
+        Subject::of(&document, None).expect("a protocol").convert(Target::NuScr, None).expect("expressible");
+    assert!(written.contains("n(int) from B to A; @\"x > 0\"\n"), "{written}");
     // nuScr calls it `len`.
     let text = "protocol P(role A, role B) { m(s: string) from A to B where size(s) >= 6; }";
     let document = parse(text, Language::Scr);
     let written =
         Subject::of(&document, None).expect("a protocol").convert(Target::NuScr, None).expect("expressible");
     assert!(written.contains("m(s: string{len(s) >= 6}) from A to B;"), "{written}");
+}
+
+/// What `machine` does, with conditions and what is computed.
+fn steps(machine: &Machine, system: &System) -> Vec<String> {
+    let vocabulary = system.vocabulary();
+    let mut steps = Vec::new();
+    for state in machine.states() {
+        for step in machine.transitions(state) {
+            let spec = vocabulary.spec(step.message);
+            let condition = spec.assertion.as_ref().map(ToString::to_string);
+            let updates =
+                spec.updates.iter().map(|update| format!("{} := {}", update.variable, update.value));
+            let (label, updates) = (vocabulary.display(step.message), updates.collect::<Vec<_>>());
+            steps.push(format!(
+                "{state:?} {:?} {label} {condition:?} {updates:?} {:?}",
+                step.action, step.target
+            ));
+        }
+    }
+    steps
+}
+
+/// What must hold of recursion data stands where they are declared, not at the messages that are asked for it; and reading it
+/// gives the same machines.
+#[test]
+fn refinements_of_recursion_data_are_written() {
+    let refined = "(*# RefinementTypes #*)\n\nglobal protocol P(role A, role B) {\n  \
+                   m(k: int{k > 3}) from A to B;\n  \
+                   rec X [n<A, B>: (n: int{n >= 0}) = k] {\n    choice at A {\n      \
+                   l(less: int{less > 0}) from A to B;\n      continue X [n - less];\n    } or {\n      \
+                   r() from A to B;\n    }\n  }\n}\n";
+    for target in [Target::NuScr, Target::Scr] {
+        let document = parse(refined, Language::Scr);
+        let subject = Subject::of(&document, None).expect("a protocol");
+        let written = subject.convert(target, None).expect("expressible");
+        if target == Target::NuScr {
+            assert_eq!(written, refined);
+        } else {
+            assert!(written.contains("rec X [n<A, B>: (n: int{n >= 0}) = k]"), "{written}");
+            assert!(written.contains("l(less: int) from A to B where less > 0;"), "{written}");
+        }
+        let read = parse(&written, Language::Scr);
+        let (before, after) = (system(&document).expect("machines"), system(&read).expect("machines"));
+        for (one, other) in before.machines().iter().zip(after.machines()) {
+            assert_eq!(steps(one, &before), steps(other, &after), "{written}");
+        }
+    }
+    // A branch that begins with the recursion asks it of its first message: there it stays a condition.
+    let inside = "protocol P(role A, role B) { m(k: int) from A to B where k > 3; choice at A { rec X [n<A, B>: (n: int{n >= 0}) = k] {
+        l(d: int) from A to B where d == n; } } or { r() from A to B; } }";
+    let document = parse(inside, Language::Scr);
+    assert!(errors(&document).is_empty(), "{}", said(&document));
+    let written =
+        Subject::of(&document, None).expect("a protocol").convert(Target::Scr, None).expect("expressible");
+    assert!(written.contains("n >= 0") && !written.contains("{n >= 0}"), "{written}");
 }
 
 /// As `nuscr --project=B@P` and Scribble's `-project P B` print it.
@@ -422,6 +483,23 @@ fn what_is_written_of_the_examples_is_read_again() {
     assert!(written > 200, "only {written} were written");
     let unread = not.iter().filter(|reason| reason.contains("refuses it with RF0410")).count();
     assert!(unread >= 6, "what no pair of roles sees is refused, {unread}:\n{}", not.join("\n"));
+}
+
+/// Where roles are known by their messages alone, a protocol without messages could not be read back.
+#[test]
+fn a_protocol_without_messages_comes_back_or_is_refused() {
+    let document = parse("protocol P(role a, role b) { }", Language::Scr);
+    for target in Target::ALL {
+        let found = Subject::of(&document, None).expect("a protocol").convert(target, None);
+        let Ok(written) = found else {
+            assert!(matches!(target, Target::Gt | Target::GtJson | Target::St), "{}", target.name());
+            continue;
+        };
+        let read = parse(&written, language(target));
+        let back =
+            Subject::of(&read, None).expect("a protocol").convert(Target::Scr, None).expect("expressible");
+        assert!(back.contains("(role a, role b)") || target == Target::Fsm, "{written}{back}");
+    }
 }
 
 #[test]

@@ -70,7 +70,8 @@ fn the_warning_is_at_what_tells_branches_apart() {
     assert_eq!(said, [("F", "E"), ("K", "L")]);
 }
 
-/// What is refused, each for its reason: no determinisation of the roles' machines is safe, or there is none.
+/// What is refused, each for its reason: no determinisation of the roles' machines is safe, or there is none. Which messages nobody can
+/// choose between is said.
 #[test]
 fn branches_that_cannot_be_told_apart_are_refused() {
     for body in [
@@ -83,10 +84,75 @@ fn branches_that_cannot_be_told_apart_are_refused() {
         // One label, two payloads or two conditions.
         "choice at a { M(int) from a to b; L() from a to b; } or { M(string) from a to b; R() from a to b; }",
         "choice at a { M(x: int) from a to b where x > 0; } or { M(x: int) from a to b where x < 0; }",
-        // Harmless, as every role does the same in both branches; but written as a choice of two roles.
-        "choice at a { M() from a to b; X() from a to c; Y() from b to d; } or { M() from a to b; Y() from b to d; X() from a to c; }",
+        // Messages that have a role in common, or of which one reads what the other says, keep their order.
+        "choice at a { M() from a to b; X() from a to c; Y() from d to c; } or { M() from a to b; Y() from d to c; X() from a to c; }",
+        "choice at a { M() from a to b; X(n: int) from a to c; Y(n: int) from b to d; K() from a to c where n > 0; }
+         or { M() from a to b; Y(n: int) from b to d; X(n: int) from a to c; K() from a to c where n > 0; }",
     ] {
         assert_eq!(said(body), ["RF0202"], "{body}");
+    }
+}
+
+/// The order of messages that have no role in common is nobody's: branches that differ in it are read as if they did not.
+#[test]
+fn the_order_of_independent_messages_is_nobodys() {
+    let header = "protocol P(role a, role b, role c, role d, role e, role f)";
+    for (one, other, expected, together) in [
+        (
+            "X() from a to c; Y() from b to d;",
+            "Y() from b to d; X() from a to c;",
+            &[][..],
+            "X() from a to c; Y() from b to d;",
+        ),
+        (
+            "X() from a to c; Y() from b to d; Z() from e to f;",
+            "Z() from e to f; Y() from b to d; X() from a to c;",
+            &[],
+            "X() from a to c; Y() from b to d; Z() from e to f;",
+        ),
+        (
+            "X() from a to c; Y() from b to d; L() from a to c;",
+            "Y() from b to d; R() from a to c;",
+            &[],
+            "choice at a { X() from a to c; Y() from b to d; L() from a to c; } or { R() from a to c; Y() from b to d; }",
+        ),
+        (
+            "Y() from b to d; L() from c to e; K() from e to a;",
+            "R() from c to e; K() from e to a; Y() from b to d;",
+            &["RF0221"],
+            "choice at c { L() from c to e; Y() from b to d; K() from e to a; } or { R() from c to e; Y() from b to d; K() from e to a; }",
+        ),
+    ] {
+        let alike = format!(
+            "{header} {{ choice at a {{ M() from a to b; {one} }} or {{ M() from a to b; {other} }} }}"
+        );
+        let apart = format!("{header} {{ M() from a to b; {together} }}");
+        let found = Analysis::of(parse(&alike, Language::Scr)).diagnostics;
+        let found: Vec<&str> =
+            found.iter().filter(|d| d.is_error() || d.code.id == "RF0221").map(|d| d.code.id).collect();
+        assert_eq!(found, expected, "{alike}");
+        for role in ["a", "b", "c", "d", "e", "f"] {
+            assert_eq!(machine(&alike, role), machine(&apart, role), "{role}: {alike}");
+        }
+    }
+}
+
+/// Who waits in vain for a message that two branches begin with may do so only if both say it; that one does has no effect, which is
+/// said.
+#[test]
+fn whoever_may_wait_may_in_every_branch() {
+    for (one, other, expected) in [
+        ("@\"may wait\"", "", 1),
+        ("", "@\"may wait\"", 1),
+        ("@\"may wait\"", "@\"may wait\"", 0),
+        ("", "", 0),
+    ] {
+        let text = format!(
+            "protocol P(role a, role b) {{ choice at a {{ M() from a to b; {one} L() from a to b; }} or {{ M() from a to b; {other} R() from a to b; }} }}"
+        );
+        let document = parse(&text, Language::Scr);
+        let said = document.diagnostics.iter().filter(|found| found.code.id == "RF0222").count();
+        assert_eq!((said, document.is_usable()), (expected, true), "{text}");
     }
 }
 

@@ -461,6 +461,7 @@ fn every_row_of_the_table_has_a_test() {
         include_str!("meaning.rs"),
         include_str!("qualified.rs"),
         include_str!("../nuscr.rs"),
+        include_str!("../../../pipeline/tests/stages.rs"),
         include_str!("../../../referee/tests/fairness.rs"),
     ];
     let mut rows = 0;

@@ -235,7 +235,8 @@ impl Generator {
         let initial = Arc::new(Expr::literal(Literal::Int(0)));
         let (name, roles) = (data_of(node).into(), vec![self.roles[0], self.roles[2]]);
         // Every recursion carries data, so that every call may.
-        let parameter = Parameter { name, roles, ty: Type::Int, initial, origin: Origin::NONE };
+        let parameter =
+            Parameter { name, roles, ty: Type::Int, initial, refinement: None, origin: Origin::NONE };
         let name = ["X", "Y", "from", "é-"][usize::from(self.draw(4))].into();
         let rec = Rec { name, level: 0, parameters: vec![parameter], body, origin: Origin::NONE };
         self.builder.set(node, Global::Rec(rec));

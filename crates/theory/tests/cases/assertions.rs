@@ -117,6 +117,7 @@ fn parameter(name: &str, roles: &[Role], ty: Type, initial: Expr) -> Parameter {
         roles: roles.to_vec(),
         ty,
         initial: Arc::new(initial),
+        refinement: None,
         origin: Origin(800),
     }
 }

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
+use referee_theory::Role;
 use referee_theory::expr::{Expr, Node};
 use referee_theory::global::Parameter;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flattening;
 use crate::diagnostics::assertions::{data_before_choice, hidden_data};
+use crate::diagnostics::structure::may_wait_in_one_branch;
 use crate::scr::graph::{Chooser, Raw, RawId, RawMessage};
 use crate::source::Span;
 
 /// So many branches are compared with one another.
 const FEW: usize = 8;
+
+/// A message is brought before so many others at most.
+const MAX_PASSED: usize = 32;
 
 impl Flattening<'_> {
     /// The recursions with data that a branch of the choice `start` begins with, outer ones first.
@@ -85,6 +90,12 @@ impl Flattening<'_> {
                 nexts.sort_unstable();
                 nexts.dedup();
                 let (by, first, second) = hidden.unwrap_or((head.sender, head.span, second.span));
+                // To wait for it in vain is fine only where every branch says so.
+                if let Some(certain) = alike.iter().find(|head| !head.may_wait)
+                    && let Some(annotated) = alike.iter().find(|head| head.may_wait)
+                {
+                    self.diagnostics.push(may_wait_in_one_branch(annotated.span, certain.span));
+                }
                 RawMessage {
                     next: self.factored(nexts, Chooser::Hidden { by, first, second }, span),
                     may_wait: alike.iter().all(|head| head.may_wait),
@@ -105,8 +116,89 @@ impl Flattening<'_> {
         if let Some(&known) = self.factored.get(&nexts) {
             return known;
         }
-        let choice = self.push(Raw::Choice { at, branches: nexts.clone(), span });
+        let branches = self.reordered(&nexts, &at);
+        let choice = self.push(Raw::Choice { at, branches, span });
         self.factored.insert(nexts, choice);
         choice
+    }
+
+    /// `nexts` so that each begins with a message of one role, if the order of messages that have no role in common can be changed
+    /// to that end: such an order is nobody's, and every role's machine stays what it was. Otherwise as they are.
+    fn reordered(&mut self, nexts: &[RawId], at: &Chooser) -> Vec<RawId> {
+        let first = |next: &RawId| match &self.nodes[next.index()] {
+            Raw::Message(message) => Some(message.sender),
+            _ => None,
+        };
+        let chooser = if let Chooser::Hidden { by, .. } = at { Some(*by) } else { None };
+        let mut senders: Vec<Role> = nexts.iter().filter_map(first).collect();
+        senders.dedup();
+        if senders.len() < 2 {
+            return nexts.to_vec();
+        }
+        let forward = |sender| {
+            let found = nexts.iter().map(|next| self.brought_forward(*next, sender));
+            found.collect::<Option<Vec<_>>>()
+        };
+        let Some(found) = chooser.into_iter().chain(senders).find_map(forward) else { return nexts.to_vec() };
+        let one = |(next, passed): (&RawId, Vec<RawMessage>)| self.in_order(*next, passed);
+        nexts.iter().zip(found).map(one).collect()
+    }
+
+    /// What the first message of `sender` behind `start` passes to get there, and last that message: nothing if it is there, or
+    /// if no message is. `None` if it cannot get there.
+    fn brought_forward(&self, start: RawId, sender: Role) -> Option<Vec<RawMessage>> {
+        let (mut at, mut passed) = (start, Vec::<RawMessage>::new());
+        loop {
+            let Raw::Message(message) = &self.nodes[at.index()] else {
+                return passed.is_empty().then_some(passed);
+            };
+            if passed.iter().any(|earlier| !self.independent(earlier, message)) {
+                if message.sender == sender {
+                    return None;
+                }
+            } else if message.sender == sender {
+                if !passed.is_empty() {
+                    passed.push(*message);
+                }
+                return Some(passed);
+            }
+            if passed.len() == MAX_PASSED {
+                return None;
+            }
+            passed.push(*message);
+            at = message.next;
+        }
+    }
+
+    /// Whether nobody can tell in which order these two come: they have no role in common, and nothing of the one counts for the other.
+    fn independent(&self, one: &RawMessage, other: &RawMessage) -> bool {
+        let specs = [one, other].map(|message| self.vocabulary.spec(message.message));
+        let reads = |reader: usize| {
+            let names = specs[1 - reader].fields.iter().filter_map(|field| field.name.as_ref());
+            let read = specs[reader].assertion.iter().flat_map(|assertion| assertion.free_variables());
+            let read: Vec<&Arc<str>> = read.collect();
+            names.into_iter().any(|name| read.contains(&name))
+        };
+        let same_names = || {
+            let names = |spec: usize| specs[spec].fields.iter().filter_map(|field| field.name.as_ref());
+            names(0).any(|name| names(1).any(|other| other == name))
+        };
+        let roles = [other.sender, other.receiver];
+        !roles.contains(&one.sender)
+            && !roles.contains(&one.receiver)
+            && specs.iter().all(|spec| spec.timing.is_none())
+            && !reads(0)
+            && !reads(1)
+            && !same_names()
+    }
+
+    /// `start` with the last of `passed`, which are the first messages behind it, before the others.
+    fn in_order(&mut self, start: RawId, mut passed: Vec<RawMessage>) -> RawId {
+        let Some(first) = passed.pop() else { return start };
+        let mut next = first.next;
+        for message in passed.into_iter().rev() {
+            next = self.push(Raw::Message(RawMessage { next, ..message }));
+        }
+        self.push(Raw::Message(RawMessage { next, ..first }))
     }
 }

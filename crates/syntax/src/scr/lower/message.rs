@@ -150,16 +150,18 @@ impl Lowering<'_, '_> {
                 [] => self.instance.roles.clone(),
                 listed => listed.iter().filter_map(|role| self.role(role)).collect(),
             };
-            refinements.extend(parameter.refinement.as_ref().and_then(|refinement| {
+            let refinement = parameter.refinement.as_ref().and_then(|refinement| {
                 let alias = parameter.alias.as_ref().map_or(&name.text, |alias| &alias.text);
                 let renamed = |used: &Arc<str>| (used == alias).then(|| Expr::variable(&name.text));
                 refinement.expr.substitute(&renamed).ok().map(Arc::new)
-            }));
+            });
+            refinements.extend(refinement.clone());
             lowered.push(Parameter {
                 name: Arc::clone(&name.text),
                 roles,
                 ty: self.names.ty(&parameter.ty, &types, self.module()),
                 initial: Arc::clone(&parameter.initial.expr),
+                refinement,
                 origin: self.origins.add(name.span),
             });
         }
