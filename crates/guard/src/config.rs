@@ -12,6 +12,7 @@ mod multiparty;
 mod places;
 mod problem;
 mod schema;
+mod stdio;
 mod units;
 
 use std::path::PathBuf;
@@ -92,6 +93,8 @@ pub struct Admin {
 pub struct Log {
     /// One JSON object per line, or text for people.
     pub format: LogFormat,
+    /// A file that lines are appended to, instead of standard error; with `referee guard --stdio` nothing is logged without it.
+    pub file: Option<PathBuf>,
     /// `error`, `warn`, `info`, `debug`, `trace`, or a filter such as `info,referee_guard=debug`.
     #[schemars(with = "Option<String>")]
     pub level: Option<Spanned<String>>,

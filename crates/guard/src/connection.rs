@@ -58,7 +58,7 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
     let Some(permit) = permit else { return };
     let id = thread.shared.next_session();
     counters.opened.add(1);
-    let mut account = Account::new(&thread, &version, counters, permit, source, id);
+    let mut account = Account::new(&thread, &version, counters, permit, source.to_string(), id);
     let (began, earliest) = (Instant::now(), clock::now());
     let accepted = timeout(handshake, accept(&plan, socket)).await;
     let mut client = match accepted.unwrap_or(Err(Failure::HANDSHAKE_TIME)) {
@@ -77,27 +77,36 @@ pub(crate) async fn carry(thread: ThreadContext, listening: Arc<Listening>, acce
             return;
         }
     };
-    let sink = thread.shared.sink.clone();
-    let session = Arc::clone(&account.session);
-    let meter = Meter::new(counters, &version.messages, thread.number);
-    // Both sides count from here: from when the client was accepted to when the server was connected to.
-    let began = Moment { earliest, latest: clock::now() };
-    lock(&session.engine).begin(began);
-    let driver = Driver::new(
-        Arc::clone(&session.engine),
-        [client, server],
-        (meter, Arc::clone(&session.gauges)),
-        plan.driver_options(),
-    )
-    .began(began);
-    let draining = listening.stopped.subscribe();
-    let span = tracing::debug_span!("session", listener = plan.name, id, source = session.source);
-    let outcome = driver.run(draining, |verdicts| sink.emit(session.reports(verdicts)));
-    let outcome = outcome.instrument(span).await;
-    let Outcome { why, bytes, discarded, error } = outcome;
-    let detail =
-        error.map(|(who, error)| format!("the connection with {}: {error}", plan.rules.roles()[who.index()]));
-    account.finish(why, End { bytes, discarded, detail }).await;
+    account.converse(&listening, &version, [client, server], earliest).await;
+}
+
+/// Who is at the other end of standard input.
+pub(crate) const STDIO: Source = Source { address: None, local: None };
+
+/// Carries the session between `client`, this process's standard input and output, and `server`. Why it ended.
+pub(crate) async fn carry_stdio(
+    thread: ThreadContext,
+    listening: Arc<Listening>,
+    client: Stream,
+    server: Result<Stream, Failure>,
+) -> EndReason {
+    let version = listening.version.load_full();
+    let Some(counters) = listening.counters.get(thread.number) else { return EndReason::Fault };
+    listening.open.fetch_add(1, Ordering::Relaxed);
+    thread.worker.load.fetch_add(1, Ordering::Relaxed);
+    let listening_for = Arc::clone(&listening);
+    let permit =
+        ConnectionPermit { thread: thread.clone(), listening: listening_for, ip: None, unchecked: false };
+    let id = thread.shared.next_session();
+    counters.opened.add(1);
+    let mut account = Account::new(&thread, &version, counters, permit, "stdio".to_owned(), id);
+    match server {
+        Ok(server) => account.converse(&listening, &version, [client, server], clock::now()).await,
+        Err(failure) => {
+            account.finish(failure.why, failure.end()).await;
+            failure.why
+        }
+    }
 }
 
 /// A connection's permit, one of those of its listener; given back when dropped.
@@ -154,7 +163,7 @@ fn admit(
 }
 
 /// Why a session does not come about.
-struct Failure {
+pub(crate) struct Failure {
     why: EndReason,
     error: Option<io::Error>,
 }
@@ -162,7 +171,7 @@ struct Failure {
 impl Failure {
     const HANDSHAKE_TIME: Self = Self { why: EndReason::HandshakeTime, error: None };
 
-    fn new(why: EndReason) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn new(why: EndReason) -> impl FnOnce(io::Error) -> Self {
         move |error| Self { why, error: Some(error) }
     }
 
@@ -179,7 +188,7 @@ async fn accept(plan: &Plan, socket: Socket) -> Result<Stream, Failure> {
 }
 
 /// The way to the server.
-async fn connect(plan: &Plan, source: &Source) -> Result<Stream, Failure> {
+pub(crate) async fn connect(plan: &Plan, source: &Source) -> Result<Stream, Failure> {
     let failed = Failure::new;
     let mut socket = match &plan.upstream {
         Upstream::Command(command) => {
@@ -229,7 +238,7 @@ impl Account {
         version: &Version,
         counters: &Arc<Counters>,
         permit: ConnectionPermit,
-        source: Source,
+        source: String,
         id: u64,
     ) -> Self {
         let store = version.sessions.clone().map(|sessions| sessions as Arc<dyn SessionStore>);
@@ -237,10 +246,43 @@ impl Account {
         if permit.unchecked {
             engine.stop_inspecting("the guard was at a limit");
         }
-        let session = LiveSession::new(id, source.to_string(), &version.plan, engine, counters);
+        let session = LiveSession::new(id, source, &version.plan, engine, counters);
         let session = Arc::new(session);
         lock(&thread.worker.sessions).insert(id, Arc::clone(&session));
         Self { session, permit, counters: Arc::clone(counters), is_reported: false }
+    }
+
+    /// Carries the session between `ends` and reports its end, whose reason is the result. It did not begin before `earliest`.
+    async fn converse(
+        &mut self,
+        listening: &Listening,
+        version: &Version,
+        ends: [Stream; 2],
+        earliest: i64,
+    ) -> EndReason {
+        let plan = &version.plan;
+        let sink = self.permit.thread.shared.sink.clone();
+        let session = Arc::clone(&self.session);
+        let meter = Meter::new(&self.counters, &version.messages, self.permit.thread.number);
+        // Both sides count from here: from when the client was accepted to when the server was connected to.
+        let began = Moment { earliest, latest: clock::now() };
+        lock(&session.engine).begin(began);
+        let driver = Driver::new(
+            Arc::clone(&session.engine),
+            ends,
+            (meter, Arc::clone(&session.gauges)),
+            plan.driver_options(),
+        )
+        .began(began);
+        let draining = listening.stopped.subscribe();
+        let span =
+            tracing::debug_span!("session", listener = plan.name, id = session.id, source = session.source);
+        let outcome = driver.run(draining, |verdicts| sink.emit(session.reports(verdicts)));
+        let Outcome { why, bytes, discarded, error } = outcome.instrument(span).await;
+        let detail = error
+            .map(|(who, error)| format!("the connection with {}: {error}", plan.rules.roles()[who.index()]));
+        self.finish(why, End { bytes, discarded, detail }).await;
+        why
     }
 
     async fn finish(&mut self, why: EndReason, end: End) {

@@ -46,7 +46,8 @@ impl Shared {
 pub(crate) struct Listening {
     pub(crate) name: String,
     place: Place,
-    socket: Listener,
+    /// `None` on standard input and output.
+    socket: Option<Listener>,
     pub(crate) version: ArcSwap<Version>,
     /// One for each thread.
     pub(crate) counters: Vec<Arc<Counters>>,
@@ -70,7 +71,7 @@ fn sessions(plan: &Plan) -> Option<KeyedSessions> {
 }
 
 impl Listening {
-    fn new(plan: &Arc<Plan>, place: Place, socket: Listener, threads: usize) -> Arc<Self> {
+    fn new(plan: &Arc<Plan>, place: Place, socket: Option<Listener>, threads: usize) -> Arc<Self> {
         let messages = Arc::new(message_counters(plan, threads));
         let sessions = sessions(plan).map(Arc::new);
         let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages), sessions };
@@ -212,8 +213,9 @@ impl Guard {
             }
             let handed = inherited.iter().position(|(name, _)| *name == plan.name);
             let socket = match handed.map(|at| inherited.swap_remove(at)) {
-                Some((_, socket)) => Ok(socket),
-                None => Listener::bind(&place, &mut passed),
+                Some((_, socket)) => Ok(Some(socket)),
+                None if place == Place::Stdio => Ok(None),
+                None => Listener::bind(&place, &mut passed).map(Some),
             };
             let named = |error: io::Error| unlistenable(&format!("`{}`", plan.name), text, &error);
             let listening = Listening::new(plan, place, socket.map_err(named)?, self.shared.workers().len());
@@ -221,8 +223,9 @@ impl Guard {
             all.push((listening, None));
         }
         for listening in &fresh {
+            let Some(socket) = &listening.socket else { continue };
             for worker in self.shared.workers() {
-                let _ = worker.orders.send(Order::Listen(Arc::clone(listening), listening.socket.share()?));
+                let _ = worker.orders.send(Order::Listen(Arc::clone(listening), socket.share()?));
             }
         }
         for (listening, plan) in &all {
@@ -262,14 +265,26 @@ impl Guard {
     #[must_use]
     pub fn addresses(&self) -> Vec<(String, String)> {
         let listeners = self.shared.listeners.load();
-        let own = listeners.iter().map(|listening| (listening.name.clone(), listening.socket.address()));
+        let own = listeners
+            .iter()
+            .filter_map(|listening| Some((listening.name.clone(), listening.socket.as_ref()?.address())));
         own.chain(self.multiparty.iter().flat_map(|multiparty| multiparty.addresses.clone())).collect()
     }
 
     /// Second handles on all listening sockets, by the names of their listeners.
     pub(crate) fn sockets(&self) -> io::Result<Inherited> {
         let listeners = self.shared.listeners.load();
-        listeners.iter().map(|listening| Ok((listening.name.clone(), listening.socket.share()?))).collect()
+        let sockets = listeners.iter().filter_map(|listening| Some((listening, listening.socket.as_ref()?)));
+        sockets.map(|(listening, socket)| Ok((listening.name.clone(), socket.share()?))).collect()
+    }
+
+    /// The listener on standard input and output, and what its session needs.
+    pub(crate) fn stdio(&self) -> Option<(ThreadContext, Arc<Listening>)> {
+        let listeners = self.shared.listeners.load();
+        let listening = listeners.iter().find(|listening| listening.place == Place::Stdio)?;
+        let worker = Arc::clone(self.shared.workers().first()?);
+        let thread = ThreadContext { shared: Arc::clone(&self.shared), number: 0, worker };
+        Some((thread, Arc::clone(listening)))
     }
 
     /// Takes no more connections; sessions under way go on.

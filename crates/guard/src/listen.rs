@@ -21,10 +21,15 @@ pub(crate) enum Place {
     Unix(PathBuf),
     /// The socket with this number among those that were passed to the process (`LISTEN_FDS`).
     Passed(usize),
+    /// The process's own standard input and output: nothing that is listened on.
+    Stdio,
 }
 
 impl Place {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "stdio" {
+            return Ok(Self::Stdio);
+        }
         if let Some(number) = text.strip_prefix("fd:") {
             let wrong = |_| format!("`fd:{number}` is no passed socket; the first is `fd:0`");
             return number.parse().map(Self::Passed).map_err(wrong);
@@ -51,6 +56,7 @@ impl Listener {
         let listener = match place {
             Place::Tcp(address) => Self::Tcp(bind_tcp(address)?),
             Place::Unix(path) => Self::Unix(bind_unix(path)?),
+            Place::Stdio => return Err(io::ErrorKind::Unsupported.into()),
             Place::Passed(number) => {
                 let missing =
                     || io::Error::new(io::ErrorKind::NotFound, format!("no socket fd:{number} was passed"));

@@ -75,7 +75,7 @@ impl LiveSession {
         Report::Verdict(Box::new(VerdictReport {
             listener: self.plan.name.clone(),
             record,
-            policy: self.plan.rules.options().policy.name().to_owned(),
+            policy: self.plan.rules.policy_name().to_owned(),
             recent,
         }))
     }
@@ -132,7 +132,7 @@ impl LiveSession {
                 json!({ "role": role, "undecided_bytes": undecided, "unsent_bytes": unsent })
             });
             fields.insert("queues".to_owned(), queues.to_vec().into());
-            fields.insert("policy".to_owned(), self.plan.rules.options().policy.name().into());
+            fields.insert("policy".to_owned(), self.plan.rules.policy_name().into());
             fields.insert("milliseconds".to_owned(), milliseconds.into());
             let idle = milliseconds.saturating_sub(self.gauges.last_activity());
             fields.insert("idle_milliseconds".to_owned(), idle.into());

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use referee_functions::Limits as FunctionLimits;
 use referee_monitor::Policy;
 use referee_pipeline::Source;
-use referee_session::{Deadlines, Options, Properties, Redaction, TwoPartyRules};
+use referee_session::{Deadlines, Options, Properties, Redaction, Refusals, TwoPartyRules};
 use referee_syntax::Diagnostic;
 use referee_wire::{Framing, Kind, locate};
 use rustls_pki_types::ServerName;
 
 use crate::config::{
-    Address, AtLimit, Config, DeadlinesName, Limits, Listener, Network, Pipelining, Problem, ProxyIn,
-    ProxyOut, Scrutiny, Time, clashes,
+    Address, AtLimit, Config, DeadlinesName, Limits, Listener, Network, Pipelining, PolicyName, Problem,
+    ProxyIn, ProxyOut, Scrutiny, Time, clashes,
 };
 use crate::driver::DriverOptions;
 use crate::http_answer;
@@ -81,6 +81,12 @@ pub struct Refusal {
     pub protocols: Vec<(Source, Vec<Diagnostic>)>,
 }
 
+impl From<Vec<Problem>> for Refusal {
+    fn from(problems: Vec<Problem>) -> Self {
+        Self { problems, protocols: Vec::new() }
+    }
+}
+
 impl Refusal {
     /// How many things are wrong.
     pub(crate) fn count(&self) -> usize {
@@ -106,8 +112,31 @@ impl Plans {
         folder: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Refusal> {
-        let config = Config::read(text, environment)
-            .map_err(|problems| Refusal { problems, protocols: Vec::new() })?;
+        let config = Config::read(text, environment).map_err(Refusal::from)?;
+        let stdio = config.listeners.iter().find(|listener| listener.get_ref().is_stdio());
+        if let Some(listener) = stdio {
+            let problem = Problem::new(
+                "standard input can be listened to by `--stdio` only",
+                listener.get_ref().listen.span(),
+            );
+            let help = "start it as `referee guard --stdio CONFIG -- COMMAND…`";
+            return Err(vec![problem.with_help(help)].into());
+        }
+        Self::of(config, text, folder)
+    }
+
+    /// Reads and checks the configuration `text` of a guard on standard input and output. If there is a `command`, it is the server.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read_stdio(
+        text: &str,
+        folder: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+        command: &[String],
+    ) -> Result<Self, Refusal> {
+        let mut config = Config::read(text, environment).map_err(Refusal::from)?;
+        config.put_on_stdio(text, command)?;
         Self::of(config, text, folder)
     }
 
@@ -148,6 +177,7 @@ impl Plans {
             );
         }
         refusal.problems.append(&mut clashes(&config));
+        config.log.file = config.log.file.map(|file| folder.join(file));
         if let Some(journal) = &mut config.journal {
             journal.folder = folder.join(&journal.folder);
             if let Some(problem) = unwritable(&journal.folder) {
@@ -309,6 +339,7 @@ impl Maker<'_, '_> {
         let close_message = |text: &Option<String>| text.clone().unwrap_or_default().into_bytes();
         Options {
             policy: listener.policy.into(),
+            refusals: self.refusals(rules),
             pipelining: match listener.pipelining {
                 Pipelining::None => [false, false],
                 Pipelining::Client => [true, false],
@@ -324,6 +355,21 @@ impl Maker<'_, '_> {
             tolerance: listener.tolerance.nanoseconds(),
             timeout_answers: [timeout_answer(listener, table), Vec::new()],
         }
+    }
+
+    /// What can be refused, if that is the policy.
+    fn refusals(&mut self, rules: &TwoPartyRules) -> Option<Refusals> {
+        if self.listener.policy != PolicyName::Reject {
+            return None;
+        }
+        let refusals = Refusals::new(rules);
+        if refusals.is_empty() {
+            let message = "nothing can be rejected: the codec names no message that refuses another";
+            let problem = Problem::new(message, self.place(&["policy"]));
+            let help = "that is for JSON-RPC (`rpc = true`), with messages that answer with an `error`";
+            self.reader.refusal.problems.push(problem.with_help(help));
+        }
+        Some(refusals)
     }
 
     /// What is done about the times of the protocol.

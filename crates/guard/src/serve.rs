@@ -28,6 +28,8 @@ pub struct Service<'a> {
     pub path: &'a Path,
     /// The value of an environment variable.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
+    /// With standard input and output as the client's side, and this program as the server: see [`stdio`](crate::stdio).
+    pub stdio: Option<&'a [String]>,
     /// Called with what there is to say once it listens.
     pub started: &'a dyn Fn(&[String]),
 }
@@ -40,7 +42,11 @@ impl Service<'_> {
     pub fn read(&self) -> io::Result<Result<Plans, (String, Refusal)>> {
         let text = std::fs::read_to_string(self.path)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        Ok(Plans::read(&text, folder, self.environment).map_err(|refusal| (text, refusal)))
+        let plans = match self.stdio {
+            None => Plans::read(&text, folder, self.environment),
+            Some(command) => Plans::read_stdio(&text, folder, self.environment, command),
+        };
+        Ok(plans.map_err(|refusal| (text, refusal)))
     }
 
     /// Guards until a signal ends it.

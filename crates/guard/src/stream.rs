@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::process::Stdio;
+use std::process;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::config::Address;
 use crate::driver::Look;
 use crate::multiparty::NetworkStream;
+use crate::stdio::Stdio;
 use crate::tls_records::TlsSocket;
 use crate::websocket::WebSocket;
 
@@ -30,18 +31,20 @@ pub(crate) enum Stream {
     TlsServer(Box<tokio_rustls::server::TlsStream<TlsSocket>>),
     TlsClient(Box<tokio_rustls::client::TlsStream<TlsSocket>>),
     Program(Box<Program>),
+    /// This process's own standard input and output.
+    Stdio(Stdio),
     /// Messages of which this process is one end; nothing that is relayed.
     WebSocket(Box<WebSocket>),
     /// The other roles of a component's network.
     Network(NetworkStream),
 }
 
-/// A program that was started for one session; it is killed with it.
+/// A program that was started for one session; it is killed with it, unless it was [taken](Self::take_child).
 #[derive(Debug)]
 pub(crate) struct Program {
     input: Option<ChildStdin>,
     output: ChildStdout,
-    _child: Child,
+    child: Option<Child>,
 }
 
 impl Socket {
@@ -75,12 +78,13 @@ impl Look for Stream {
             Self::TlsServer(stream) => stream.get_ref().0.waiting(),
             Self::TlsClient(stream) => stream.get_ref().0.waiting(),
             Self::Program(program) => rustix::io::ioctl_fionread(&program.output).ok(),
+            Self::Stdio(stdio) => stdio.waiting(),
             Self::WebSocket(_) | Self::Network(_) => None,
         }
     }
 
     fn reads_all(&self) -> bool {
-        matches!(self, Self::Plain(_) | Self::Program(_))
+        matches!(self, Self::Plain(_) | Self::Program(_) | Self::Stdio(_))
     }
 }
 
@@ -111,14 +115,19 @@ impl Program {
         let (program, arguments) = command.split_first().ok_or_else(wrong)?;
         let mut child = Command::new(program)
             .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdin(process::Stdio::piped())
+            .stdout(process::Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| named(program, error))?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| io::Error::other("the program has no output"))?;
-        Ok(Self { input, output, _child: child })
+        Ok(Self { input, output, child: Some(child) })
+    }
+
+    /// The process itself, for who waits for its end.
+    pub(crate) fn take_child(&mut self) -> Option<Child> {
+        self.child.take()
     }
 }
 
@@ -191,6 +200,7 @@ impl AsyncRead for Stream {
             Self::TlsServer(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::TlsClient(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::Program(inner) => Pin::new(&mut inner.output).poll_read(cx, buffer),
+            Self::Stdio(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::WebSocket(inner) => Pin::new(inner).poll_read(cx, buffer),
             Self::Network(inner) => Pin::new(inner).poll_read(cx, buffer),
         }
@@ -208,6 +218,7 @@ impl AsyncWrite for Stream {
                 Some(input) => Pin::new(input).poll_write(cx, bytes),
                 None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
             },
+            Self::Stdio(inner) => Pin::new(inner).poll_write(cx, bytes),
             Self::WebSocket(inner) => Pin::new(inner).poll_write(cx, bytes),
             Self::Network(inner) => Pin::new(inner).poll_write(cx, bytes),
         }
@@ -215,7 +226,7 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Plain(_) | Self::Program(_) => Poll::Ready(Ok(())),
+            Self::Plain(_) | Self::Program(_) | Self::Stdio(_) => Poll::Ready(Ok(())),
             Self::TlsServer(inner) => Pin::new(inner).poll_flush(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_flush(cx),
             Self::WebSocket(inner) => Pin::new(inner).poll_flush(cx),
@@ -228,6 +239,7 @@ impl AsyncWrite for Stream {
             Self::Plain(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::TlsServer(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::TlsClient(inner) => Pin::new(inner).poll_shutdown(cx),
+            Self::Stdio(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::WebSocket(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::Network(inner) => Pin::new(inner).poll_shutdown(cx),
             Self::Program(inner) => {

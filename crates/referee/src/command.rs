@@ -17,6 +17,7 @@ pub(crate) mod guard;
 pub(crate) mod journal;
 pub(crate) mod lsp;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod mock;
 pub(crate) mod new;
 mod play;

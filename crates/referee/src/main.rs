@@ -12,7 +12,7 @@ mod output;
 
 use command::{
     check, completions, conform, convert, demo, doctor, explain, extract, fix, fmt, generate, guard, journal,
-    lsp, man, mock, new, preset, probe, show, studio, verify_verdict, watch,
+    lsp, man, mcp, mock, new, preset, probe, show, studio, verify_verdict, watch,
 };
 
 /// Faster than the system's for what Referee does, and as fast for large protocols as for small ones:
@@ -41,6 +41,7 @@ enum Command {
     Extract(extract::Arguments),
     VerifyVerdict(Box<verify_verdict::Arguments>),
     Guard(guard::Arguments),
+    Mcp(mcp::Arguments),
     Doctor(doctor::Arguments),
     Probe(Box<probe::Arguments>),
     Mock(Box<mock::Arguments>),
@@ -117,6 +118,7 @@ fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::VerifyVerdict(arguments) => verify_verdict::run(&arguments),
         Command::Guard(arguments) => guard::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Mock(arguments) => mock::run(&arguments),

@@ -19,6 +19,8 @@ pub enum Action {
     ForwardAll,
     /// So many do not go on.
     Discard(usize),
+    /// So many do not go on, and who waits for an answer is told: see [`Engine::take_reply`].
+    Refuse(usize),
     /// They are kept, and shown again.
     Hold(HoldUntil),
     /// The session is closed. Each side gets its [close message](Engine::close_message) first.
@@ -141,6 +143,11 @@ pub trait Engine {
 
     /// The verdicts that were given since the last call.
     fn take_reports(&mut self) -> Vec<SessionVerdict>;
+
+    /// After [`Action::Refuse`]: whom to send what, at once. Nothing where it is empty.
+    fn take_reply(&mut self) -> (Sender, Vec<u8>) {
+        (Sender::Client, Vec::new())
+    }
 
     /// Whether times matter. If not, nothing of what follows is called.
     #[inline]

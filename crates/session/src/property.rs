@@ -49,7 +49,7 @@ struct Instances {
     has_long_key: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     events: u64,
     /// `None` when they can say nothing any more.
@@ -61,6 +61,8 @@ struct Entry {
 pub struct PropertyFinding {
     /// Its name.
     pub property: Arc<str>,
+    /// What its text says of it, in one line.
+    documentation: String,
     /// What it says.
     pub verdict: PropertyVerdict,
     /// The key of the instance, if it has one, and is not too long for that.
@@ -130,8 +132,14 @@ impl Properties {
         Ok(Self { families: groups.into_iter().map(family).collect(), most })
     }
 
-    /// What the properties say about a message that goes on.
-    pub fn observe(&self, observed: &mut Observed, message: &Observation<'_>) -> Vec<PropertyFinding> {
+    /// What the properties say about a message that goes on. If it `is_suppressed` where it violates one, it has not happened for any of
+    /// them: the next such message is judged as this one was.
+    pub fn observe(
+        &self,
+        observed: &mut Observed,
+        message: &Observation<'_>,
+        is_suppressed: bool,
+    ) -> Vec<PropertyFinding> {
         let Observed { families, held, bump } = observed;
         if families.is_empty() {
             let instances = |family: &Family| Instances {
@@ -145,37 +153,65 @@ impl Properties {
         bump.reset();
         let event = message.event(bump);
         let mut findings = Vec::new();
-        for (family, instances) in self.families.iter().zip(families) {
-            family.observe(instances, held, self.most, &event, &mut findings);
+        let held_before = *held;
+        let mut before = Vec::new();
+        for (family, instances) in self.families.iter().zip(families.iter_mut()) {
+            let Some(key) = family.key(&event) else { continue };
+            if is_suppressed {
+                before.push((key.clone(), instances.by_key.get(&*key).cloned()));
+            }
+            family.observe(instances, held, self.most, (key, &event), &mut findings);
+        }
+        if is_suppressed && findings.iter().any(PropertyFinding::is_violation) {
+            *held = held_before;
+            let concerned =
+                self.families.iter().zip(families).filter(|(family, _)| family.key(&event).is_some());
+            for ((_, instances), (key, entry)) in concerned.zip(before) {
+                match entry {
+                    Some(entry) => instances.by_key.insert(key.into(), entry),
+                    None => instances.by_key.remove(&*key),
+                };
+            }
         }
         findings
     }
 }
 
 impl Family {
+    /// Which instance `event` concerns: without the key, none.
+    fn key(&self, event: &EventView<'_>) -> Option<String> {
+        let terms: Vec<Term<'_>> = self.keys.iter().map(|key| event.key(key)).collect::<Option<_>>()?;
+        Some(match &*terms {
+            [] => String::new(),
+            [Term::Text(text)] => (*text).to_owned(),
+            [only] => only.to_string(),
+            several => Term::Tuple(Items::Terms(several)).to_string(),
+        })
+    }
+
     fn observe(
         &self,
         instances: &mut Instances,
         held: &mut usize,
         most: usize,
-        event: &EventView<'_>,
+        (key, event): (String, &EventView<'_>),
         findings: &mut Vec<PropertyFinding>,
     ) {
-        let terms: Option<Vec<Term<'_>>> = self.keys.iter().map(|key| event.key(key)).collect();
-        // A message without the key concerns no instance.
-        let Some(terms) = terms else { return };
-        let key = match &*terms {
-            [] => String::new(),
-            [Term::Text(text)] => (*text).to_owned(),
-            [only] => only.to_string(),
-            several => Term::Tuple(Items::Terms(several)).to_string(),
-        };
         // Cut, two keys might be one, and the innocent be blamed. `watch` takes no such events either.
         let has_long_key = key.len() > MAX_KEY;
         let shown = (!self.keys.is_empty() && !has_long_key).then(|| key.clone());
         let finding = |member: usize, verdict, event| {
-            let property = Arc::clone(self.properties.monitors().get(member)?.property().name());
-            Some(PropertyFinding { property, verdict, key: shown.clone(), has_long_key, event })
+            let property = self.properties.monitors().get(member)?.property();
+            let documentation = property.documentation().split_whitespace().collect::<Vec<_>>().join(" ");
+            let property = Arc::clone(property.name());
+            Some(PropertyFinding {
+                property,
+                documentation,
+                verdict,
+                key: shown.clone(),
+                has_long_key,
+                event,
+            })
         };
         let key = key.as_str();
         let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
@@ -254,7 +290,12 @@ impl PropertyFinding {
     pub fn sentence(&self, name: &str) -> String {
         let property = &self.property;
         match self.verdict {
-            PropertyVerdict::Violation => format!("`{name}` violates property `{property}`"),
+            PropertyVerdict::Violation if self.documentation.is_empty() => {
+                format!("`{name}` violates property `{property}`")
+            }
+            PropertyVerdict::Violation => {
+                format!("`{name}` violates property `{property}`: {}", self.documentation)
+            }
             PropertyVerdict::Satisfaction => format!("`{name}` satisfies property `{property}`"),
             PropertyVerdict::ResourceLimit if self.has_long_key => {
                 format!("property `{property}` does not see `{name}`: its key is longer than {MAX_KEY} bytes")
@@ -341,9 +382,32 @@ mod tests {
                 declared: &declared,
                 fields: &fields,
             };
-            properties.observe(&mut observed, &observation)
+            properties.observe(&mut observed, &observation, false)
         });
         each.map(|finding| (finding.verdict, finding.has_long_key)).collect()
+    }
+
+    /// A suppressed message has not happened: neither for the property that it violates nor for the others.
+    #[test]
+    fn what_is_suppressed_is_judged_again() {
+        let text = "property asked { max X.([server -> client : B]ff and [client -> server : C]X) }\n\
+            property few for each \"/payload/key\" { [_][_][_]ff }";
+        let file = Parsed::new(text, Language::Hml).well_formed().unwrap();
+        let properties = Properties::new(file.properties().unwrap(), 100).unwrap();
+        let said = |is_suppressed| {
+            let mut observed = Observed::default();
+            let declared = [Field { name: Some("key".into()), ty: Type::String }];
+            let each = ["B", "B", "C", "C", "B"].map(|label| {
+                let fields = [FieldValue::Str("k")];
+                let [from, to] = if label == "B" { ["server", "client"] } else { ["client", "server"] };
+                let message = Observation { from, to, label, declared: &declared, fields: &fields };
+                let findings = properties.observe(&mut observed, &message, is_suppressed);
+                findings.into_iter().map(|finding| finding.property.to_string()).collect::<Vec<_>>().join(" ")
+            });
+            (each, observed.held)
+        };
+        assert_eq!(said(true), (["asked", "asked", "", "", "asked few"].map(str::to_owned), 2));
+        assert_eq!(said(false).0, ["asked", "", "few", "", ""]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use referee_wire::{Codec, Readings, Sender, Table, TableError};
 use crate::deadline::Deadlines;
 use crate::property::Properties;
 use crate::redact::Redaction;
+use crate::refusal::Refusals;
 
 /// What the sessions between two parties go by.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct TwoPartyRules {
 pub struct Options {
     /// What happens to wrong messages.
     pub policy: Policy,
+    /// Which of them are refused instead.
+    pub refusals: Option<Refusals>,
     /// Whether the client, and the server, may send before its turn.
     pub pipelining: [bool; 2],
     /// How many bytes of a message may be needed to judge it.
@@ -59,6 +62,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             policy: Policy::Halt,
+            refusals: None,
             pipelining: [true, false],
             max_message: 1 << 20,
             pass_beyond_limit: false,
@@ -134,6 +138,12 @@ impl TwoPartyRules {
     #[must_use]
     pub fn readings(&self) -> &Readings {
         &self.readings
+    }
+
+    /// What the policy is called.
+    #[must_use]
+    pub fn policy_name(&self) -> &'static str {
+        if self.options.refusals.is_some() { "reject" } else { self.options.policy.name() }
     }
 
     /// What was chosen.

@@ -4,6 +4,7 @@ mod borrow;
 mod end;
 mod explain;
 mod judge;
+mod refuse;
 mod times;
 mod view;
 
@@ -37,7 +38,7 @@ pub struct TwoParty {
 }
 
 /// Where a session stands.
-struct SessionState {
+pub(crate) struct SessionState {
     session: Session,
     /// Messages that were forwarded before their turn.
     lead: Lead,
@@ -53,6 +54,8 @@ struct SessionState {
     judged: u64,
     violations: u64,
     reports: Vec<SessionVerdict>,
+    /// What is to be said to whom in place of a message that was refused.
+    reply: Option<(Sender, Vec<u8>)>,
     note: Option<&'static str>,
     /// The server closed when it was its turn, and may.
     unanswered: bool,
@@ -78,6 +81,7 @@ impl TwoParty {
             judged: 0,
             violations: 0,
             reports: Vec::new(),
+            reply: None,
             note: None,
             unanswered: false,
             times: None,
@@ -205,6 +209,11 @@ impl Engine for TwoParty {
 
     fn take_reports(&mut self) -> Vec<SessionVerdict> {
         std::mem::take(&mut self.state.reports)
+    }
+
+    fn take_reply(&mut self) -> (Sender, Vec<u8>) {
+        debug_assert!(self.state.reply.is_some(), "nothing was refused");
+        self.state.reply.take().unwrap_or((Sender::Client, Vec::new()))
     }
 
     #[inline]

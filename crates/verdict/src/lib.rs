@@ -108,6 +108,8 @@ pub enum VerdictAction {
     Forwarded,
     /// It did not go on; the session goes on.
     Discarded,
+    /// It did not go on, and who waits for an answer was told why; the session goes on.
+    Refused,
     /// It did not go on, and the session is closed.
     Closed,
 }
@@ -119,6 +121,7 @@ impl VerdictAction {
         match self {
             Self::Forwarded => "forwarded",
             Self::Discarded => "discarded",
+            Self::Refused => "refused",
             Self::Closed => "closed",
         }
     }

@@ -12,7 +12,7 @@ use crate::json::Json;
 use crate::reading::{Mode, Reading};
 use crate::resp::Resp;
 use crate::signature::{Known, MessageId, Sender, Signature};
-use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step};
+use crate::step::{After, Fields, Label, Malformed, Message, Refusal, Scratch, Step};
 use crate::table::{Kind, Leave, Table};
 use crate::text::Text;
 use crate::websocket::WebSocket;
@@ -202,6 +202,34 @@ impl Codec {
                     }
                 }
             }
+        }
+    }
+
+    /// The messages that refuse the request `message`: with one of them its sender need not wait for more.
+    #[must_use]
+    pub fn refusals(&self, message: MessageId) -> &[MessageId] {
+        match &self.reader {
+            Reader::Json(json) => json.refusals(message),
+            _ => &[],
+        }
+    }
+
+    /// How the message of `sender` that was [decoded](Self::decode) last, and not taken, can be refused. `None` if the codec does not say.
+    #[must_use]
+    pub fn refusal(&self, connection: &Connection, sender: Sender) -> Option<Refusal<'_>> {
+        match &self.reader {
+            Reader::Json(json) => json.refusal(connection, sender),
+            _ => None,
+        }
+    }
+
+    /// In place of the message of `sender` that was [decoded](Self::decode) last and does not go on, whoever waits for an answer is told
+    /// why there is none: who, and in which bytes, none where nobody waits. `None` if that cannot be said.
+    #[must_use]
+    pub fn refuse(&self, connection: &Connection, sender: Sender, why: &str) -> Option<(Sender, Vec<u8>)> {
+        match &self.reader {
+            Reader::Json(json) => json.refuse(connection, sender, why),
+            _ => None,
         }
     }
 

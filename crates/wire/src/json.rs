@@ -14,10 +14,13 @@ use crate::connection::{Connection, Flow};
 use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
-use crate::step::{After, Fields, Label, Malformed, Message, Scratch, Step, excerpt};
+use crate::step::{After, Fields, Label, Malformed, Message, Refusal, Scratch, Step, excerpt};
 use crate::table::{Framing, Table};
 use document::{MISSING, Place, Pointers, skip_blanks};
-use rpc::Rpc;
+use rpc::{Meant, OPTIONAL, Rpc, without_optional};
+
+/// The code of an error that a guard answers with, of those that JSON-RPC leaves to servers.
+const REFUSED: i32 = -32_000;
 
 /// The codec.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(crate) struct Documents {
     rpc: Option<Rpc>,
     /// The messages of each side by what the label's place says.
     labels: [HashMap<Box<str>, Vec<MessageId>>; 2],
-    /// By [`MessageId::index`]: where the fields are, and which are of type `unit`.
+    /// By [`MessageId::index`]: where the fields are, and which may be missing.
     fields: Vec<(Pointers, Box<[bool]>)>,
     aside: Vec<bool>,
 }
@@ -73,6 +76,41 @@ impl Json {
             }
             Err(step) => step,
         }
+    }
+
+    /// The messages that refuse the request `message`.
+    pub(crate) fn refusals(&self, message: MessageId) -> &[MessageId] {
+        self.documents.rpc.as_ref().map_or(&[], |rpc| rpc.errors_for(message))
+    }
+
+    /// How the message of `sender` that was looked at last can be refused.
+    pub(crate) fn refusal(&self, connection: &Connection, sender: Sender) -> Option<Refusal<'_>> {
+        let (rpc, open) = (self.documents.rpc.as_ref()?, connection.rpc.as_ref()?);
+        Some(match (open.meant(sender), open.request(sender)) {
+            (Meant::Notification, _) => Refusal::Notification,
+            (Meant::Request(_), request) => Refusal::Request(rpc.errors_for(request?)),
+            (Meant::Answer(_), request) => Refusal::Answer(rpc.errors_for(request?)),
+        })
+    }
+
+    /// Tells the asker why, in place of the message of `sender` that was looked at last: to whom, and the bytes, none where nobody waits for
+    /// an answer.
+    pub(crate) fn refuse(
+        &self,
+        connection: &Connection,
+        sender: Sender,
+        why: &str,
+    ) -> Option<(Sender, Vec<u8>)> {
+        let (receiver, id) = match connection.rpc.as_ref()?.meant(sender) {
+            Meant::Request(id) => (sender, id),
+            Meant::Answer(id) => (sender.other(), id),
+            Meant::Notification => return Some((sender, Vec::new())),
+        };
+        let why = serde_json::Value::from(why);
+        let error = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{REFUSED},"message":{why}}}}}"#);
+        let mut bytes = Vec::new();
+        self.framing.write(&error, &mut bytes).ok()?;
+        Some((receiver, bytes))
     }
 
     /// Whether `left` is nothing but blanks, which are no message.
@@ -245,12 +283,26 @@ impl Documents {
             if entry.is_none_or(|entry| entry.answers.is_none()) {
                 side.entry(text.into()).or_default().push(id);
             }
-            let pointers = field_pointers(entry, known, rpc.is_some());
+            let written = field_pointers(entry, known, rpc.is_some());
             unknown_fields(entry, known, errors);
-            match Pointers::new(pointers.iter().map(String::as_str)) {
+            // Those of a request are none of the document.
+            let of_request = rpc.as_ref().and_then(|rpc| rpc.of_request(id)).unwrap_or_default();
+            let own = written
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| of_request.get(*index).is_none_or(Option::is_none));
+            match Pointers::new(own.map(|(_, pointer)| without_optional(pointer))) {
                 Ok(pointers) => {
-                    let is_unit = known.fields.iter().map(|field| field.ty == Type::Unit);
-                    fields.push((pointers, is_unit.collect()));
+                    let may_miss = known.fields.iter().zip(&written).map(|(field, pointer)| {
+                        let is_optional = pointer.starts_with(OPTIONAL);
+                        if is_optional && !matches!(field.ty, Type::Unit | Type::Opaque(_)) {
+                            let message =
+                                "a field that may be missing has a type of which any value is one: `type T;`";
+                            errors.push(TableError::new(["messages", &*known.name, "fields"], message));
+                        }
+                        is_optional || field.ty == Type::Unit
+                    });
+                    fields.push((pointers, may_miss.collect()));
                 }
                 Err(reason) => errors.push(TableError::new(["messages", &*known.name, "fields"], reason)),
             }
@@ -278,7 +330,7 @@ impl Documents {
             Err(flaw) => return Malformed::new(format!("not JSON: {}", flaw.what), flaw.at).into(),
         };
         let found = match &self.rpc {
-            Some(rpc) => rpc.find(&self.labels, &head, text, connection, sender, reading),
+            Some(rpc) => rpc.find(&self.labels, &head, (text, start), connection, sender, reading),
             None => head
                 .first()
                 .map_or(Err("no label"), |place| self.label(text, *place, sender, reading, scratch)),
@@ -288,10 +340,20 @@ impl Documents {
                 if let Some((pointers, units)) = self.fields.get(id.index())
                     && let Ok((places, _)) = pointers.locate(text, start)
                 {
-                    let value = |(place, is_unit): (&Place, &bool)| {
-                        document::value(text, *place, *is_unit, &scratch.bump)
+                    let of_request = self.rpc.as_ref().and_then(|rpc| rpc.of_request(id)).unwrap_or_default();
+                    let mut places = places.iter();
+                    let value = |(index, is_unit): (usize, &bool)| match of_request.get(index) {
+                        Some(Some(kept)) => {
+                            Rpc::value_of_request(connection, sender, *kept, *is_unit, &scratch.bump)
+                        }
+                        _ => document::value(
+                            text,
+                            places.next().copied().unwrap_or(MISSING),
+                            *is_unit,
+                            &scratch.bump,
+                        ),
                     };
-                    fields.extend(places.iter().zip(units).map(value));
+                    fields.extend(units.iter().enumerate().map(value));
                 }
                 (Label::Known(id), after)
             }
@@ -330,20 +392,22 @@ impl Documents {
                 .ok_or("half a surrogate pair in the label")?,
             _ => text.get(place.0..place.1).unwrap_or_default(),
         };
-        let found = pick(&self.labels, sender, label, reading);
+        let found = pick(&self.labels, sender, label, reading, |_| true);
         Ok((found.map_or(Label::Unknown(excerpt(label.as_bytes())), Label::Known), After::NOTHING))
     }
 }
 
-/// The message of `sender` that `label` stands for: one that the protocol takes, or else the first.
+/// The message of `sender` that `label` stands for, among those that it `may_be`: one that the protocol takes, or else the first.
 fn pick(
     labels: &[HashMap<Box<str>, Vec<MessageId>>; 2],
     sender: Sender,
     label: &str,
     reading: Reading<'_>,
+    may_be: impl Fn(MessageId) -> bool,
 ) -> Option<MessageId> {
     let found = labels.get(sender.index())?.get(label)?;
-    found.iter().find(|id| reading.takes(**id)).or(found.first()).copied()
+    let mut found = found.iter().copied().filter(|id| may_be(*id));
+    found.clone().find(|id| reading.takes(*id)).or_else(|| found.next())
 }
 
 /// Where the fields of a message are, as pointers.

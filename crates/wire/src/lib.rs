@@ -100,5 +100,5 @@ pub use error::{TableError, locate};
 pub use preset::Preset;
 pub use reading::{Expected, Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
-pub use step::{After, Fields, Label, Malformed, Message, Scratch, Step};
+pub use step::{After, Fields, Label, Malformed, Message, Refusal, Scratch, Step};
 pub use table::{Carries, Framing, Kind, Leave, LengthForm, Leniency, LineEnd, MessageTable, Table};

@@ -19,7 +19,7 @@ pub struct Preset {
 }
 
 /// Every preset.
-pub static ALL: [Preset; 5] = [
+pub static ALL: [Preset; 6] = [
     Preset {
         name: "smtp",
         summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
@@ -54,6 +54,13 @@ pub static ALL: [Preset; 5] = [
         protocol: include_str!("../presets/mqtt.scr"),
         table: include_str!("../presets/mqtt.toml"),
         examples: include_str!("../presets/mqtt.examples.toml"),
+    },
+    Preset {
+        name: "mcp",
+        summary: "the Model Context Protocol over standard input and output: calls of tools with their arguments, for rules",
+        protocol: include_str!("../presets/mcp.scr"),
+        table: include_str!("../presets/mcp.toml"),
+        examples: include_str!("../presets/mcp.examples.toml"),
     },
 ];
 

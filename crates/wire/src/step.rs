@@ -102,6 +102,17 @@ impl After {
     pub(crate) const NOTHING: Self = Self { body: Body::None, effect: Effect::None };
 }
 
+/// How a message can be kept back so that nobody waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal<'c> {
+    /// It asks for an answer, and its sender may be answered with one of these.
+    Request(&'c [MessageId]),
+    /// It answers, and one of these may answer instead.
+    Answer(&'c [MessageId]),
+    /// Nobody waits for anything.
+    Notification,
+}
+
 /// Why bytes are no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {

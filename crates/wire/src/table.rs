@@ -432,6 +432,8 @@ pub struct MessageTable {
     pub answers: Option<String>,
     /// JSON-RPC: whether it answers with an error.
     pub error: Option<bool>,
+    /// JSON-RPC: whether it is a notification, which has no id. Default: with and without.
+    pub notification: Option<bool>,
     /// `frames`: its tag as a number.
     pub tag: Option<u64>,
     /// `frames`: what comes after the header, one after the other: `name: cstring`, `code: u32 = 3`.

@@ -19,13 +19,14 @@ pub struct Listener {
     #[schemars(with = "Option<String>")]
     pub name: Option<Spanned<String>>,
     /// Where clients connect: `0.0.0.0:2525`, `unix:/run/mail.sock`; `fd:0` for the first
-    /// socket passed by systemd.
-    #[schemars(with = "String", regex(pattern = r"^(fd:[0-9]+|unix:.+|.+:[0-9]{1,5})$|\$\{"))]
+    /// socket passed by systemd; `stdio` for standard input and output of `referee guard --stdio`.
+    #[schemars(with = "String", regex(pattern = r"^(stdio|fd:[0-9]+|unix:.+|.+:[0-9]{1,5})$|\$\{"))]
     pub listen: Spanned<String>,
     /// Where the server is: `127.0.0.1:25`, `unix:/path`.
     #[schemars(with = "Option<Address>")]
     pub upstream: Option<Spanned<Address>>,
-    /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output.
+    /// Instead of `upstream`: a program to start for each session, which talks on its standard input and output. What stands behind
+    /// `--` on the command line replaces either.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<String>>>,
     /// The protocol's file, relative to the configuration; or `preset:NAME`; or the text of a `.scr`
@@ -132,12 +133,15 @@ pub enum PolicyName {
     Drop,
     /// Everything is forwarded; violations are reported.
     Observe,
+    /// The message is not forwarded, and who waits for an answer is told why, where the protocol has such an answer; elsewhere `halt`.
+    Reject,
 }
 
 impl From<PolicyName> for Policy {
     fn from(name: PolicyName) -> Self {
         match name {
-            PolicyName::Halt => Self::Halt,
+            // What is refused is up to the rules of a listener.
+            PolicyName::Halt | PolicyName::Reject => Self::Halt,
             PolicyName::Drop => Self::Drop,
             PolicyName::Observe => Self::Observe,
         }

@@ -9,10 +9,12 @@ pub(super) fn needs_something(schema: &mut Schema) {
     schema.insert("anyOf".to_owned(), ways);
 }
 
-/// A listener has an upstream or a command, and not both.
+/// A listener has an upstream or a command, and not both; on standard input and output, the command line may have it.
 pub(super) fn one_server(schema: &mut Schema) {
-    let ways = json!([{ "required": ["upstream"] }, { "required": ["command"] }]);
-    schema.insert("oneOf".to_owned(), ways);
+    let written = json!([{ "required": ["upstream"] }, { "required": ["command"] }]);
+    let on_stdio = json!({ "properties": { "listen": { "const": "stdio" } }, "not": { "anyOf": written } });
+    let ways = written.as_array().cloned().unwrap_or_default().into_iter().chain([on_stdio]);
+    schema.insert("oneOf".to_owned(), ways.collect());
 }
 
 /// A text that must be one of several may be a variable, too: `${NAME}`.

@@ -177,6 +177,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Endpoint<S> {
         }
     }
 
+    /// Sends what the other side did not say, unless it has said that nothing more comes.
+    pub(super) fn reply(&mut self, cx: &mut Context<'_>, bytes: &[u8]) {
+        if self.sending == Sending::Open {
+            self.send(cx, bytes);
+        }
+    }
+
     /// Keeps `bytes` to be sent when there is room.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
         if matches!(self.sending, Sending::Open | Sending::Finishing) {

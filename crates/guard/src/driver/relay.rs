@@ -362,6 +362,14 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
                     at += count;
                     from = at;
                 }
+                Action::Refuse(count) => {
+                    self.accept(cx, sender, bytes.get(from..at).unwrap_or_default());
+                    self.note_discarded(sender, count);
+                    at += count;
+                    from = at;
+                    let (receiver, reply) = engine.take_reply();
+                    self.source(receiver).reply(cx, &reply);
+                }
                 Action::Hold(until) => {
                     self.source(sender).hold(until, engine.progress());
                     break;

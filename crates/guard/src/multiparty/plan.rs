@@ -23,7 +23,7 @@ use super::peer_message::SessionId;
 use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
-use crate::config::{Address, DependenciesName, Multiparty, RoleTable, TransportName};
+use crate::config::{Address, DependenciesName, Multiparty, PolicyName, RoleTable, TransportName};
 use crate::plan::PlanReader;
 use crate::protocol::unmonitorable;
 
@@ -337,6 +337,10 @@ impl<'a> PlanBuilder<'a, '_> {
         };
         if dependencies != Dependencies::Hide && table.dependency.is_none() {
             let message = "how are dependencies written to the component? Say so with `dependency`";
+            self.problem(table.name.span(), message);
+        }
+        if table.policy == PolicyName::Reject {
+            let message = "a role of a network refuses nothing: nobody answers for another component";
             self.problem(table.name.span(), message);
         }
         self.check_templates(table);

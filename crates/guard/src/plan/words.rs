@@ -12,6 +12,10 @@ impl Plan {
             Upstream::Address(address) => format!("goes on to {address}"),
             Upstream::Command(command) => format!("is answered by `{}`", command.join(" ")),
         };
+        let from = match self.listen.as_str() {
+            "stdio" => "what comes from standard input".to_owned(),
+            place => format!("what connects to {place}"),
+        };
         let [client, server] = self.rules.roles();
         let judged = match self.scrutiny {
             Scrutiny::Client => format!("{client}'s part"),
@@ -19,10 +23,11 @@ impl Plan {
             Scrutiny::Both => "both parts".to_owned(),
         };
         let options = self.rules.options();
-        let consequence = match options.policy {
-            Policy::Halt => "the first wrong message is stopped and both sides are closed",
-            Policy::Drop => "wrong messages are not passed on",
-            Policy::Observe => "everything is passed on and what is wrong is reported",
+        let consequence = match (options.policy, &options.refusals) {
+            (_, Some(refusals)) => refused(refusals.names(&self.rules)),
+            (Policy::Halt, _) => "the first wrong message is stopped and both sides are closed".to_owned(),
+            (Policy::Drop, _) => "wrong messages are not passed on".to_owned(),
+            (Policy::Observe, _) => "everything is passed on and what is wrong is reported".to_owned(),
         };
         let tls = match (&self.tls, self.has_client_ca, &self.upstream_tls) {
             (None, _, None) => "",
@@ -49,9 +54,25 @@ impl Plan {
             _ => format!("; deadlines are reported (tolerance {})", self.tolerance),
         };
         format!(
-            "{}: what connects to {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked{properties}; \
+            "{}: {} as {client} {upstream} as {server}{tls}; {judged} of protocol {} checked{properties}; \
              {consequence}; {pipelining}{times}",
-            self.name, self.listen, self.protocol.name,
+            self.name, from, self.protocol.name,
         )
     }
+}
+
+/// What becomes of wrong requests that can be refused everywhere, of those that can in some states, and of other messages.
+fn refused([always, sometimes]: [Vec<&str>; 2]) -> String {
+    let list = |names: Vec<&str>| format!("`{}`", names.join("`, `"));
+    let mut refused = Vec::new();
+    if !always.is_empty() {
+        refused.push(list(always));
+    }
+    if !sometimes.is_empty() {
+        refused.push(format!("{} where the protocol can go on", list(sometimes)));
+    }
+    format!(
+        "wrong requests are refused ({}); at any other wrong message both sides are closed",
+        refused.join(", ")
+    )
 }

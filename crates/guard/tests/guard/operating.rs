@@ -367,7 +367,8 @@ fn changed_certificates_are_read_again() {
             let line = words.iter().find(|line| line.contains("talk listens on")).unwrap();
             started.send(line.rsplit(' ').next().unwrap().to_owned()).unwrap();
         };
-        let service = referee_guard::Service { path: &path, environment: &|_| None, started: &started };
+        let service =
+            referee_guard::Service { path: &path, environment: &|_| None, stdio: None, started: &started };
         let plans = service.read().unwrap().unwrap_or_else(|(_, refusal)| panic!("{refusal:?}"));
         service.run(&plans).unwrap()
     });

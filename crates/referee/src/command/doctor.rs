@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let name = path.display().to_string();
     let environment = |variable: &str| std::env::var(variable).ok();
     raise_descriptor_limit();
-    let service = Service { path, environment: &environment, started: &|_| {} };
+    let service = Service { path, environment: &environment, stdio: None, started: &|_| {} };
     let plans = match service.read().with_context(|| format!("cannot read `{name}`"))? {
         Ok(plans) => plans,
         Err((text, refusal)) => {

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -9,7 +10,7 @@ use clap::{Args, ValueEnum};
 use referee::Source;
 use referee::guard::config::{Config, Log, LogFormat, Problem};
 use referee::guard::{
-    Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, use_small_pages,
+    Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, stdio, use_small_pages,
 };
 use referee::monitor;
 
@@ -40,6 +41,13 @@ pub(crate) struct Arguments {
     /// this machine is listened to.
     #[arg(long, value_name = "ADDRESS", requires = "relamon")]
     bind: Option<std::net::IpAddr>,
+    /// Be started instead of a server program: the client's side is standard input and output, the server is COMMAND. Its exit status is
+    /// the guard's, 1 where the guard has ended the session.
+    #[arg(long, conflicts_with = "relamon")]
+    stdio: bool,
+    /// With `--stdio`: the server program, with its arguments.
+    #[arg(last = true, value_name = "COMMAND", requires = "stdio")]
+    command: Vec<String>,
     /// Check the configuration and what it refers to, say what it guards, and do nothing.
     #[arg(long)]
     check_config: bool,
@@ -74,7 +82,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let remark = |line: &str| if is_json.get() { log::remark(line) } else { output::remark(line) };
     let started = |words: &[String]| words.iter().for_each(|line| remark(line));
     raise_descriptor_limit();
-    let service = Service { path, environment: &environment, started: &started };
+    let stdio = arguments.stdio.then_some(arguments.command.as_slice());
+    let service = Service { path, environment: &environment, stdio, started: &started };
     let plans = match service.read().with_context(|| format!("cannot read `{name}`"))? {
         Ok(plans) => plans,
         Err((text, refusal)) => {
@@ -90,10 +99,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         return Ok(Outcome::Holds);
     }
-    if let Err(problem) = log::start(&plans.config().log) {
+    // Without a file for it there is nowhere to log to: standard error is the program's.
+    let is_logged = !arguments.stdio || plans.config().log.file.is_some();
+    if is_logged && let Err(problem) = log::start(&plans.config().log) {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         complain(&name, &text, &Refusal { problems: vec![problem], protocols: Vec::new() })?;
         return Ok(Outcome::WrongInput);
+    }
+    if arguments.stdio {
+        use_small_pages(false);
+        return on_stdio(&plans);
     }
     // What it starts would inherit that it has small pages.
     use_small_pages(plans.config().listeners.iter().all(|listener| listener.as_ref().command.is_none()));
@@ -111,6 +126,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Err(error) => return Err(error.into()),
     }
     Ok(Outcome::Holds)
+}
+
+/// Guards the session between standard input and output and a program. Unless that ends by itself, this ends the process as the program
+/// ended.
+pub(crate) fn on_stdio(plans: &Plans) -> Result<Outcome> {
+    let outcome = stdio::run(plans)?;
+    if outcome.is_by_guard() {
+        let reason = || format!("the session was ended ({})", outcome.why.name());
+        output::remark(&format!("referee: {}", outcome.message.clone().unwrap_or_else(reason)));
+        return Ok(Outcome::Violated);
+    }
+    if let Some(signal) = outcome.status.and_then(|status| status.signal()) {
+        // Whoever waits for this process sees what they would have seen of the program.
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
+    match outcome.status.and_then(|status| status.code()) {
+        Some(code) => std::process::exit(code),
+        None => Ok(Outcome::Holds),
+    }
 }
 
 /// What is not wrong with the configuration at `path`, but should be changed or known, each in a line.

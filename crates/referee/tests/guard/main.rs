@@ -12,7 +12,9 @@
 
 mod deadlines;
 mod hostile;
+mod mcp;
 mod operating;
 mod recursion_data;
+mod stdio;
 mod support;
 mod tutorial;

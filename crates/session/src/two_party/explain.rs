@@ -1,6 +1,6 @@
 //! What is reported of a session: verdicts with their explanation.
 
-use referee_monitor::{Event, Explanation, FieldValue, Handling, Kind, Report};
+use referee_monitor::{Event, Explanation, FieldValue, Handling, Kind, Policy, Report};
 use referee_theory::Origin;
 use referee_verdict::{VerdictAction, VerdictRecord};
 use referee_wire::{Label, Message, MessageId, Sender};
@@ -93,7 +93,7 @@ impl SessionState {
         &mut self,
         rules: &TwoPartyRules,
         properties: &Properties,
-        sender: Sender,
+        (sender, policy): (Sender, Policy),
         message: &Message<'_>,
         fields: &[FieldValue<'_>],
     ) -> bool {
@@ -109,12 +109,13 @@ impl SessionState {
             declared: known.map(|known| &*known.fields).unwrap_or_default(),
             fields,
         };
-        let findings = properties.observe(&mut self.observed, &observation);
+        let is_suppressed = property_handling(policy) == Handling::Suppress;
+        let findings = properties.observe(&mut self.observed, &observation, is_suppressed);
         let name = &*shown(rules, message);
         let is_violated = findings.iter().any(PropertyFinding::is_violation);
         for finding in findings {
             self.violations += u64::from(finding.is_violation());
-            let violated = action(property_handling(rules.options.policy));
+            let violated = action(property_handling(policy));
             let shows_key = rules.options.redaction.is_empty();
             let record = finding.record(name, known.is_some(), violated, shows_key);
             self.report(rules, record, Origin::NONE);

@@ -27,7 +27,7 @@ impl SessionState {
             Label::Known(id) => Some(id),
             Label::Unknown(_) => None,
         };
-        let policy = rules.options.policy;
+        let policy = self.policy(rules, sender, known);
         let payload = Payload::Positional(fields);
         // A message that only a property suppresses has not happened.
         let before = (rules.options.properties.is_some() && policy == Policy::Drop)
@@ -38,7 +38,7 @@ impl SessionState {
             let label = known.and_then(|id| rules.labels.get(id.index())).copied();
             let label = label.unwrap_or(LabelId::UNKNOWN);
             if self.times.is_some() {
-                self.timed_ruling(rules, (sender, may_be_early), label, message, payload)
+                self.timed_ruling(rules, (sender, may_be_early, policy), label, message, payload)
             } else {
                 let verdict = self.verdict(rules, sender, may_be_early, label, payload);
                 policy.rule(&mut self.session, verdict)
@@ -57,7 +57,7 @@ impl SessionState {
         }
         self.recent.push(sender, known, fields, &rules.options.redaction, misfits);
         if let (Some(properties), Handling::Forward) = (&rules.options.properties, ruling.handling)
-            && self.is_violated_by(rules, properties, sender, message, fields)
+            && self.is_violated_by(rules, properties, (sender, policy), message, fields)
         {
             ruling.handling = property_handling(policy);
             if let (Some(before), Handling::Suppress) = (before, ruling.handling) {
@@ -67,6 +67,7 @@ impl SessionState {
         let action = match ruling.handling {
             Handling::Close if is_fault => Action::Close(EndReason::Fault),
             Handling::Close => Action::Close(EndReason::Violation),
+            Handling::Suppress if rules.options.refusals.is_some() => self.refuse(rules, sender, message),
             handling => self.take(rules, sender, message, handling == Handling::Forward),
         };
         if is_fault && ruling.handling != Handling::Close {
@@ -80,7 +81,7 @@ impl SessionState {
     fn timed_ruling(
         &mut self,
         rules: &TwoPartyRules,
-        (sender, may_be_early): (Sender, bool),
+        (sender, may_be_early, policy): (Sender, bool, Policy),
         label: LabelId,
         message: &Message<'_>,
         payload: Payload<'_>,
@@ -91,7 +92,7 @@ impl SessionState {
         }
         let lead = self.lead.len();
         let verdict = self.verdict(rules, sender, may_be_early, label, payload);
-        let ruling = rules.options.policy.rule(&mut self.session, verdict);
+        let ruling = policy.rule(&mut self.session, verdict);
         if verdict != Verdict::Forward {
             return ruling;
         }
@@ -129,7 +130,7 @@ impl SessionState {
     }
 
     #[inline]
-    fn verdict(
+    pub(super) fn verdict(
         &mut self,
         rules: &TwoPartyRules,
         sender: Sender,

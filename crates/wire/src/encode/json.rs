@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{EncodeError, Parts, field, misfit};
 use crate::json::field_pointers;
+use crate::json::rpc::{ANY_METHOD, OF_REQUEST, without_optional};
 use crate::signature::Known;
 use crate::table::{Framing, Kind, MessageTable, Table};
 
@@ -26,6 +27,8 @@ impl Writer {
         let is_answer = entry.is_some_and(|entry| entry.answers.is_some());
         let label = match (rpc, is_answer) {
             (true, true) => None,
+            // Any method: a field says which.
+            (true, false) if text == ANY_METHOD => None,
             (true, false) => Some(("/method".to_owned(), text)),
             (false, _) => Some((table.label.clone().unwrap_or_else(|| "/type".to_owned()), text)),
         };
@@ -47,8 +50,9 @@ impl Writer {
         } else if self.pointers.is_empty() {
             put(&mut document, "/result", Value::Null)?;
         }
-        for (index, pointer) in self.pointers.iter().enumerate() {
-            put(&mut document, pointer, json(field(parts, index)?)?)?;
+        let is_own = |(_, pointer): &(usize, &String)| !without_optional(pointer).starts_with(OF_REQUEST);
+        for (index, pointer) in self.pointers.iter().enumerate().filter(is_own) {
+            put(&mut document, without_optional(pointer), json(field(parts, index)?)?)?;
         }
         let text = document.to_string();
         self.framing.unwrap_or(Framing::Stream).write(&text, out)

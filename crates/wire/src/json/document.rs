@@ -3,12 +3,17 @@
 //! Everything is checked against the grammar of RFC 8259. A member that a pointer leads through may not be there
 //! twice: two readers would take different ones.
 
+use std::collections::HashSet;
+
 use bumpalo::Bump;
 use bumpalo::collections::{String as BumpString, Vec as BumpVec};
 use referee_monitor::FieldValue;
 
 /// How deep arrays and objects may be nested. Beyond what the monitor looks into, and little for a stack.
 const MAX_DEPTH: u32 = 128;
+
+/// Why what is in a document is not read.
+const TWICE: &str = "a member that is there twice";
 
 /// Why a text is no JSON document, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +134,7 @@ impl Walk<'_> {
                 // Beyond 64 members of interest the last counts.
                 let bit = 1_u64.checked_shl(index).unwrap_or(0);
                 if seen & bit != 0 {
-                    return flaw("a member that is there twice", at);
+                    return flaw(TWICE, at);
                 }
                 seen |= bit;
             }
@@ -322,33 +327,23 @@ fn build<'b>(text: &'b str, at: usize, depth: usize, bump: &'b Bump) -> (FieldVa
             (FieldValue::Malformed("nested too deep"), walk.value(at, None, 0).unwrap_or(bytes.len()))
         }
         Some(b'[') => {
-            let mut elements = BumpVec::new_in(bump);
+            let (mut elements, mut wrong) = (BumpVec::new_in(bump), None);
             let mut at = skip_blanks(bytes, at + 1);
             while !matches!(bytes.get(at), Some(b']') | None) {
                 let (element, end) = build(text, at, depth + 1, bump);
-                elements.push(element);
+                match element {
+                    FieldValue::Malformed(TWICE) => wrong = Some(TWICE),
+                    element => elements.push(element),
+                }
                 at = skip_blanks(bytes, end);
                 if bytes.get(at) == Some(&b',') {
                     at = skip_blanks(bytes, at + 1);
                 }
             }
-            (FieldValue::List(elements.into_bump_slice()), at + 1)
+            let list = || FieldValue::List(elements.into_bump_slice());
+            (wrong.map_or_else(list, FieldValue::Malformed), at + 1)
         }
-        Some(b'{') => {
-            let mut members = BumpVec::new_in(bump);
-            let mut at = skip_blanks(bytes, at + 1);
-            while !matches!(bytes.get(at), Some(b'}') | None) {
-                let (name, end) = string(text, at, bump);
-                let colon = skip_blanks(bytes, end);
-                let (member, end) = build(text, skip_blanks(bytes, colon + 1), depth + 1, bump);
-                members.push((name.unwrap_or("\u{fffd}"), member));
-                at = skip_blanks(bytes, end);
-                if bytes.get(at) == Some(&b',') {
-                    at = skip_blanks(bytes, at + 1);
-                }
-            }
-            (FieldValue::Record(members.into_bump_slice()), at + 1)
-        }
+        Some(b'{') => object(text, at, depth, bump),
         Some(b'-' | b'0'..=b'9') => {
             let end = number_end(bytes, at).unwrap_or(bytes.len());
             let written = text.get(at..end).unwrap_or_default();
@@ -362,6 +357,45 @@ fn build<'b>(text: &'b str, at: usize, depth: usize, bump: &'b Bump) -> (FieldVa
         // A document that was found valid has nothing else here.
         _ => (FieldValue::Unit, (at + 4).min(bytes.len())),
     }
+}
+
+/// The object at `at`, and the position after it. Of a member that is there twice, two readers would take different ones.
+fn object<'b>(text: &'b str, at: usize, depth: usize, bump: &'b Bump) -> (FieldValue<'b>, usize) {
+    let bytes = text.as_bytes();
+    let (mut members, mut wrong) = (BumpVec::new_in(bump), None);
+    let mut at = skip_blanks(bytes, at + 1);
+    while !matches!(bytes.get(at), Some(b'}') | None) {
+        let (name, end) = string(text, at, bump);
+        let colon = skip_blanks(bytes, end);
+        let (member, end) = build(text, skip_blanks(bytes, colon + 1), depth + 1, bump);
+        match member {
+            FieldValue::Malformed(TWICE) => wrong = Some(TWICE),
+            member => members.push((name.unwrap_or("\u{fffd}"), member)),
+        }
+        at = skip_blanks(bytes, end);
+        if bytes.get(at) == Some(&b',') {
+            at = skip_blanks(bytes, at + 1);
+        }
+    }
+    let value = match wrong {
+        Some(reason) => FieldValue::Malformed(reason),
+        None if has_twice(&members) => FieldValue::Malformed(TWICE),
+        None => FieldValue::Record(members.into_bump_slice()),
+    };
+    (value, at + 1)
+}
+
+/// Whether a name is there twice, in time linear in their number.
+fn has_twice(members: &[(&str, FieldValue<'_>)]) -> bool {
+    /// So few are compared one with another.
+    const FEW: usize = 8;
+    if members.len() <= FEW {
+        let mut names = members.iter().enumerate();
+        return names
+            .any(|(index, (name, _))| members.iter().skip(index + 1).any(|(other, _)| other == name));
+    }
+    let mut seen = HashSet::with_capacity(members.len());
+    !members.iter().all(|(name, _)| seen.insert(*name))
 }
 
 /// The string at `at`, and the position after it.

@@ -43,6 +43,7 @@ pub(super) const MESSAGE_KEYS: &[Key<MessageTable>] = &[
     ("label", |message| message.label.is_some(), JSON),
     ("answers", |message| message.answers.is_some(), JSON),
     ("error", |message| message.error.is_some(), JSON),
+    ("notification", |message| message.notification.is_some(), JSON),
     ("fields", |message| !message.fields.is_empty(), &[Kind::Json, Kind::Http, Kind::Resp, Kind::WebSocket]),
     ("tag", |message| message.tag.is_some(), FRAMES),
     ("layout", |message| !message.layout.is_empty(), FRAMES),

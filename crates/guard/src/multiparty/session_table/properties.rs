@@ -50,12 +50,13 @@ pub(super) fn observe(
         rules.codec.messages().iter().filter(|known| (known.sender == rules.side) == (from == own));
     let known = known.find(|known| *known.name == **label);
     let mut findings = Vec::new();
+    let is_suppressed = from == own && plan.engine.settings().policy == Policy::Drop;
     lend(message, &mut |event| {
         let Values::Positional(fields) = event.payload else { return };
         let [from, to] = [from, to].map(|role| vocabulary.role_name(role));
         let declared = known.map(|known| &*known.fields).unwrap_or_default();
         let observation = Observation { from, to, label, declared, fields };
-        findings = properties.observe(&mut session.observed, &observation);
+        findings = properties.observe(&mut session.observed, &observation, is_suppressed);
     });
     let is_violated = findings.iter().any(PropertyFinding::is_violation);
     let (seen, action) = match (is_violated, plan.engine.settings().policy) {

@@ -1,0 +1,150 @@
+//! `referee mcp`: calls that break a rule are refused, and the agent carries on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::support::*;
+
+/// Answers whatever asks, and says on standard error what it was asked. The id comes last, as real servers write it.
+const SERVER: &str = r#"while read -r line; do
+  echo "$line" >&2
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+  [ -z "$id" ] || printf '{"result":{"content":[]},"jsonrpc":"2.0","id":%s}\n' "$id"
+done"#;
+
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Agent {
+    fn new(arguments: &[&str], server: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
+        command.arg("mcp").args(arguments).args(["--", "sh", "-c", server]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output }
+    }
+
+    fn send(&mut self, line: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    fn ask(&mut self, id: u32, method: &str, params: &str) -> Value {
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+        let answer = self.receive();
+        assert_eq!(answer["id"], json!(id), "{answer}");
+        answer
+    }
+
+    fn call(&mut self, id: u32, tool: &str, arguments: &str) -> Value {
+        self.ask(id, "tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
+    }
+
+    /// The exit status, and what came on standard error.
+    fn end(mut self) -> (Option<i32>, String) {
+        drop(self.input.take());
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+fn rules(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mcp").join(name).display().to_string()
+}
+
+#[test]
+fn a_call_that_breaks_a_rule_is_refused_and_the_agent_carries_on() {
+    let folder = Folder::new();
+    let log = folder.0.join("mcp.log");
+    let refund = rules("refund.hml");
+    let mut agent = Agent::new(&["--rules", &refund, "--log", log.to_str().unwrap()], SERVER);
+    assert_eq!(agent.ask(0, "initialize", "{}")["result"], json!({"content": []}));
+    agent.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    // As often as it tries, and with the same id, for it was answered.
+    for _ in 0..2 {
+        let refused = agent.call(1, "refund", r#"{"order_id":"7"}"#);
+        assert_eq!(refused["error"]["code"], json!(-32000));
+        let why = refused["error"]["message"].as_str().unwrap();
+        assert!(why.contains("refund_after_lookup") && why.contains("Look up an order"), "{why}");
+    }
+    assert!(agent.call(2, "lookup", r#"{"order_id":"7"}"#).get("result").is_some());
+    assert!(agent.call(3, "refund", r#"{"order_id":"8"}"#).get("error").is_some());
+    assert!(agent.call(4, "refund", r#"{"order_id":"7"}"#).get("result").is_some());
+    // Which of the two would the server take?
+    let twice = agent.call(5, "refund", r#"{"order_id":"7","order_id":"8"}"#);
+    assert!(twice["error"]["message"].as_str().unwrap().contains("twice"), "{twice}");
+    let (code, seen) = agent.end();
+    let calls: Vec<&str> = seen.lines().filter(|line| line.contains("tools/call")).collect();
+    assert_eq!((code, calls.len()), (Some(0), 2), "{seen}");
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("refused") && log.contains("refund_after_lookup"), "{log}");
+}
+
+#[test]
+fn answers_come_in_any_order_and_each_once() {
+    let crossing = r#"read -r a; read -r b
+      echo '{"jsonrpc":"2.0","id":"b","result":{}}'; echo '{"jsonrpc":"2.0","id":1e0,"result":{}}'
+      echo '{"jsonrpc":"2.0","method":"notifications/progress"}'; echo '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+      read -r c; exit 5"#;
+    let mut agent = Agent::new(&[], crossing);
+    agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    agent.send(r#"{"jsonrpc":"2.0","id":"\u0062","method":"tools/call","params":{"name":"x"}}"#);
+    assert_eq!(agent.receive()["id"], json!("b"));
+    assert_eq!(agent.receive()["id"], json!(1.0));
+    agent.receive();
+    assert_eq!(agent.receive()["method"], json!("ping"));
+    agent.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let (code, errors) = agent.end();
+    assert_eq!((code, errors.as_str()), (Some(5), ""));
+
+    for (server, what) in [
+        (r#"read -r a; echo '{"jsonrpc":"2.0","id":9,"result":{}}'; read -r b"#, "never asked"),
+        (
+            r#"read -r a; for i in 1 2; do echo '{"jsonrpc":"2.0","id":1,"result":{}}'; done; read -r b"#,
+            "answered twice",
+        ),
+        (r#"read -r a; echo '{"jsonrpc":"2.0","id":"1","result":{}}'; read -r b"#, "a text is no number"),
+    ] {
+        let mut agent = Agent::new(&[], server);
+        agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        let mut rest = String::new();
+        while agent.output.read_line(&mut rest).unwrap() > 0 {}
+        let (code, errors) = agent.end();
+        assert!(code == Some(1) && errors.contains("server sent"), "{what}: {code:?} {errors}");
+    }
+    // The id is in flight: the asker is wrong.
+    let mut agent = Agent::new(&[], "read -r a; read -r b");
+    agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let (code, errors) = agent.end();
+    assert!(code == Some(1) && errors.contains("client sent"), "{errors}");
+}
+
+#[test]
+fn under_observe_everything_goes_on_and_is_told() {
+    let folder = Folder::new();
+    let (once, journal) = (rules("once.hml"), folder.0.join("journal"));
+    let arguments = ["--rules", &once, "--policy", "observe", "--journal", journal.to_str().unwrap()];
+    let mut agent = Agent::new(&arguments, SERVER);
+    for id in 0..3 {
+        assert!(agent.call(id, "pay", r#"{"invoice":1}"#).get("result").is_some());
+    }
+    assert_eq!(agent.end().0, Some(0));
+    let run = fs::read_dir(journal).unwrap().next().unwrap().unwrap().path();
+    let read =
+        Command::new(env!("CARGO_BIN_EXE_referee")).args(["journal", "show"]).arg(run).output().unwrap();
+    assert!(String::from_utf8_lossy(&read.stdout).contains("paid_once"), "{read:?}");
+}
