@@ -185,8 +185,12 @@ impl<'a> Scene<'a> {
         let is_tight = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "()[]<>{}.,;:!?".contains(c));
         let (left, right) = (self.text[..gap].chars().next_back(), self.text[gap..].chars().next());
         let hugs = matches!(text, ";" | "," | ")" | "]" | ">" | ":" | "." | "(" | "!" | "?");
-        let left = if hugs || is_tight(left) { "" } else { " " };
-        let right = if hugs && !matches!(text, ":" | ",") || is_tight(right) { "" } else { " " };
+        // A block stands apart from the word and the parenthesis before it.
+        let opens_block = text == "{" && left == Some(')');
+        let before_block = right == Some('{') && text.starts_with(char::is_alphabetic);
+        let left = if hugs || is_tight(left) && !opens_block { "" } else { " " };
+        let is_close = is_tight(right) && !before_block;
+        let right = if hugs && !matches!(text, ":" | ",") || is_close { "" } else { " " };
         format!("{left}{text}{right}")
     }
 

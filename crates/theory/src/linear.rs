@@ -22,8 +22,8 @@ use sum::Linear;
 const MAX_ALTERNATIVES: usize = 256;
 const MAX_INEQUALITIES: usize = 256;
 
-/// So many conjunctions are looked at to decide a condition.
-const MAX_STEPS: usize = 4096;
+/// So many sums are looked at to decide a condition, in all conjunctions that are tried.
+const MAX_SUMS: usize = 1 << 14;
 
 /// Whether something can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Condition {
     /// Whether it can hold.
     #[must_use]
     pub fn can_hold(&self) -> Answer {
-        let (mut answer, mut left) = (Answer::No, MAX_STEPS);
+        let (mut answer, mut left) = (Answer::No, MAX_SUMS);
         for alternative in &self.alternatives {
             match alternative.clone().can_hold(&mut left) {
                 Answer::Yes => return Answer::Yes,

@@ -13,10 +13,12 @@ pub fn unknown_protocol<'a>(
     name: &str,
     visible: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    RF0101
-        .at(span, format!("there is no protocol `{name}` here"))
-        .help("declare it in this file, or correct its name")
-        .suggest(name, visible)
+    let missing = RF0101.at(span, format!("there is no protocol `{name}` here"));
+    let missing = match name.rsplit_once('.') {
+        Some((module, last)) => missing.help(format!("declare `{last}` in `{module}`, or correct its name")),
+        None => missing.help("declare it in this file, or correct its name"),
+    };
+    missing.suggest(name, visible)
 }
 
 /// `name` exists, but as the other kind: nested protocols are called, global ones are done.
@@ -75,11 +77,12 @@ pub fn ambiguous_module(span: Span, one: (Span, &str), other: (Span, &str)) -> D
 
 /// The message `name` at `span` names a signature of another module, which has none of that name.
 #[must_use]
-pub fn unknown_signature(span: Span, name: &str) -> Diagnostic {
+pub fn unknown_signature<'a>(span: Span, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
     let (module, last) = name.rsplit_once('.').unwrap_or_default();
     RF0119
         .at(span, format!("no message `{last}` is declared in `{module}`"))
         .help(format!("declare it there with `sig`, or write `{last}() from …` for a message of that name"))
+        .suggest(name, known)
 }
 
 /// `a.b.M(int) from …`: a message with a payload of its own has a label, and labels belong to no module.
@@ -256,13 +259,29 @@ pub fn unknown_recursion_variable<'a>(
     if ENDS.contains(&name) && scope.contains(&"end") {
         return missing.help("did you mean `end`?");
     }
-    missing.help("a recursion variable can be used only inside its own definition").suggest(name, scope)
+    let around: Vec<String> =
+        scope.iter().filter(|around| **around != "end").take(3).map(|around| format!("`{around}`")).collect();
+    let help = match &around[..] {
+        [] => "a recursion variable can be used only inside its own definition".to_owned(),
+        around => format!(
+            "a recursion variable can be used only inside its own definition: here {}",
+            around.join(", ")
+        ),
+    };
+    missing.help(help).suggest(name, scope)
 }
 
 /// `name` is neither declared nor built in; perhaps `meant` was meant.
 #[must_use]
 pub fn unknown_type(span: Span, name: &str, meant: Option<&str>) -> Diagnostic {
     let diagnostic = RF0106.at(span, format!("`{name}` is not a known type and will not be checked"));
+    if let Some((module, last)) = name.rsplit_once('.') {
+        let declare = format!("declare it in `{module}`: `type {last};`");
+        return diagnostic.help(match meant {
+            Some(meant) => format!("did you mean `{meant}`? if not, {declare}"),
+            None => format!("{declare}, or correct its name"),
+        });
+    }
     match meant {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`? if not, declare it: `type {name};`")),
         None => diagnostic.help(format!("declare it: `type {name};`, or correct its name")),

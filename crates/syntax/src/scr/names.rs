@@ -184,6 +184,22 @@ impl<'a> Names<'a> {
         found
     }
 
+    /// What `known` knows of the module that the first part of `name` means in file `module`, each with that first part.
+    fn in_its_module(&self, name: &str, module: usize, known: impl Fn(usize) -> Vec<&'a str>) -> Vec<String> {
+        let (Some((prefix, _)), Some((target, _))) = (name.rsplit_once('.'), self.declared_in(name, module))
+        else {
+            return Vec::new();
+        };
+        known(target).into_iter().map(|name| format!("{prefix}.{name}")).collect()
+    }
+
+    /// The messages that the module declares which the first part of `name` means, as file `module` calls them.
+    pub(super) fn signatures_beside(&self, name: &str, module: usize) -> Vec<String> {
+        self.in_its_module(name, module, |target| {
+            self.modules[target].module.signatures.iter().map(|signature| &*signature.name.text).collect()
+        })
+    }
+
     /// That the first part of `name` may mean two modules in file `module`, if so.
     pub(super) fn ambiguous(&self, name: &Name, module: usize) -> Option<Diagnostic> {
         let (prefix, _) = name.text.rsplit_once('.')?;
@@ -342,8 +358,13 @@ impl<'a> Names<'a> {
             Some(nested) => wrong_kind(name.span, &name.text, self.protocol(nested).name.span, true),
             None if let Some(ambiguous) = self.ambiguous(name, module) => ambiguous,
             None => {
-                let visible = self.protocols.iter().filter(is_global).map(|d| &*d.protocol.name.text);
-                unknown_protocol(name.span, &name.text, visible)
+                let all = || self.protocols.iter().filter(is_global);
+                let of = |target: usize| {
+                    all().filter(|d| d.module == target).map(|d| &*d.protocol.name.text).collect()
+                };
+                let beside = self.in_its_module(&name.text, module, of);
+                let visible = all().map(|d| &*d.protocol.name.text);
+                unknown_protocol(name.span, &name.text, visible.chain(beside.iter().map(|name| &**name)))
             }
         })
     }
@@ -459,7 +480,11 @@ impl<'a> Names<'a> {
                     return Type::Opaque(Arc::clone(&name.text));
                 }
                 if meant.is_some() || unknown {
-                    self.diagnostics.push(unknown_type(name.span, &name.text, meant));
+                    let beside = self.in_its_module(&name.text, module, |target| {
+                        self.modules[target].module.types.iter().map(|ty| &*ty.name.text).collect()
+                    });
+                    let beside = suggest::closest(&name.text, beside.iter().map(|name| &**name));
+                    self.diagnostics.push(unknown_type(name.span, &name.text, beside.or(meant)));
                 }
                 if close.is_none() {
                     self.not_misspelt.insert(Arc::clone(&name.text));

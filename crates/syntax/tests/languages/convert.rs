@@ -335,7 +335,7 @@ fn steps(machine: &Machine, system: &System) -> Vec<String> {
 fn refinements_of_recursion_data_are_written() {
     let refined = "(*# RefinementTypes #*)\n\nglobal protocol P(role A, role B) {\n  \
                    m(k: int{k > 3}) from A to B;\n  \
-                   rec X [n<A, B>: (n: int{n >= 0}) = k] {\n    choice at A {\n      \
+                   rec X [n<A, B>: (n: int{(n >= 0) && (n <= 9)}) = k] {\n    choice at A {\n      \
                    l(less: int{less > 0}) from A to B;\n      continue X [n - less];\n    } or {\n      \
                    r() from A to B;\n    }\n  }\n}\n";
     for target in [Target::NuScr, Target::Scr] {
@@ -345,7 +345,7 @@ fn refinements_of_recursion_data_are_written() {
         if target == Target::NuScr {
             assert_eq!(written, refined);
         } else {
-            assert!(written.contains("rec X [n<A, B>: (n: int{n >= 0}) = k]"), "{written}");
+            assert!(written.contains("rec X [n<A, B>: (n: int{(n >= 0) && (n <= 9)}) = k]"), "{written}");
             assert!(written.contains("l(less: int) from A to B where less > 0;"), "{written}");
         }
         let read = parse(&written, Language::Scr);

@@ -152,3 +152,27 @@ fn what_is_handed_over_is_declared() {
     assert_eq!(said(head, "m(Nope@x) from a to b;"), ["RF0101"]);
     assert_eq!(said(head, "m(Q@nobody) from a to b;"), ["RF0103"]);
 }
+
+/// What is misspelt behind the name of another module is looked for there.
+#[test]
+fn misspelt_names_of_other_modules_have_suggestions() {
+    let help = |body: &str| {
+        let text = format!("module main; import pk.H; protocol P(role a, role b) {{ {body} }}");
+        let found = load(&text, &mut One).0.diagnostics;
+        assert_eq!(found.len(), 1, "{body}");
+        found[0].help.clone().unwrap_or_default()
+    };
+    assert_eq!(help("do H.Qq(a, b);"), "did you mean `H.Q`?");
+    assert_eq!(help("do pk.H.Something(a, b);"), "declare `Something` in `pk.H`, or correct its name");
+    assert_eq!(help("H.Mm from a to b;"), "did you mean `H.M`?");
+    assert_eq!(help("m(H.Tt) from a to b;"), "did you mean `H.T`? if not, declare it in `H`: `type Tt;`");
+    assert_eq!(
+        help("m(H.Something) from a to b;"),
+        "declare it in `H`: `type Something;`, or correct its name"
+    );
+    // A recursion of another name.
+    assert_eq!(
+        help("rec Loop { m() from a to b; continue Again; }"),
+        "a recursion variable can be used only inside its own definition: here `Loop`"
+    );
+}

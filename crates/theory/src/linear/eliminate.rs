@@ -57,11 +57,12 @@ impl Alternative {
         (!contradicts).then_some(self)
     }
 
-    /// Whether it can hold, found in as many steps as `left` says at the most.
+    /// Whether it can hold, found by looking at as many sums as `left` says at the most.
     pub(super) fn can_hold(self, left: &mut usize) -> Answer {
         let (mut pending, mut answer) = (vec![self], Answer::No);
         while let Some(alternative) = pending.pop() {
-            let Some(fewer) = left.checked_sub(1) else { return Answer::Undecided };
+            let sums = alternative.inequalities.len() + alternative.congruences.len();
+            let Some(fewer) = left.checked_sub(1 + sums) else { return Answer::Undecided };
             *left = fewer;
             match alternative.easiest().map(|variable| alternative.eliminate(&variable)) {
                 None if !alternative.inexact => return Answer::Yes,

@@ -35,17 +35,22 @@ pub(super) fn own(global: &GlobalType, branch: &Branch) -> Option<Option<Arc<Exp
         return Some(assertion.clone());
     }
     let assertion = assertion.as_ref()?;
-    let mut left = match assertion.node() {
-        Node::And(operands) => operands.to_vec(),
-        _ => vec![Expr::clone(assertion)],
-    };
-    for condition in asked.iter().rev() {
-        left.remove(left.iter().rposition(|own| own == condition)?);
+    let mut left = conjuncts(assertion);
+    for condition in asked.iter().flat_map(conjuncts).collect::<Vec<_>>().into_iter().rev() {
+        left.remove(left.iter().rposition(|own| *own == condition)?);
     }
     match left.len() {
         0 => Some(None),
         1 => Some(left.pop().map(Arc::new)),
         _ => Expr::new(Node::And(left.into()), assertion.place()).ok().map(|all| Some(Arc::new(all))),
+    }
+}
+
+/// What all has to hold for `expr` to hold: conjunctions of conjunctions are written as one.
+fn conjuncts(expr: &Expr) -> Vec<Expr> {
+    match expr.node() {
+        Node::And(operands) => operands.to_vec(),
+        _ => vec![expr.clone()],
     }
 }
 

@@ -9,6 +9,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(joiner(scene));
     found.extend(no_braces(scene));
     found.extend(cases(scene));
+    found.extend(condition(scene));
     found.extend(chooser_of_par(scene));
     found.extend(name_in_parentheses(scene));
     found.extend(data_before_name(scene));
@@ -101,6 +102,25 @@ fn cases(scene: &Scene<'_>) -> Option<Candidate> {
     has_cases.then(|| {
         refused(scene.span(head), "a choice is written `choice at`", help, scene.spans(head..close + 1))
     })
+}
+
+/// `if (x > 3) { … } else { … }`
+fn condition(scene: &Scene<'_>) -> Option<Candidate> {
+    let head = scene.statement().start;
+    let close = (scene.word(head) == "if" && scene.word(head + 1) == "(").then(|| scene.closing(head + 1))?;
+    let last = scene.pieces.len().checked_sub(1)?;
+    if scene.word(close + 1) != "{" {
+        return None;
+    }
+    let mut end = scene.closing(close + 1).min(last);
+    while scene.word(end + 1) == "else" {
+        let open = (end + 2..scene.pieces.len()).find(|&piece| scene.word(piece) == "{")?;
+        end = scene.closing(open).min(last);
+    }
+    let condition = scene.words(head + 2..close);
+    let message = "no condition chooses: a role does, and its first message tells the others";
+    let help = format!("write `choice at A {{ m() from A to B where {condition}; … }} or {{ … }}`");
+    Some(refused(scene.spans(head..close + 1), message, help, scene.spans(head..end + 1)))
 }
 
 /// `par at A { … }`

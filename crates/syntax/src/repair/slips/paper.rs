@@ -1,7 +1,7 @@
 //! A global type as papers write it, in a `.gt` text: `G = μt. p→q:{l1(int). t, l2. end}`. It is read as a whole, so that its
 //! correction is one.
 
-use super::{Candidate, Scene, insert, replace, slip};
+use super::{Candidate, Kind, Scene, insert, replace};
 use crate::diagnostics::Edit;
 use crate::source::Span;
 
@@ -10,8 +10,15 @@ const MAX_DEPTH: usize = 64;
 
 /// The text in the notation of `.gt`, if it is one of a paper from its beginning to its end.
 pub(super) fn global_type(scene: &Scene<'_>) -> Option<Candidate> {
-    let mut paper =
-        Paper { scene, at: 0, edits: Vec::new(), first: None, differs: false, closed: Vec::new() };
+    let mut paper = Paper {
+        scene,
+        at: 0,
+        edits: Vec::new(),
+        first: None,
+        differs: false,
+        unclosed: false,
+        closed: Vec::new(),
+    };
     if scene.is_word(0) && scene.word(1) == "=" {
         let skipped = Span { start: scene.span(0).start, end: scene.span(2).start };
         paper.edits.push(replace(skipped, ""));
@@ -24,8 +31,10 @@ pub(super) fn global_type(scene: &Scene<'_>) -> Option<Candidate> {
     let (choice, form) = paper.first?;
     let mut edits = paper.edits;
     edits.sort_by_key(|edit| edit.span);
-    let message = "this is the notation of papers, not of `.gt` files";
-    Some(slip(choice, message, format!("write `{form}`"), edits))
+    let message = String::from("this is the notation of papers, not of `.gt` files");
+    let help = format!("write `{form}`");
+    let kind = Kind::Slip { span: choice, message, help, corrects: !paper.unclosed };
+    Some(Candidate::new(edits, kind, 0))
 }
 
 struct Paper<'s, 'a> {
@@ -36,6 +45,8 @@ struct Paper<'s, 'a> {
     first: Option<(Span, String)>,
     /// Whether something is written as in papers alone.
     differs: bool,
+    /// Whether braces are missing at the end: then it is not certain what was meant.
+    unclosed: bool,
     /// The braces of recursions, which are left out.
     closed: Vec<usize>,
 }
@@ -169,7 +180,12 @@ impl Paper<'_, '_> {
                 }
                 self.becomes(",");
             }
-            self.is(&[close]).then(|| self.becomes(")"))?;
+            if self.at == self.scene.pieces.len() {
+                self.edits.push(insert(self.scene.span(self.at - 1).end, ")"));
+                self.unclosed = true;
+            } else {
+                self.is(&[close]).then(|| self.becomes(")"))?;
+            }
         } else {
             let colon = colon?;
             self.differs = true;

@@ -91,7 +91,11 @@ impl Lowering<'_, '_> {
         let Some(declared) = self.names.signature(&name.text, module) else {
             if name.text.contains('.') && !self.names.may_be_elsewhere(&name.text, module) {
                 let ambiguous = self.names.ambiguous(name, module);
-                self.diagnostics.push(ambiguous.unwrap_or_else(|| unknown_signature(name.span, &name.text)));
+                let known = || self.names.signatures_beside(&name.text, module);
+                let unknown =
+                    || unknown_signature(name.span, &name.text, known().iter().map(|known| &**known));
+                let diagnostic = ambiguous.unwrap_or_else(unknown);
+                self.diagnostics.push(diagnostic);
             }
             return label;
         };
