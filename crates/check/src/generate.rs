@@ -71,15 +71,21 @@ fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-fn numbered(count: usize) -> impl Iterator<Item = String> {
-    (0..count).map(|index| index.to_string())
+/// `name0`, `name1` and so on.
+fn numbered(name: &str, count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(move |index| format!("{name}{index}"))
+}
+
+/// A server and its clients.
+fn served(clients: usize) -> impl Iterator<Item = String> {
+    std::iter::once("server".to_owned()).chain(numbered("client", clients))
 }
 
 /// The benchmark family of CAV'19, Section 6: `m` pairs of roles; each sends `k` messages to its partner,
 /// then receives `k`; every message is one of `n`. k-MC for every bound.
 #[must_use]
 pub fn exchange(n: usize, k: usize, m: usize) -> System {
-    let mut family = Family::new(numbered(2 * m));
+    let mut family = Family::new(numbered("role", 2 * m));
     let messages = family.messages(n);
     for index in 0..2 * m {
         let partner = index ^ 1;
@@ -99,7 +105,7 @@ pub fn exchange(n: usize, k: usize, m: usize) -> System {
 /// every hop.
 #[must_use]
 pub fn ring(roles: usize, tokens: usize, labels: usize) -> System {
-    let mut family = Family::new(numbered(roles));
+    let mut family = Family::new(numbered("station", roles));
     let messages = family.messages(labels);
     for index in 0..roles {
         let (before, after) = ((index + roles - 1) % roles, (index + 1) % roles);
@@ -119,7 +125,8 @@ pub fn ring(roles: usize, tokens: usize, labels: usize) -> System {
 #[must_use]
 pub fn pipeline(stages: usize, labels: usize) -> System {
     let last = stages + 1;
-    let mut family = Family::new(numbered(last + 1));
+    let names = std::iter::once("producer".to_owned()).chain(numbered("stage", stages));
+    let mut family = Family::new(names.chain(["consumer".to_owned()]));
     let messages = family.messages(labels);
     for index in 0..=last {
         let mut sketch = Sketch::new(index, 1 + labels);
@@ -142,7 +149,7 @@ pub fn pipeline(stages: usize, labels: usize) -> System {
 /// one of `answers` answers, the last of which ends that client's requests for this round.
 #[must_use]
 pub fn star(clients: usize, answers: usize) -> System {
-    let mut family = Family::new(numbered(clients + 1));
+    let mut family = Family::new(served(clients));
     let messages = family.messages(answers + 1);
     let mut server = Sketch::new(0, 2 * clients);
     for client in 0..clients {
@@ -170,7 +177,7 @@ pub fn star(clients: usize, answers: usize) -> System {
 /// `answers` answers. Receptions race; all clients are alike.
 #[must_use]
 pub fn open_star(clients: usize, answers: usize) -> System {
-    let mut family = Family::new(numbered(clients + 1));
+    let mut family = Family::new(served(clients));
     let messages = family.messages(answers + 1);
     let mut server = Sketch::new(0, clients + 1);
     for client in 1..=clients {
@@ -195,7 +202,7 @@ pub fn open_star(clients: usize, answers: usize) -> System {
 /// whoever asks first, so receptions race. If `polite`, the last philosopher takes its forks in the other order.
 #[must_use]
 pub fn philosophers(count: usize, polite: bool) -> System {
-    let mut family = Family::new(numbered(2 * count));
+    let mut family = Family::new(numbered("philosopher", count).chain(numbered("fork", count)));
     let messages = family.messages(3);
     let [take, granted, release] = [messages[0], messages[1], messages[2]];
     for index in 0..count {
@@ -229,7 +236,7 @@ pub fn philosophers(count: usize, polite: bool) -> System {
 #[must_use]
 pub fn beside(left: &System, right: &System) -> System {
     let offset = left.machines().len();
-    let mut family = Family::new(numbered(offset + right.machines().len()));
+    let mut family = Family::new(numbered("role", offset + right.machines().len()));
     for (system, offset) in [(left, 0), (right, offset)] {
         for machine in system.machines() {
             let mut sketch = Sketch::new(offset + machine.role().index(), machine.state_count());
@@ -278,7 +285,7 @@ pub fn random(shape: RandomShape, seed: u64) -> System {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         usize::try_from((z ^ (z >> 31)) % (n.max(1) as u64)).unwrap_or(0)
     };
-    let mut family = Family::new(numbered(shape.roles));
+    let mut family = Family::new(numbered("role", shape.roles));
     let messages = family.messages(shape.labels);
     for index in 0..shape.roles {
         let mut sketch = Sketch::new(index, shape.states);
