@@ -61,7 +61,7 @@ impl Finder<'_> {
                 premises
             } else if self.full && !blocked.contains(state) {
                 Some(Ground::NothingBlocked)
-            } else if tested < CANDIDATES && self.graph.model.faults.is_none() {
+            } else if tested < CANDIDATES {
                 tested += 1;
                 self.is_hopeless(state).then_some(Ground::NothingHelps)
             } else {

@@ -71,7 +71,8 @@ impl Closure<'_> {
     /// Adds what follows in one step; whether anything did.
     fn sweep(&mut self) -> bool {
         let mut changed = false;
-        for step in &self.model.moves {
+        // Nobody may rely on a fault.
+        for step in self.model.moves.iter().filter(|step| step.fault.is_none()) {
             let offset = self.model.offsets[step.role as usize];
             let channel = step.channel as usize;
             if !self.reached[(offset + step.source) as usize] || !self.model.channels[channel].usable {

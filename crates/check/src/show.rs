@@ -150,7 +150,7 @@ impl Finder<'_> {
             state = self.graph.all_edges(state).find(|(other, _)| other == label)?.1;
         }
         let obstacle = self.hopeless(state).into_iter().find(is_it)?;
-        let more_room = MORE_ROOM.into_iter().filter(|_| self.beyond);
+        let more_room = MORE_ROOM.into_iter().filter(|_| self.beyond && self.graph.model.faults.is_none());
         let shown = more_room.into_iter().find_map(|more| {
             let mut shown = self.shown_with_more_room(state, more, failure)?;
             shown.precede(steps_of(self.graph.model, labels));
