@@ -139,7 +139,7 @@ impl Finder<'_> {
                 }
             }
             let labels = self.graph.path_to(state, &tree);
-            let before = self.first_violation(&labels, ground_at);
+            let before = self.first(&labels, |state| ground_at(state).is_some());
             let violated = Violated { after: before, blocked };
             for mut witness in self.shown(&labels, state, Some(ground), violated) {
                 if witness.is_shown() {
@@ -156,11 +156,11 @@ impl Finder<'_> {
         }
     }
 
-    /// After how many of `labels` safety is violated whatever the bound.
-    fn first_violation(&self, labels: &[u32], ground_at: &mut dyn FnMut(u32) -> Option<Ground>) -> usize {
+    /// After how many of `labels` there is a configuration that is `wanted`, or else all of them.
+    fn first(&self, labels: &[u32], mut wanted: impl FnMut(u32) -> bool) -> usize {
         let mut state = 0;
         for (count, label) in labels.iter().enumerate() {
-            if ground_at(state).is_some() {
+            if wanted(state) {
                 return count;
             }
             match self.graph.all_edges(state).find(|(other, _)| other == label) {
@@ -169,6 +169,11 @@ impl Finder<'_> {
             }
         }
         labels.len()
+    }
+
+    /// After how many of `labels` k-safety is violated.
+    pub(crate) fn first_unsafe(&self, labels: &[u32]) -> usize {
+        self.first(labels, |state| self.violates_safety(state))
     }
 
     /// A shortest execution to where `property` fails.
@@ -271,17 +276,27 @@ impl Finder<'_> {
 
     /// Everything reachable from `state`.
     pub(crate) fn reachable(&self, state: u32) -> StateSet {
+        // INVARIANT: there are no more configurations than that.
+        self.reachable_within(state, usize::MAX).unwrap_or_else(|| StateSet::new(0))
+    }
+
+    /// The same, unless these are more than `most` configurations.
+    pub(crate) fn reachable_within(&self, state: u32, most: usize) -> Option<StateSet> {
         let mut seen = StateSet::new(self.graph.states());
         seen.insert(state);
-        let mut agenda = vec![state];
+        let (mut agenda, mut count) = (vec![state], 1);
         while let Some(at) = agenda.pop() {
             for (_, target) in self.graph.edges(at) {
                 if seen.insert(target) {
                     agenda.push(target);
+                    count += 1;
                 }
             }
+            if count > most {
+                return None;
+            }
         }
-        seen
+        Some(seen)
     }
 
     fn each_label(&self, states: &StateSet, mut visit: impl FnMut(u32)) {

@@ -18,6 +18,7 @@
 //! What each answer rests on is in `docs/theory.md`; where it stops, in `docs/limits.md`.
 
 pub mod agnostic;
+mod bystanders;
 pub mod check;
 pub mod component;
 pub mod csa;

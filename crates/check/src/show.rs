@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::bystanders::Shown;
 use crate::examine::{Answers, Questions, Reduction, search};
 use crate::explain::Words;
 use crate::explore::Limits;
@@ -274,8 +275,11 @@ impl Finder<'_> {
         violated: Violated<'_>,
         state: u32,
     ) -> Witness {
+        let all = labels.len();
+        let shown = Shown { labels: labels.to_vec(), state, obstacle, ground };
+        let Shown { labels, state, obstacle, ground } = self.without_bystanders(shown, violated.blocked);
         let Obstacle { violation, property, failure, facts, .. } = obstacle;
-        let mut witness = self.witness(property, failure, labels, state);
+        let mut witness = self.witness(property, failure, &labels, state);
         let model = self.graph.model;
         let words = Words { system: model.system(), semantics: model.semantics() };
         witness.violation = Some(violation);
@@ -283,7 +287,8 @@ impl Finder<'_> {
         witness.facts = facts;
         if witness.is_shown() {
             let Violated { after, blocked } = violated;
-            witness.point_of_no_return = self.no_return(labels, after, &witness.failure, ground, blocked);
+            let before = if labels.len() == all { after } else { self.first_unsafe(&labels) };
+            witness.point_of_no_return = self.no_return(&labels, before, &witness.failure, ground, blocked);
             // What violates safety earlier is another mistake.
             witness.shortest &= witness.point_of_no_return == after;
         }

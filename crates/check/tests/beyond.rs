@@ -204,7 +204,7 @@ fn mailboxes_differ() {
     let Verdict::Unsafe { witness, ground, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
     assert_ne!(*ground, Ground::Premises(witness_premises(&types("A: end B: A?x; end"))));
     let says = "`R` waits for `a` from `P`, but the next message in its mailbox is `b` from `Q`; \
-                the mailbox of `R` holds `b` from `Q`, `a` from `P`";
+                the mailbox of `R` holds `b` from `Q`";
     assert_eq!(witness.explanation, says);
     let fine = types("A: B!a; end  B: A?a; end");
     let report = run(&fine, &mailbox);

@@ -238,3 +238,30 @@ fn all_kinds_in_one_run() {
     assert_eq!(kinds(8), ["never-sent", "orphan-message"]);
     assert_eq!(kinds(1), ["never-sent"]);
 }
+
+/// Roles that have nothing to do with a mistake take no part in what shows it, whatever they would do.
+#[test]
+fn bystanders_take_no_part() {
+    let pairs = |count: usize| -> String {
+        (0..count).map(|n| format!("  P{n}: Q{n}!a; end  Q{n}: P{n}?a; end")).collect()
+    };
+    let mistakes = [
+        "A: B!a; end  B: A?b; end",
+        "A: B!login; B?ok; B!quit; end  B: A?login; A!ok; A?exit; end",
+        "A: B?x; B!y; end  B: A?y; A!x; end",
+        "C: S!req; end  S: C?req; C?ack; end",
+        "A: B!a; end  B: end",
+        "A: rec x. {B!a; x, B!b; x}  B: rec x. {A?a; x, A?b; x}  C: A?go; end",
+    ];
+    for mistake in mistakes {
+        let alone = said(mistake);
+        for count in [1, 5] {
+            assert_eq!(said(&format!("{mistake}{}", pairs(count))), alone);
+        }
+        let system = read_types(&format!("{mistake}{}", pairs(5))).unwrap();
+        let verdict = check(&system, &Options::default(), None, &mut ()).verdict;
+        let involved = read_types(mistake).unwrap().machines().len();
+        let all = witnesses(&verdict);
+        assert!(all.iter().flat_map(|witness| &witness.steps).all(|step| step.role.index() < involved));
+    }
+}
