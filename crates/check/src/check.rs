@@ -193,7 +193,7 @@ impl<'a> Checker<'a> {
                 // A part of a graph says nothing: it makes room for another look at smaller ones.
                 let verdict = stopped(k, &examined);
                 drop(examined);
-                return self.look_again(self.limits).unwrap_or(verdict);
+                return self.look_again(self.limits).or_else(|| self.known_before(k)).unwrap_or(verdict);
             }
             last = Some((k, examined));
         }
@@ -202,6 +202,17 @@ impl<'a> Checker<'a> {
         };
         let limits = self.limits.beside(examined.memory(&self.limits));
         self.look_again(limits).unwrap_or_else(|| self.conclude(k, &examined))
+    }
+
+    /// What the bound before `k` says, where `k` was too large: why a larger limit may not help either.
+    fn known_before(&mut self, k: u32) -> Option<Verdict> {
+        let is_limit =
+            self.model.faults.is_none() && self.limit.is_some_and(|(stop, _)| stop != Stop::Cancelled);
+        let before = k.checked_sub(1).filter(|before| is_limit && *before >= self.options.min_k)?;
+        match self.examine(before) {
+            Seen::Graph(examined) if examined.answers.is_some() => Some(self.conclude(before, &examined)),
+            _ => None,
+        }
     }
 
     /// Whether the paper is about such systems: communicating session automata with one channel per pair.

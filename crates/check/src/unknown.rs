@@ -40,7 +40,10 @@ impl Checker<'_> {
         }
         let why = self.why(k, finder, premises);
         let (reason, explanation, advice) = match self.limit {
-            Some((stop, k)) => limited(stop, k, why),
+            Some((stop, k)) => {
+                let no_bound = growth.as_deref().is_some_and(|found| found.no_bound_suffices);
+                limited(stop, k, why, self.race.is_some().then_some(no_bound))
+            }
             None => why,
         };
         let explanation = match &growth {
@@ -51,18 +54,20 @@ impl Checker<'_> {
             Some(Growth { unread: true, .. }) => {
                 "let the receiver read, or let the sender wait for its answer now and then".to_owned()
             }
-            Some(Growth { no_bound_suffices: true, .. }) => match reason {
-                Reason::NotSessionAutomata(defect) => without_larger_k(&defect).to_owned(),
-                Reason::Mailbox => {
-                    "let the sender wait for an answer of the receiver now and then: no larger k can show that it is safe"
-                        .to_owned()
-                }
-                Reason::Bound(_) => {
+            Some(Growth { no_bound_suffices: true, .. }) => match &reason {
+                Reason::NotSessionAutomata(defect) => without_larger_k(defect).to_owned(),
+                Reason::Mailbox | Reason::Bound(_) => {
                     "let the sender wait for an answer of the receiver now and then: no larger k can show that it is safe"
                         .to_owned()
                 }
                 _ => advice,
             },
+            // The condition is asked of the reduced graph, where it may hold at a larger k.
+            Some(_) if matches!(&reason, Reason::Premise(w) if w.property == Property::OutputIndependence) => {
+                "let the sender wait for an answer of the receiver now and then, or choose between messages to one peer instead of \
+                 several; a larger k may help all the same, for the theorem does not ask for room for all of it"
+                    .to_owned()
+            }
             Some(_) if matches!(&reason, Reason::Premise(w) if w.property == Property::Exhaustivity) => {
                 "let the sender wait for an answer of the receiver now and then; a larger k helps only if with so much room every \
                  send can be made in the end"
@@ -227,18 +232,35 @@ fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
     unknown(Reason::Stopped { stop, k }, text, advice)
 }
 
-/// A limit ended the exploration at `k` that would have told more: raising it comes before changes of the protocol. A violation within a
-/// bound is still told.
-fn limited(stop: Stop, k: u32, (reason, why, _): (Reason, String, String)) -> (Reason, String, String) {
+/// A limit ended the exploration at `k` that would have told more: raising it comes before changes of the protocol, but where there is
+/// a `race`, which no bound changes; then it may help unless no bound suffices anyway. A violation within a bound is still told.
+fn limited(
+    stop: Stop,
+    k: u32,
+    (reason, why, change): (Reason, String, String),
+    race: Option<bool>,
+) -> (Reason, String, String) {
     let (limit, advice) = limit(stop, k);
-    let (reason, text) = match reason {
-        Reason::Bound(_) => (reason, format!("{why}. {limit} at k = {k}: not everything was looked at")),
-        _ => (
-            Reason::Stopped { stop, k },
-            format!("{limit} at k = {k} before everything was looked at. {why}"),
-        ),
+    let advice = match (race, stop) {
+        (None, _) => advice.to_owned(),
+        (Some(true), _) => change,
+        (Some(false), Stop::Cancelled) => format!("{change}; or let it run longer"),
+        (Some(false), _) => format!("{change}; or raise the limit"),
     };
-    (reason, text, advice.to_owned())
+    let (reason, text) = match reason {
+        Reason::Bound(_) => {
+            (reason, format!("{why}; {limit} at k = {k}, so that not everything was looked at"))
+        }
+        _ => {
+            let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+            let why = first.to_uppercase() + rest;
+            (
+                Reason::Stopped { stop, k },
+                format!("{limit} at k = {k} before everything was looked at. {why}"),
+            )
+        }
+    };
+    (reason, text, advice)
 }
 
 /// Which limit was reached at `k`, and what to do about it.
