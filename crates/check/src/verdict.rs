@@ -7,13 +7,13 @@
 //! that can follow, or that nothing that can follow under any bound helps. Otherwise it is a failure of the
 //! bound, and the answer is unknown. See `docs/theory.md`.
 
-use referee_theory::{Role, State};
+use referee_theory::{Role, State, Transition};
 
 use crate::csa::Defect;
 use crate::explore::Stop;
 use crate::growth::Growth;
 use crate::properties::Property;
-use crate::witness::Witness;
+use crate::witness::{Step, Witness};
 
 /// Why sending states are not constrained by the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,6 +177,18 @@ impl Reason {
             Self::NoBound => "no-bound",
         }
     }
+
+    /// The actions it is about, where it is about actions.
+    #[must_use]
+    pub fn actions(&self) -> Vec<Step> {
+        match self {
+            Self::NotSessionAutomata(defect) => defect.steps().to_vec(),
+            Self::Premise(witness) | Self::ChainTooLong(witness) | Self::Bound(witness) => {
+                witness.failure.actions()
+            }
+            Self::Mailbox | Self::Stopped { .. } | Self::FalseAlarm { .. } | Self::NoBound => Vec::new(),
+        }
+    }
 }
 
 impl Verdict {
@@ -222,5 +234,22 @@ impl Defect {
         match *self {
             Self::Mixed { state, .. } | Self::Nondeterministic { state, .. } => state,
         }
+    }
+
+    /// The two transitions that are the defect.
+    fn steps(&self) -> [Step; 2] {
+        let (Self::Mixed { send: first, receive: second, .. }
+        | Self::Nondeterministic { transitions: [first, second], .. }) = *self;
+        let (role, source) = (self.role(), self.state());
+        [first, second].map(|Transition { action, peer, message, target, origin }| Step {
+            role,
+            action,
+            peer,
+            message,
+            source,
+            target,
+            origin,
+            fault: None,
+        })
     }
 }

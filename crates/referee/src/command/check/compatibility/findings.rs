@@ -55,7 +55,10 @@ impl Answer {
                 level: Level::Warning,
                 rule: reason.code().to_owned(),
                 message: format!("unknown: {explanation}. What to do: {advice}"),
-                place: self.report.verdict.witness().and_then(|witness| self.last_place(&witness.steps)),
+                place: match self.report.verdict.witness() {
+                    Some(witness) => self.last_place(&witness.steps),
+                    None => self.last_place(&reason.actions()),
+                },
                 steps: Vec::new(),
             }),
         }

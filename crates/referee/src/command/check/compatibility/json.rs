@@ -101,7 +101,7 @@ impl Answer {
             "code": reason.code(),
             "role": role.map(|role| vocabulary.role_name(role)),
             "k": k.or(last),
-            "actions": witness.map_or(Vec::new(), |witness| steps(&witness.failure.actions())),
+            "actions": steps(&reason.actions()),
             "message": explanation,
             "advice": advice,
             "growth": growth.as_deref().map(growth_json),
