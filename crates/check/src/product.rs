@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use referee_theory::System;
-use referee_theory::property::{EventKind, Property, Scope};
+use referee_theory::property::{EventKind, Polarity, Property, Scope};
 
 use self::matching::{Certainty, ProtocolEvent};
 use self::residual::Residuals;
@@ -164,28 +164,26 @@ impl<'p> Asked<'p> {
             _ if property.is_timed() => Err(Doubt::Timed),
             Scope::PerKey(keys) if !keys.iter().all(session) => Err(Doubt::Keyed),
             Scope::PerProcess(_) => Err(Doubt::PerProcess),
-            Scope::Stream | Scope::PerKey(_) => match Residuals::new(property) {
-                None => Err(Doubt::NeverViolated),
-                Some(residuals) => residuals.map_err(|_| Doubt::TooLarge),
+            Scope::Stream | Scope::PerKey(_) => match property.polarity() {
+                // `tt` alone is about no event.
+                Some(Polarity::Satisfaction) if !property.patterns().is_empty() => Err(Doubt::NeverViolated),
+                _ => Residuals::new(property).transpose().map_err(|_| Doubt::TooLarge),
             },
         };
         // Receptions are events only for properties that speak of them: `[a -> b : x][b -> a : y]ff` means the next message.
         let receptions = property.patterns().iter().any(|pattern| pattern.kind == Some(EventKind::Receive));
-        let (residuals, doubt) = match residuals {
-            Ok(residuals) => (Some(residuals), Doubt::Bound),
-            Err(doubt) => (None, doubt),
-        };
-        Self {
-            events: model.moves.iter().map(|step| event(model, step, receptions)).collect(),
-            answer: PropertyAnswer {
-                name: Arc::clone(property.name()),
-                k: 0,
-                states: 0,
-                judgement: Judgement::Unknown(doubt),
+        let events: Vec<_> = model.moves.iter().map(|step| event(model, step, receptions)).collect();
+        let (residuals, judgement) = match residuals {
+            Ok(None) => (None, Judgement::Holds),
+            Ok(Some(mut residuals)) => match residuals.is_never_violated(&events) {
+                true => (None, Judgement::Holds),
+                false => (Some(residuals), Judgement::Unknown(Doubt::Bound)),
             },
-            settled: residuals.is_none(),
-            residuals,
-        }
+            Err(doubt) => (None, Judgement::Unknown(doubt)),
+        };
+        let name = Arc::clone(property.name());
+        let answer = PropertyAnswer { name, k: 0, states: 0, judgement };
+        Self { events, answer, settled: residuals.is_none(), residuals }
     }
 
     /// Searches the product with `graph`, which is everything if `complete` and a part if `stopped`.

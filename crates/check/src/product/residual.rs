@@ -5,7 +5,7 @@
 //! property is violated as soon as all obligations of one clause are. Equal residuals have equal numbers.
 
 use referee_theory::property::{FormulaId, Judged, LiveSlots, Polarity, Property, Rule};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::matching::{Certainty, ProtocolEvent, Slots};
 
@@ -21,6 +21,9 @@ type Clauses = Vec<Vec<u32>>;
 
 /// The most clauses of one residual.
 const MOST_CLAUSES: usize = 1 << 12;
+
+/// The most residuals that are looked at without the protocol.
+const MOST_RESIDUALS: usize = 1 << 10;
 
 /// A property has more clauses than can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,26 @@ impl<'p> Residuals<'p> {
         } else {
             Certainty::No
         }
+    }
+
+    /// Whether no sequence of these `events`, by number, violates the property, in whatever order they come. `false` also where that
+    /// takes too long to see.
+    pub(super) fn is_never_violated(&mut self, events: &[Option<ProtocolEvent>]) -> bool {
+        let mut seen = FxHashSet::from_iter([0]);
+        let mut agenda = vec![0];
+        while let Some(residual) = agenda.pop() {
+            if self.is_violated(residual) != Certainty::No || seen.len() > MOST_RESIDUALS {
+                return false;
+            }
+            for (number, event) in (0..).zip(events) {
+                let Some(event) = event else { continue };
+                let Ok(next) = self.after(residual, number, event) else { return false };
+                if seen.insert(next) {
+                    agenda.push(next);
+                }
+            }
+        }
+        true
     }
 
     /// Whether nothing that follows can violate it any more.

@@ -261,8 +261,13 @@ fn assertions_fix_values() {
 #[test]
 fn only_what_is_complete_holds() {
     let endless = system("A: rec x. B!a; x  B: rec y. A?a; y");
-    let found = answer(&endless, &property("max X.([A -> B : b]ff and [_]X)"), 3);
+    // With its own `b` first; that no order of events violates it needs no bound.
+    let begun = system("A: B!b; rec x. B!a; x  B: A?b; rec y. A?a; y");
+    let after = property("max X.([A -> B : a]max Y.([A -> B : b]ff and [_]Y) and [_]X)");
+    let found = answer(&begun, &after, 3);
     assert_eq!((found.k, &found.judgement), (3, &Judgement::Unknown(Doubt::Bound)));
+    let found = answer(&endless, &after, 3);
+    assert_eq!((found.k, &found.judgement), (0, &Judgement::Holds));
     // Two messages in a row, which needs room for two.
     let twice = property("max X.([A -> B : a]([A -> B : a]ff) and [_]X)");
     let receptions = property("max X.([A -> B : a]([A -> B : a]ff and ['B' ? a]tt) and ['B' ? a]X)");
@@ -292,7 +297,8 @@ fn limits_are_told() {
     let asked = |text: &str, options: Options| {
         check_properties(&system, &[property(text)], None, &options, None, &mut ()).remove(0).judgement
     };
-    let never = "max X.([_ -> _ : nothing]ff and [_]X)";
+    let never = "[producer -> stage0 : a]max X.([stage4 -> consumer : b]ff and [producer -> _ : _]X and [stage0 -> _ : _]X \
+                 and [stage1 -> _ : _]X and [stage2 -> _ : _]X and [stage3 -> _ : _]X)";
     let few = Options { max_states: 500, ..Options::default() };
     assert_eq!(asked(never, few), Judgement::Unknown(Doubt::Stopped(Stop::States)));
     let small = Options { max_memory: 50_000, ..Options::default() };

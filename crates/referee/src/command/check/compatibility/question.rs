@@ -128,7 +128,10 @@ fn why(doubt: &Doubt, k: u32) -> String {
         }
         Doubt::Stopped(stop) => format!("the search was ended at k = {k} (limit: {})", limit_name(*stop)),
         Doubt::TooLarge => "it is too large".to_owned(),
-        Doubt::NeverViolated => "nothing violates it, and `check` asks whether an execution does".to_owned(),
+        Doubt::NeverViolated => {
+            "it says what may be seen (`<…>`), which no execution violates, and `check` asks whether one does: `watch` reports when it is seen"
+                .to_owned()
+        }
         Doubt::Keyed => {
             "it is about keys of recorded events; of a protocol only `for each session` can be asked"
                 .to_owned()
