@@ -69,7 +69,9 @@ pub(crate) fn repaired(
     document: Document,
     read: fn(&str) -> Document,
 ) -> Document {
-    if text.len() > MAX_TEXT || first_syntactic(&document).is_none() {
+    // Of bytes that are no text nobody knows what they were.
+    let is_text = !text.contains(char::REPLACEMENT_CHARACTER);
+    if text.len() > MAX_TEXT || !is_text || first_syntactic(&document).is_none() {
         return document;
     }
     let mut repairs = Repairs { language, read, budget: MAX_TRIALS, shifts: Vec::new(), found: Vec::new() };

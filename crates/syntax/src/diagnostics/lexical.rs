@@ -14,6 +14,10 @@ pub fn unexpected_character(span: Span, found: char) -> Diagnostic {
         '\u{a0}' => Some("this is a non-breaking space: replace it by an ordinary one"),
         _ => None,
     };
+    // What reading puts in the place of bytes that are no text.
+    if found == char::REPLACEMENT_CHARACTER {
+        return RF0001.at(span, "this is not UTF-8").help("save the file as UTF-8");
+    }
     let diagnostic = RF0001.at(span, format!("unexpected character `{}`", found.escape_debug()));
     match looks_like {
         Some(help) => diagnostic.help(help),
