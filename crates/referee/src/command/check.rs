@@ -18,7 +18,7 @@ pub(crate) use compatibility::Answers;
 use self::ci::FileFindings;
 use crate::Outcome;
 use crate::input;
-use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, styled};
+use crate::output::{self, BAD, GOOD, Renderer, SOFT, STRONG, WARN, sarif, styled};
 
 /// Check protocols and properties before anything runs.
 ///
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     match arguments.format {
         Format::Json if one => output::print_json(&documents.pop().unwrap_or_default())?,
         Format::Json => output::print_json(&serde_json::Value::Array(documents))?,
-        Format::Sarif => output::print_json(&ci::sarif(&findings))?,
+        Format::Sarif => output::print_json(&sarif::document(ci::results(&findings)))?,
         Format::Github => out.write_all(ci::annotations(&findings).as_bytes())?,
         Format::Text if one => {}
         Format::Text => writeln!(out, "{summary}")?,

@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
     code: Vec<String>,
 }
 
-/// The words of `check --explain`, the kinds of violations and the reasons why there is no answer, and what they mean.
-const TOPICS: [(&str, &str); 21] = [
+/// The words of `check --explain`, the kinds of violations, the reasons why there is no answer, and the grounds of those there are.
+const TOPICS: [(&str, &str); 28] = [
     ("k", include_str!("explain/k.md")),
     ("OBI", include_str!("explain/obi.md")),
     ("SIBI", include_str!("explain/sibi.md")),
@@ -40,12 +40,24 @@ const TOPICS: [(&str, &str); 21] = [
     ("limit", include_str!("explain/limit.md")),
     ("cibi-undecided", include_str!("explain/cibi-undecided.md")),
     ("paper-reduction", include_str!("explain/paper-reduction.md")),
+    ("complete", include_str!("explain/complete.md")),
+    ("premises", include_str!("explain/premises.md")),
+    ("nothing-blocked", include_str!("explain/nothing-blocked.md")),
+    ("nothing-helps", include_str!("explain/nothing-helps.md")),
+    ("repeated", include_str!("explain/repeated.md")),
+    ("fairness", include_str!("explain/fairness.md")),
+    ("faults", include_str!("explain/faults.md")),
 ];
 
 /// The text about the word `name`.
 fn topic(name: &str) -> Option<&'static str> {
     let wanted = name.replace([' ', '_'], "-");
     TOPICS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&wanted)).map(|(_, text)| *text)
+}
+
+/// What the word `name` means, in a line.
+pub(crate) fn title(name: &str) -> Option<&'static str> {
+    topic(name)?.lines().next()?.split_once(": ").map(|(_, title)| title)
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {

@@ -1,6 +1,4 @@
-//! Problems as tools of continuous integration read them: SARIF 2.1.0, and annotations of GitHub's workflows.
-//!
-//! By hand: the types that `serde-sarif` generates from the whole standard cost more to build than the dozen keys below.
+//! Problems as tools of continuous integration read them: results of SARIF 2.1.0, and annotations of GitHub's workflows.
 
 use std::fmt::Write as _;
 
@@ -59,33 +57,9 @@ fn level_name(level: Level) -> &'static str {
     }
 }
 
-/// One document about all files.
-pub(super) fn sarif(files: &[FileFindings]) -> Value {
-    let mut rules: Vec<&str> = Vec::new();
-    for finding in files.iter().flat_map(|file| &file.findings) {
-        if !rules.contains(&&*finding.rule) {
-            rules.push(&finding.rule);
-        }
-    }
-    let rule = |id: &&str| {
-        let code = referee::syntax::diagnostics::find(id);
-        json!({"id": id, "shortDescription": {"text": code.map_or(*id, |code| code.title)}})
-    };
-    let results =
-        files.iter().flat_map(|file| file.findings.iter().map(|finding| result(&file.file, finding)));
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": "referee",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
-            }},
-            "columnKind": "unicodeCodePoints",
-            "results": results.collect::<Vec<_>>(),
-        }],
-    })
+/// The results of SARIF about all files.
+pub(super) fn results(files: &[FileFindings]) -> Vec<Value> {
+    files.iter().flat_map(|file| file.findings.iter().map(|finding| result(&file.file, finding))).collect()
 }
 
 fn result(file: &str, finding: &Finding) -> Value {
