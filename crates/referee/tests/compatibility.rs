@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "a test reads files and fails by panicking"
 )]
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use process::referee;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Exit status and text of a check of `input`.
 fn said(language: &str, options: &[&str], input: &str) -> (i32, String) {
@@ -117,15 +118,19 @@ fn long_texts_are_read_in_linear_time() {
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
 }
 
-/// Each kind of violation that the JSON contract knows has a page.
+/// Each kind of violation, each ground and each reason that the JSON contract knows has a page.
 #[test]
-fn every_kind_of_violation_is_explained() {
+fn every_word_of_the_contract_is_explained() {
     let schema: Value = serde_json::from_slice(&referee(&["check", "--schema"], "").stdout).unwrap();
-    let kinds = schema["$defs"]["witness"]["properties"]["violation"]["enum"].as_array().unwrap().clone();
-    let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
-    assert_eq!(kinds.len(), 6, "{kinds:?}");
-    for word in kinds.into_iter().chain(["CSA"]) {
-        assert!(referee(&["explain", word], "").status.success(), "{word}");
+    let of = |object: &str, key: &str| -> Vec<String> {
+        let words = schema["$defs"][object]["properties"][key]["enum"].as_array().unwrap();
+        words.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let words = [of("witness", "violation"), of("witness", "ground"), of("reason", "code")];
+    assert_eq!(words.each_ref().map(Vec::len), [6, 4, 12], "{words:?}");
+    let others = ["CSA", "complete", "faults", "fairness"].map(str::to_owned);
+    for word in words.concat().into_iter().chain(others) {
+        assert!(referee(&["explain", &word], "").status.success(), "{word}");
     }
 }
 
@@ -208,18 +213,6 @@ fn edits_that_are_not_found_are_told_of() {
     assert!(text.contains("-: --minimal-fix: no single edit was found"), "{text}");
 }
 
-/// Each reason of the JSON contract has a page.
-#[test]
-fn every_reason_is_explained() {
-    let schema: Value = serde_json::from_str(include_str!("../src/command/check/schema.json")).unwrap();
-    let codes = schema["$defs"]["reason"]["properties"]["code"]["enum"].as_array().unwrap();
-    assert!(codes.len() > 10);
-    for code in codes {
-        let output = referee(&["explain", code.as_str().unwrap()], "");
-        assert!(output.status.success(), "{code}");
-    }
-}
-
 /// Both commands tell the same notion: who waits for an answer that does not come is not blamed.
 #[test]
 fn check_and_conform_agree_about_a_component() {
@@ -292,4 +285,204 @@ fn a_property_that_depends_on_values_is_not_drawn_as_violated() {
     let (_, text) = said("scr", &["--property", file.to_str().unwrap()], protocol);
     assert!(text.contains("`y5` is violated for some"), "{text}");
     std::fs::remove_file(file).unwrap();
+}
+
+/// `text` with the edit `fix` of the JSON contract, by hand; `None` where that is not one place of the text.
+fn edited(text: &str, fix: &Value) -> Option<String> {
+    let offset = |line: &str, column: &str| {
+        let [line, column] = [line, column].map(|key| fix[key].as_u64().unwrap() as usize);
+        text.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>() + column - 1
+    };
+    let (start, end) = (offset("line", "column"), offset("end_line", "end_column"));
+    let message = fix["message"].as_str().unwrap();
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (before, step, after) = (&text[..start], &text[start..end], &text[end..]);
+    match fix["action"].as_str().unwrap() {
+        "rename" => {
+            let label = step.find(['!', '?']).unwrap() + 1;
+            Some([before, &step[..label], quoted[3], after].concat())
+        }
+        "drop" if message.contains("the branch") => {
+            let mut depth = 0;
+            let stop = after.find(|c| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                depth < 0 || depth == 0 && c == ','
+            });
+            let rest = &after[stop.unwrap()..];
+            Some(match (rest.strip_prefix(','), before.trim_end().strip_suffix(',')) {
+                (Some(rest), _) => before.to_owned() + rest,
+                (None, before) => before.unwrap().to_owned() + rest,
+            })
+        }
+        "drop" => Some(before.to_owned() + after.trim_start().strip_prefix(';').unwrap()),
+        "add" => {
+            let does = if message.split(", ").nth(1).unwrap().contains("sends") { "!" } else { "?" };
+            let added = [" ", quoted[2], does, quoted[0], "; "].concat();
+            let mut depth = 0;
+            let choice = before.rfind(|c| {
+                depth += i32::from(c == '}') - i32::from(c == '{');
+                depth < 0
+            });
+            let at = match message.split(", ").nth(2).unwrap() {
+                place if place.starts_with("after it") => end + after.find(';').unwrap() + 1,
+                place if place.starts_with("before it") => start,
+                place if place.starts_with("before the choice") => choice.unwrap(),
+                _ => return None,
+            };
+            Some([&text[..at], &added, &text[at..]].concat())
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Whoever makes a suggested edit where the text has it gets what is safe: mistakes of all kinds in real protocols.
+#[test]
+fn suggested_edits_of_the_text_make_it_safe() {
+    let known = ["two-buyer", "oauth2", "kerberos", "needham-schroeder", "double-buffering", "philosophers"];
+    let mut made = std::collections::BTreeMap::new();
+    for name in known {
+        let path = format!("{}/../../examples/known/{name}.kmc", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let steps = text.match_indices(['!', '?']).map(|(at, _)| at);
+        for (number, at) in steps.enumerate().filter(|(number, _)| number % 2 == 0) {
+            let begin = text[..at].rfind(|c: char| !c.is_alphanumeric()).unwrap() + 1;
+            let end = at + 1 + text[at + 1..].find(|c: char| !c.is_alphanumeric() && c != '_').unwrap();
+            let wrong = match number % 4 {
+                0 => text[..=at].to_owned() + "oops" + &text[end..],
+                _ => text[..begin].to_owned() + text[end..].trim_start().strip_prefix(';').unwrap(),
+            };
+            for fix in answered(&["--minimal-fix"], &wrong)["fixes"].as_array().unwrap() {
+                let Some(right) = edited(&wrong, fix) else { continue };
+                assert_eq!(answered(&[], &right)["verdict"], "safe", "{fix:#}\n{wrong}\n{right}");
+                *made.entry(fix["action"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(made.len() == 3 && made.values().all(|count| *count > 5), "{made:?}");
+}
+
+/// Bytes that are no text are called so, and nothing is suggested in their place.
+#[test]
+fn what_is_not_utf_8_is_said() {
+    let path = temporary("latin.kmc");
+    std::fs::write(&path, b"A: B!caf\xe9; end\nB: A?caf\xe9; end\n").unwrap();
+    let output = referee(&["check", path.to_str().unwrap()], "");
+    std::fs::remove_file(&path).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let says = text.contains("this is not UTF-8") && text.contains("save the file as UTF-8");
+    assert!(output.status.code() == Some(2) && says && !text.contains('+'), "{text}");
+}
+
+/// A role that one file of several does not have is that file's mistake: the others are answered.
+#[test]
+fn an_option_that_one_file_cannot_answer_leaves_the_others() {
+    let paths = ["one.kmc", "two.kmc"].map(temporary);
+    std::fs::write(&paths[0], "A: B!a; end  B: A?a; end").unwrap();
+    std::fs::write(&paths[1], "C: D!a; end  D: C?a; end").unwrap();
+    let files = paths.each_ref().map(|path| path.to_str().unwrap());
+    let check = |options: &[&str]| referee(&[&["check", "--may-wait", "B"], options, &files].concat(), "");
+    let document = check(&["--format", "json"]);
+    let text = String::from_utf8(check(&[]).stdout).unwrap();
+    paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    assert_eq!(document.status.code(), Some(2));
+    let answers: Value = serde_json::from_slice(&document.stdout).unwrap();
+    let [answer] = &answers.as_array().unwrap()[..] else { panic!("{answers:#}") };
+    assert_eq!(
+        (answer["file"].as_str(), answer["compatibility"]["verdict"].as_str()),
+        (Some(files[0]), Some("safe"))
+    );
+    let said = String::from_utf8(document.stderr).unwrap();
+    assert!(said.contains(&format!("{}: there is no role `B` to wait", files[1])), "{said}");
+    assert!(text.contains("1 could not be checked") && !text.contains(&format!("✓ {}", files[1])), "{text}");
+}
+
+/// A text that does not come is not waited for longer than is allowed.
+#[test]
+fn the_limit_on_time_covers_reading() {
+    let path = temporary("pipe.kmc");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Opened for reading as well, so that neither end waits for the other to be opened.
+    let end = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    for options in [vec![path.to_str().unwrap()], vec!["-", "--property", path.to_str().unwrap()]] {
+        let output =
+            referee(&[vec!["check", "--max-time", "1"], options].concat(), "A: B!a; end  B: A?a; end");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.code() == Some(3) && said.contains("(--max-time) was reached while `"),
+            "{said}"
+        );
+    }
+    drop(end);
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// The two transitions that are mixed are the actions that the reason is about.
+#[test]
+fn a_defect_of_a_machine_names_its_actions() {
+    let reason = &answered(&[], "A: rec x. {B!a; x, B?b; x}  B: rec y. {A?a; y, A!b; y}")["reason"];
+    let action = |number: usize, key: &str| reason["actions"][number][key].clone();
+    assert_eq!((&reason["code"], &reason["role"]), (&json!("mixed-state"), &json!("A")), "{reason:#}");
+    assert_eq!((action(0, "action"), action(0, "label")), (json!("send"), json!("a")));
+    assert_eq!(
+        (action(1, "action"), action(1, "label"), action(1, "line")),
+        (json!("receive"), json!("b"), json!(1))
+    );
+}
+
+/// What was found at the bound before a limit is told, and raising the limit is advised where it may help only.
+#[test]
+fn a_limit_hides_nothing() {
+    let racy = "A: rec x. C!a; x  B: rec y. C!b; y  C: rec z. {A?a; z, B?b; z}";
+    let answer = answered(&["--max-states", "5"], racy);
+    let said = |key: &str| answer["reason"][key].as_str().unwrap().to_owned();
+    assert_eq!((&answer["limit"], said("code").as_str()), (&json!("states"), "limit"));
+    let begins = "the limit on configurations was reached at k = 2 before everything was looked at. With 1 message per channel `C` can";
+    assert!(said("message").starts_with(begins), "{answer:#}");
+    assert!(
+        said("advice").starts_with("what is received first") && !said("advice").contains("limit"),
+        "{answer:#}"
+    );
+}
+
+/// No bound has room for all that `A` may send to `B`, and a larger one is an answer all the same.
+#[test]
+fn that_no_bound_has_room_for_all_is_not_that_none_helps() {
+    let system = "A: rec x. {B!a; x, C!b; x}  B: D?go; rec y. A?a; y  C: rec z. A?b; z
+                  D: E!m; E!m; E!m; E!m; E!m; F!n; B!go; end  F: D?n; E!ok; end  E: F?ok; D?m; D?m; D?m; D?m; D?m; end";
+    let reason = &answered(&[], system)["reason"];
+    assert_eq!(
+        (&reason["code"], &reason["growth"]["no_bound_suffices"]),
+        (&json!("obi"), &json!(false)),
+        "{reason:#}"
+    );
+    let says = |key: &str, what: &str| assert!(reason[key].as_str().unwrap().contains(what), "{reason:#}");
+    says("message", "no bound leaves room for all of it");
+    says("advice", "a larger k may help all the same");
+    assert_eq!(answered(&["--max-k", "5"], system)["verdict"], "safe");
+}
+
+/// "It plays the role" is said where that is good news.
+#[test]
+fn a_component_that_leaves_a_message_plays_nothing() {
+    let [component, protocol] = ["leaves.kmc", "sends.kmc"].map(temporary);
+    std::fs::write(&component, "B: A?a; A?c; end").unwrap();
+    std::fs::write(&protocol, "A: B!a; B!b; end  B: A?a; A?b; end").unwrap();
+    let with = format!("B={}", component.display());
+    let output = referee(&["check", protocol.to_str().unwrap(), "--with", &with], "");
+    [component, protocol].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && !text.contains("which it plays"), "{text}");
+    assert!(text.contains("a monitor of `B` never blames it: what it sends, the role may send"), "{text}");
+}
+
+/// What no order of the protocol's messages violates holds, also where no bound has room for everything.
+#[test]
+fn what_nothing_can_violate_holds() {
+    let property = temporary("nothing.hml");
+    std::fs::write(&property, "property p { max X.([B -> A : a]ff and [_]X) }").unwrap();
+    let endless = "A: rec x. B!a; x  B: rec y. A?a; y";
+    let answer = answered(&["--property", property.to_str().unwrap()], endless);
+    std::fs::remove_file(&property).unwrap();
+    let found = &answer["properties"][0];
+    assert_eq!((&found["verdict"], &found["k"]), (&json!("holds"), &json!(0)), "{found:#}");
 }

@@ -74,36 +74,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let files = input::files(&arguments.paths)?;
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
-    let Some(properties) = arguments.compatibility.properties()? else { return Ok(Outcome::WrongInput) };
     compatibility::handle_ctrl_c();
     arguments.compatibility.start_clock();
+    let Some(properties) = arguments.compatibility.properties()? else { return Ok(Outcome::WrongInput) };
     let mut diagrams = arguments.compatibility.diagrams();
     let mut summary = Summary::new();
     let mut documents = Vec::new();
     let mut findings = Vec::new();
     let mut out = output::stdout();
     for file in &files {
-        let parsed = compatibility::while_reading(|| arguments.imports.read_file(file))
-            .and_then(|source| input::parse(source, arguments.language, &arguments.imports));
-        let checked = match parsed {
-            Ok(parsed) => {
-                let followers = arguments.followers(parsed.document().language);
-                parsed.well_formed_for(followers)
-            }
+        let checked = compatibility::while_reading(file, || {
+            let source = arguments.imports.read_file(file)?;
+            let parsed = input::parse(source, arguments.language, &arguments.imports)?;
+            let followers = arguments.followers(parsed.document().language);
+            Ok(parsed.well_formed_for(followers))
+        });
+        let answered = checked.and_then(|checked| {
+            let answers = match &checked {
+                Ok(text) => {
+                    let named = |error: anyhow::Error| {
+                        if one { error } else { error.context(file.display().to_string()) }
+                    };
+                    compatibility::of_file(text, &properties, &arguments.compatibility, &mut diagrams)
+                        .map_err(named)?
+                }
+                Err(_) => Answers::default(),
+            };
+            Ok((checked, answers))
+        });
+        let (checked, answers) = match answered {
+            Ok(answered) => answered,
             Err(error) if one => return Err(error),
             Err(error) => {
-                // One bad file among many must not hide what is known about the others.
-                summary.unreadable += 1;
+                // One bad file among many, or one that lacks what an option names, must not hide what is known about the others.
+                summary.unchecked += 1;
                 summary.outcome = Outcome::WrongInput;
                 output::complain(&error);
                 continue;
             }
-        };
-        let answers = match &checked {
-            Ok(well_formed) => {
-                compatibility::of_file(well_formed, &properties, &arguments.compatibility, &mut diagrams)?
-            }
-            Err(_) => Answers::default(),
         };
         let read = match &checked {
             Ok(well_formed) => well_formed.analysed(),
@@ -144,7 +152,7 @@ struct Summary {
     outcome: Outcome,
     files: usize,
     with_errors: usize,
-    unreadable: usize,
+    unchecked: usize,
     errors: usize,
     warnings: usize,
     is_unsafe: usize,
@@ -157,7 +165,7 @@ impl Summary {
             outcome: Outcome::Holds,
             files: 0,
             with_errors: 0,
-            unreadable: 0,
+            unchecked: 0,
             errors: 0,
             warnings: 0,
             is_unsafe: 0,
@@ -186,8 +194,8 @@ impl std::fmt::Display for Summary {
         if self.with_errors > 0 {
             write!(f, ", {}", styled(BAD, format!("{} not", self.with_errors)))?;
         }
-        if self.unreadable > 0 {
-            write!(f, ", {}", styled(BAD, format!("{} could not be read", self.unreadable)))?;
+        if self.unchecked > 0 {
+            write!(f, ", {}", styled(BAD, format!("{} could not be checked", self.unchecked)))?;
         }
         if self.is_unsafe > 0 {
             write!(f, ", {}", styled(BAD, format!("{} unsafe", self.is_unsafe)))?;

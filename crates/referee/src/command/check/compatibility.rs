@@ -1,12 +1,12 @@
 //! Asynchronous compatibility, as `referee check` asks for it and tells of it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use referee::check::{self, Model, Options, Reason, Reduction, Report, Semantics, Stop, Verdict, Witness};
 use referee::theory::property::Property;
@@ -239,21 +239,27 @@ pub(crate) fn of_file(
 /// Set by Ctrl-C; explorations end with what they have.
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 
-/// Set while a text is read, which may take for ever where it comes from a pipe.
-static READING: AtomicBool = AtomicBool::new(false);
+/// The text that is being read, which may take for ever where it comes from a pipe, and long where it is large.
+static READING: Mutex<Option<String>> = Mutex::new(None);
 
-/// Does `read`; signals end the process meanwhile.
-pub(super) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
-    READING.store(true, Ordering::Relaxed);
+fn reading() -> MutexGuard<'static, Option<String>> {
+    READING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads the text at `path` by `read`; signals and `--max-time` end the process meanwhile.
+pub(super) fn while_reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
+    let name =
+        if path == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", path.display()) };
+    *reading() = Some(name);
     let result = read();
-    READING.store(false, Ordering::Relaxed);
+    *reading() = None;
     result
 }
 
 /// Makes Ctrl-C and SIGTERM end explorations instead of the process; a second one ends the process.
 pub(super) fn handle_ctrl_c() {
     let handler = || {
-        if READING.load(Ordering::Relaxed) || CANCELLED.swap(true, Ordering::Relaxed) {
+        if reading().is_some() || CANCELLED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
     };
@@ -270,11 +276,17 @@ fn out_of_time() -> bool {
 }
 
 impl CompatibilityArguments {
-    /// Ends explorations when the time given is up.
+    /// Ends explorations, and the process while it reads, when the time given is up.
     pub(super) fn start_clock(&self) {
         if let Some(seconds) = self.max_time {
             std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_secs(seconds));
+                if let Some(name) = &*reading() {
+                    output::complain(&anyhow!(
+                        "the limit on time (--max-time) was reached while {name} was read"
+                    ));
+                    std::process::exit(Outcome::NoAnswer as i32);
+                }
                 if !CANCELLED.load(Ordering::Relaxed) {
                     OUT_OF_TIME.store(true, Ordering::Relaxed);
                     CANCELLED.store(true, Ordering::Relaxed);
@@ -285,7 +297,12 @@ impl CompatibilityArguments {
 
     /// The properties that are asked; `None` if there are errors in them, which have been shown.
     pub(super) fn properties(&self) -> Result<Option<Vec<Arc<Property>>>> {
-        property::load(&self.property, None)
+        let mut all = Some(Vec::new());
+        for path in &self.property {
+            let found = while_reading(path, || property::load(std::slice::from_ref(path), None))?;
+            all = all.zip(found).map(|(all, found)| [all, found].concat());
+        }
+        Ok(all)
     }
 
     /// Where counterexamples are to be drawn.

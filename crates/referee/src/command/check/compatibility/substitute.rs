@@ -10,6 +10,7 @@ use referee::view::witness::Place;
 use referee::{Projected, SubjectKind};
 use serde_json::{Value, json};
 
+use super::while_reading;
 use crate::command::component::ComponentFile;
 use crate::command::dependencies::Dependencies;
 
@@ -61,7 +62,7 @@ pub(super) fn substitute(
     let mut current = system;
     for (Substitution { role: name, file }, number) in substitutions.iter().zip(1..) {
         let role = protocol.role(name)?;
-        let component = ComponentFile::read(file, name, protocol.vocabulary())?;
+        let component = while_reading(file, || ComponentFile::read(file, name, protocol.vocabulary()))?;
         // Of a component too many, its places are not known.
         let first = ORIGINS.checked_mul(number);
         let moved = |origin: Origin| match first {
@@ -101,7 +102,12 @@ impl Substituted {
                 let though = if is_safe { " all the same" } else { "" };
                 format!("\n  a monitor of `{role}` would blame it{though}: {why}")
             }
-            (Some(true), None) => format!(", which it plays: a monitor of `{role}` never blames it"),
+            (Some(true), None) if is_safe => {
+                format!(", which it plays: a monitor of `{role}` never blames it")
+            }
+            (Some(true), None) => {
+                format!("\n  a monitor of `{role}` never blames it: what it sends, the role may send")
+            }
             _ => String::new(),
         };
         format!("  with `{file}` in the place of `{role}`{notion}\n")
