@@ -16,7 +16,7 @@ use crate::properties::{Property, has_race};
 use crate::quotient::Quotient;
 use crate::report::{BoundReport, Report};
 use crate::symmetry::Symmetry;
-use crate::unknown::{stopped, unknown};
+use crate::unknown::{stopped, stopped_after, unknown};
 use crate::verdict::{
     Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict,
 };
@@ -206,11 +206,16 @@ impl<'a> Checker<'a> {
 
     /// What the bound before `k` says, where `k` was too large: why a larger limit may not help either.
     fn known_before(&mut self, k: u32) -> Option<Verdict> {
-        let is_limit =
-            self.model.faults.is_none() && self.limit.is_some_and(|(stop, _)| stop != Stop::Cancelled);
-        let before = k.checked_sub(1).filter(|before| is_limit && *before >= self.options.min_k)?;
+        let (stop, _) = self.limit.filter(|(stop, _)| *stop != Stop::Cancelled)?;
+        let before = k.checked_sub(1).filter(|before| *before >= self.options.min_k)?;
         match self.examine(before) {
-            Seen::Graph(examined) if examined.answers.is_some() => Some(self.conclude(before, &examined)),
+            Seen::Graph(examined) if examined.answers.is_some() => {
+                Some(match self.conclude(before, &examined) {
+                    // With faults, of which it is said of one bound only.
+                    Verdict::Safe { k: safe, .. } => stopped_after(stop, k, safe),
+                    verdict => verdict,
+                })
+            }
             _ => None,
         }
     }

@@ -263,6 +263,16 @@ fn limited(
     (reason, text, advice)
 }
 
+/// The verdict of an exploration that was ended at `k`, where that of the bound `safe` was not.
+pub(crate) fn stopped_after(stop: Stop, k: u32, safe: u32) -> Verdict {
+    let (why, advice) = limit(stop, k);
+    let text = format!(
+        "{why} at k = {k} before everything was looked at. With {} it is safe",
+        room(safe, Semantics::PeerToPeer)
+    );
+    unknown(Reason::Stopped { stop, k }, text, advice)
+}
+
 /// Which limit was reached at `k`, and what to do about it.
 fn limit(stop: Stop, k: u32) -> (&'static str, &'static str) {
     match (stop, k) {
