@@ -440,7 +440,6 @@ fn ask(
     let system = &system;
     let unknown = |property: &Arc<Property>| question::unknown_names(property, asked_of.vocabulary());
     let remarks: Vec<Vec<String>> = properties.iter().map(unknown).collect();
-    remarks.iter().flatten().for_each(|said| output::remark(said));
     let properties = match properties {
         [] => Vec::new(),
         asked => check::check_properties(

@@ -79,6 +79,13 @@ impl Answer {
             });
         }
         all.iter_mut().for_each(|finding| finding.message += &under);
+        all.extend(self.remarks.iter().flatten().map(|remark| Finding {
+            level: Level::Warning,
+            rule: "property".to_owned(),
+            message: remark.clone(),
+            place: None,
+            steps: Vec::new(),
+        }));
         all
     }
 

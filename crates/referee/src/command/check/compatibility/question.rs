@@ -58,8 +58,9 @@ impl Answer {
     /// What people read about the properties.
     pub(super) fn properties_text(&self) -> String {
         let mut text = String::new();
-        for answer in &self.properties {
+        for (answer, remarks) in self.properties.iter().zip(&self.remarks) {
             let name = &answer.name;
+            remarks.iter().for_each(|remark| text += &format!("  {}\n", styled(WARN, remark)));
             let _ = match &answer.judgement {
                 Judgement::Holds => {
                     writeln!(text, "  property `{name}` {}: no execution violates it", styled(GOOD, "holds"))
