@@ -70,6 +70,7 @@ fn a_violated_property_is_said_first_and_drawn() {
     let system = "A: {B!a; end, B!b; B?c; end}  B: {A?a; end, A?b; A!c; end}";
     let options = ["--property", property.to_str().unwrap(), "--witness-svg", drawing.to_str().unwrap()];
     let (status, text) = said("kmc", &options, system);
+    let ci = said("kmc", &[&options[..], &["--format", "github"]].concat(), system).1;
     let remarks = &answered(&options, system)["properties"][0]["remarks"];
     assert_eq!(remarks[0], "property `never`: there is no role `Z` in the protocol");
     let is_drawn = std::fs::remove_file(&drawing).is_ok();
@@ -78,6 +79,12 @@ fn a_violated_property_is_said_first_and_drawn() {
     assert!(text.find("violated: property `never`").unwrap() < text.find("safe:").unwrap(), "{text}");
     assert!(text.contains("there is no label `z` in the protocol"), "{text}");
     assert!(text.contains("there is no role `Z` in the protocol"), "{text}");
+    // Where the answer about it is, and where continuous integration reads it.
+    assert!(
+        text.find("there is no role `Z`").unwrap() < text.find("property `never` fails").unwrap(),
+        "{text}"
+    );
+    assert!(ci.contains("::warning file=-,title=property::property `never`: there is no role `Z`"), "{ci}");
     // What is still in its channel is not crossed out.
     assert!(text.contains('○') && !text.lines().skip(1).any(|line| line.contains('✗')), "{text}");
 }
@@ -351,7 +358,8 @@ fn suggested_edits_of_the_text_make_it_safe() {
                 0 => text[..=at].to_owned() + "oops" + &text[end..],
                 _ => text[..begin].to_owned() + text[end..].trim_start().strip_prefix(';').unwrap(),
             };
-            for fix in answered(&["--minimal-fix"], &wrong)["fixes"].as_array().unwrap() {
+            // Of some the text is wrong, too.
+            for fix in answered(&["--minimal-fix"], &wrong)["fixes"].as_array().into_iter().flatten() {
                 let Some(right) = edited(&wrong, fix) else { continue };
                 assert_eq!(answered(&[], &right)["verdict"], "safe", "{fix:#}\n{wrong}\n{right}");
                 *made.entry(fix["action"].as_str().unwrap().to_owned()).or_insert(0) += 1;
@@ -442,6 +450,15 @@ fn a_limit_hides_nothing() {
         said("advice").starts_with("what is received first") && !said("advice").contains("limit"),
         "{answer:#}"
     );
+}
+
+/// With faults, of which the answer is for one bound, what a smaller one shows is told, too.
+#[test]
+fn a_limit_hides_no_smaller_room() {
+    let endless = "A: rec x. B!a; x  B: rec y. A?a; y";
+    let reason = &answered(&["--faults", "lossy=A->B", "--max-states", "5"], endless)["reason"];
+    let ends = "was reached at k = 2 before everything was looked at. With 1 message per channel it is safe";
+    assert!(reason["code"] == "limit" && reason["message"].as_str().unwrap().ends_with(ends), "{reason:#}");
 }
 
 /// No bound has room for all that `A` may send to `B`, and a larger one is an answer all the same.

@@ -258,10 +258,28 @@ impl Answer {
             }
         };
         let bounds = report.bounds.iter().map(bound_text);
-        let words =
-            "what these words mean: `referee explain k`, `OBI`, `SIBI`, `CIBI`, `exhaustive`".to_owned();
+        let words = format!("what these words mean: `referee explain k`, `{}`", self.words().join("`, `"));
         let lines = std::iter::once(why).chain(bounds).chain([words]);
         lines.fold(String::new(), |text, line| text + "  " + &styled(SOFT, line) + "\n")
+    }
+
+    /// The words that the answer uses and `referee explain` knows, but for `k`.
+    fn words(&self) -> Vec<&'static str> {
+        let report = &self.report;
+        let mut words = match report.bounds.iter().any(|bound| bound.obi.is_some()) {
+            true => vec!["OBI", "SIBI", "CIBI", "exhaustive"],
+            false => Vec::new(),
+        };
+        let ground = match &report.verdict {
+            Verdict::Safe { ground: SafeGround::Complete, .. } => Some("complete"),
+            Verdict::Safe { .. } => None,
+            Verdict::Unsafe { ground, .. } => Some(ground.name()),
+            Verdict::Unknown { reason, .. } => Some(reason.code()),
+        };
+        words.extend(ground.filter(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word))));
+        words.extend(self.faults.is_some().then_some("faults"));
+        words.extend((!self.fair).then_some("fairness"));
+        words
     }
 }
 
