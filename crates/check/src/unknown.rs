@@ -38,18 +38,7 @@ impl Checker<'_> {
         if let Some(found) = &mut growth {
             found.no_bound_suffices |= !self.is_plain() || self.race.is_some();
         }
-        let why = self.why(k, finder, premises);
-        let (reason, explanation, advice) = match self.limit {
-            Some((stop, k)) => {
-                let no_bound = growth.as_deref().is_some_and(|found| found.no_bound_suffices);
-                limited(stop, k, why, self.race.is_some().then_some(no_bound))
-            }
-            None => why,
-        };
-        let explanation = match &growth {
-            Some(found) => format!("{explanation}. {}", found.explanation),
-            None => explanation,
-        };
+        let (reason, why, advice) = self.why(k, finder, premises);
         let advice = match growth.as_deref() {
             Some(Growth { unread: true, .. }) => {
                 "let the receiver read, or let the sender wait for its answer now and then".to_owned()
@@ -74,6 +63,20 @@ impl Checker<'_> {
                     .to_owned()
             }
             _ => advice,
+        };
+        let no_bound = growth.as_deref().is_some_and(|found| found.no_bound_suffices);
+        let (reason, explanation, advice) = match self.limit {
+            Some((stop, k)) if no_bound => limited(stop, k, (reason, why), advice),
+            Some((stop, k)) if self.race.is_some() => {
+                let more = if stop == Stop::Cancelled { "let it run longer" } else { "raise the limit" };
+                limited(stop, k, (reason, why), format!("{advice}; or {more}"))
+            }
+            Some((stop, k)) => limited(stop, k, (reason, why), limit(stop, k).1.to_owned()),
+            None => (reason, why, advice),
+        };
+        let explanation = match &growth {
+            Some(found) => format!("{explanation}. {}", found.explanation),
+            None => explanation,
         };
         Verdict::Unknown { reason, explanation, advice, growth }
     }
@@ -232,21 +235,9 @@ fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
     unknown(Reason::Stopped { stop, k }, text, advice)
 }
 
-/// A limit ended the exploration at `k` that would have told more: raising it comes before changes of the protocol, but where there is
-/// a `race`, which no bound changes; then it may help unless no bound suffices anyway. A violation within a bound is still told.
-fn limited(
-    stop: Stop,
-    k: u32,
-    (reason, why, change): (Reason, String, String),
-    race: Option<bool>,
-) -> (Reason, String, String) {
-    let (limit, advice) = limit(stop, k);
-    let advice = match (race, stop) {
-        (None, _) => advice.to_owned(),
-        (Some(true), _) => change,
-        (Some(false), Stop::Cancelled) => format!("{change}; or let it run longer"),
-        (Some(false), _) => format!("{change}; or raise the limit"),
-    };
+/// A limit ended the exploration at `k` that would have told more. A violation within a bound is still told.
+fn limited(stop: Stop, k: u32, (reason, why): (Reason, String), advice: String) -> (Reason, String, String) {
+    let (limit, _) = limit(stop, k);
     let (reason, text) = match reason {
         Reason::Bound(_) => {
             (reason, format!("{why}; {limit} at k = {k}, so that not everything was looked at"))

@@ -450,6 +450,12 @@ fn a_limit_hides_nothing() {
         said("advice").starts_with("what is received first") && !said("advice").contains("limit"),
         "{answer:#}"
     );
+    let mixed = "A: rec x. {B!a; x, B?b; x}  B: rec y. {A?a; y, A!b; y}";
+    let answer = answered(&["--max-states", "10"], mixed);
+    assert_eq!(
+        (&answer["limit"], &answer["reason"]["advice"]),
+        (&json!("states"), &json!("let one of them go first"))
+    );
 }
 
 /// With faults, of which the answer is for one bound, what a smaller one shows is told, too.
