@@ -358,7 +358,10 @@ impl Documents {
                 (Label::Known(id), after)
             }
             Ok(unknown) => unknown,
-            Err(reason) => return Malformed::new(reason, start).into(),
+            Err(reason) => {
+                let too_long = rpc::LIMITS.contains(&reason);
+                return Malformed { too_long, ..Malformed::new(reason, start) }.into();
+            }
         };
         let aside = matches!(label, Label::Known(id) if self.aside.get(id.index()) == Some(&true));
         Step::Message(Message { label, bytes: 0, has_body: false, aside, session: None, after })

@@ -125,6 +125,17 @@ fn answers_come_in_any_order_and_each_once() {
         let (code, errors) = agent.end();
         assert!(code == Some(1) && errors.contains("server sent"), "{what}: {code:?} {errors}");
     }
+    // Of what could not be read, the server does not know the id.
+    let answer = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}"#;
+    let mut agent = Agent::new(&[], &format!("read -r a; echo '{answer}'; read -r b; exit 3"));
+    agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert_eq!(agent.receive()["error"]["code"], json!(-32700));
+    assert_eq!(agent.end(), (Some(3), String::new()));
+    // A limit of the guard is nobody's fault.
+    let mut agent = Agent::new(&[], "cat >/dev/null");
+    (0..=1024).for_each(|id| agent.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)));
+    let (code, errors) = agent.end();
+    assert!(code == Some(1) && !errors.contains("client"), "{errors}");
     // The id is in flight: the asker is wrong.
     let mut agent = Agent::new(&[], "read -r a; read -r b");
     agent.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);

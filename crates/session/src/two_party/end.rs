@@ -66,8 +66,10 @@ impl SessionState {
         if !is_probe && !leaves && rules.owes(sender, self.session.state()) {
             return false;
         }
-        // Allowed, but perhaps not what the other side hoped for.
+        // Allowed, but perhaps not what the other side hoped for. Where either may speak, nobody waits for the server.
+        let is_clients_turn = rules.ahead.is_turn(&self.session, rules.side(Sender::Client));
         if is_turn
+            && !is_clients_turn
             && !is_probe
             && !has_announced
             && sender == Sender::Server

@@ -21,6 +21,11 @@ use crate::table::{MessageTable, Table};
 const MAX_OPEN: usize = 1024;
 /// How long an id may be.
 const MAX_ID: usize = 256;
+/// What is too much to keep: limits of ours, that nobody is to blame for.
+pub(crate) const LIMITS: [&str; 3] = [LONG_ID, MANY_OPEN, MUCH_KEPT];
+const LONG_ID: &str = "an id of more than 256 bytes";
+const MANY_OPEN: &str = "more than 1024 requests without an answer";
+const MUCH_KEPT: &str = "more than 64 KiB that fields of the answer are read from";
 /// How many bytes of a request may be kept for the fields of its answer.
 const MAX_KEPT: usize = 64 << 10;
 /// The label of a message that stands for any method that no other message has.
@@ -35,6 +40,8 @@ pub(crate) const OF_REQUEST: &str = "request:";
 pub(crate) struct Rpc {
     /// For a request, the messages that answer it: with a result, with an error.
     answers: HashMap<MessageId, [Vec<MessageId>; 2]>,
+    /// The messages that answer with an error, and who sends them.
+    errors: Vec<(MessageId, Sender)>,
     /// For a request, what its answers read of it, in the order of [`Kept`].
     kept: HashMap<MessageId, Pointers>,
     /// For an answer, by its fields: which of these, if it is of the request.
@@ -146,6 +153,7 @@ impl Rpc {
     pub(crate) fn compile(table: &Table, signature: &Signature, errors: &mut Vec<TableError>) -> Self {
         let mut rpc = Self {
             answers: HashMap::new(),
+            errors: Vec::new(),
             kept: HashMap::new(),
             of_request: HashMap::new(),
             notifications: vec![None; signature.messages.len()].into(),
@@ -167,6 +175,9 @@ impl Rpc {
                 ));
                 continue;
             };
+            if entry.error.unwrap_or(false) {
+                rpc.errors.push((message, known.sender));
+            }
             let [results, failures] = rpc.answers.entry(request).or_default();
             if entry.error.unwrap_or(false) { failures } else { results }.push(message);
             let pointers = kept.entry(request).or_default();
@@ -221,7 +232,7 @@ impl Rpc {
         let kept: Kept =
             places.iter().map(|place| text.get(place.0..place.1).unwrap_or_default().into()).collect();
         if kept.iter().map(|text| text.len()).sum::<usize>() > MAX_KEPT {
-            return Err("more than 64 KiB that fields of the answer are read from");
+            return Err(MUCH_KEPT);
         }
         Ok(kept)
     }
@@ -253,7 +264,7 @@ impl Rpc {
         let &[method, id, result, error] = head else { return Err("not a JSON-RPC message") };
         let raw = |place: Place| text.get(place.0..place.1).unwrap_or_default();
         if raw(id).len() > MAX_ID {
-            return Err("an id of more than 256 bytes");
+            return Err(LONG_ID);
         }
         let key = |place: Place| normalised(raw(place));
         let open = connection.rpc.get_or_insert_default();
@@ -270,7 +281,7 @@ impl Rpc {
                     return Err("a request with the id of another one that is not answered yet");
                 }
                 if requests.is_some_and(|open| open.len() >= MAX_OPEN) {
-                    return Err("more than 1024 requests without an answer");
+                    return Err(MANY_OPEN);
                 }
                 let pending = match found.filter(|_| id != MISSING) {
                     Some(message) => {
@@ -280,6 +291,12 @@ impl Rpc {
                     None => None,
                 };
                 (found.map_or(Label::Unknown(excerpt(name.as_bytes())), Label::Known), pending)
+            }
+            // The server could not even read the id of what it answers.
+            (MISSING, MISSING, error) if error != MISSING && (id == MISSING || raw(id) == "null") => {
+                let errors = self.errors.iter().copied().filter(|(_, from)| *from == sender).map(|(id, _)| id);
+                let found = errors.clone().find(|id| reading.takes(*id)).or_else(|| errors.clone().next());
+                (found.map_or(Label::Unknown("an error"), Label::Known), None)
             }
             (MISSING, result, error) if (result == MISSING) != (error == MISSING) && id != MISSING => {
                 let request = open.requests.get(sender.other().index()).and_then(|open| open.get(&key(id)));
