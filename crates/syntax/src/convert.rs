@@ -98,9 +98,10 @@ impl<'a> Subject<'a> {
         match &document.content {
             Content::Global(protocols) => {
                 let is_wanted = |name: Option<&str>| wanted.is_none() || name == wanted;
-                let protocol = protocols.iter().find(|protocol| {
+                let mut found = protocols.iter().filter(|protocol| {
                     !protocol.auxiliary && protocol.global.is_some() && is_wanted(protocol.name.as_deref())
-                })?;
+                });
+                let protocol = found.clone().find(|protocol| !protocol.is_keyed()).or(found.next())?;
                 let name = protocol.name.as_deref().unwrap_or(UNNAMED);
                 Some(Self::Global(name, protocol.global.as_ref()?, &protocol.externals))
             }
@@ -209,6 +210,7 @@ impl<'a> Subject<'a> {
             return Ok((*system).clone());
         }
         let global = self.global()?;
+        print::without_calls(&global)?;
         if global.vocabulary().roles().len() == 0 {
             return Err(Inexpressible::new("it has no roles"));
         }

@@ -169,6 +169,7 @@ impl Diagnostic {
 
 pub mod assertions;
 pub mod blocks;
+pub mod calls;
 pub(crate) mod fix;
 pub mod global_types;
 pub mod lexical;
@@ -253,6 +254,18 @@ codes! {
     Error RF0235 "block that may never end"
     Error RF0236 "time in a block"
     Error RF0237 "recursion data beside `par`"
+    Error RF0240 "message without the key"
+    Error RF0241 "label of parent and call"
+    Error RF0242 "sub-session in a sub-session"
+    Error RF0243 "open on some ways only"
+    Error RF0244 "role that does not know what is open"
+    Error RF0245 "call that may never end"
+    Error RF0246 "opened or closed twice"
+    Error RF0247 "message that cannot interrupt"
+    Error RF0248 "message that does not begin a call"
+    Error RF0249 "protocol that cannot be opened"
+    Error RF0250 "time beside sub-sessions"
+    Note RF0251 "sub-sessions without monitors"
     Error RF0301 "types do not fit"
     Error RF0302 "unknown variable"
     Error RF0303 "unknown function"

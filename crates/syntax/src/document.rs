@@ -61,6 +61,14 @@ pub struct GlobalProtocol {
     pub span: Span,
 }
 
+impl GlobalProtocol {
+    /// Whether it runs once for each value of a key, beside a protocol that opens it.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        self.global.as_ref().is_some_and(|global| global.keyed().is_some())
+    }
+}
+
 /// Which projections a protocol must have to be well formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demands {

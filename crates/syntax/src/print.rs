@@ -25,6 +25,7 @@ pub use gt::gt;
 pub use gt_json::gt_json;
 pub use kmc::{kmc, kmc_system};
 pub use local::{local_nuscr, local_scr};
+pub(crate) use scr::without_calls;
 pub use scr::{nuscr, scr};
 pub use session::session;
 pub use st::st;
@@ -42,6 +43,10 @@ impl Inexpressible {
 
     pub(crate) fn par() -> Self {
         Self::new("it runs blocks side by side (`par`)")
+    }
+
+    pub(crate) fn calls() -> Self {
+        Self::new("it has keyed sub-sessions")
     }
 
     pub(crate) fn too_large() -> Self {

@@ -7,11 +7,13 @@
 use std::sync::Arc;
 
 use referee_theory::assertion::{Assertions, Enforcement};
+use referee_theory::calls::SubProtocol;
 use referee_theory::expr::Scope;
 use referee_theory::{Global, GlobalType, Vocabulary};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub mod ast;
+mod calls;
 mod connections;
 mod cursor;
 mod ending;
@@ -29,14 +31,17 @@ mod validate;
 mod written;
 
 use ast::{Protocol, ProtocolKind};
+use graph::{Raw, RawId};
+use lower::Mark;
 use modules::Linked;
 use names::{Names, ProtocolId};
 
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::assertions::must_check;
+use crate::diagnostics::calls::closed_while_closed;
 use crate::diagnostics::lexical::nothing_declared;
 use crate::diagnostics::names::{not_told_apart_by_guards, unused_role};
-use crate::diagnostics::structure::import_ignored;
+use crate::diagnostics::structure::{import_ignored, too_large};
 use crate::document::{Content, Demands, Document, EnforcedAssertion, GlobalProtocol, in_order};
 use crate::ill_formed;
 use crate::language::Language;
@@ -103,7 +108,7 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
     let own = names.protocols.iter().take_while(|declared| declared.module == 0).count();
     let connects = modules.iter().any(|file| connections::are_made(&file.module));
     for id in (0..own).map(ProtocolId) {
-        let (protocol, found) = lower_protocol(&mut names, &mut origins, id, complete);
+        let (protocol, found) = lower_protocol(&mut names, &mut origins, id, None, complete);
         diagnostics.extend(found);
         if connects {
             diagnostics.extend(connections::wrong(&names, id));
@@ -150,10 +155,23 @@ fn lower_protocol(
     names: &mut Names<'_>,
     origins: &mut Origins,
     id: ProtocolId,
+    players: Option<&[Arc<str>]>,
     complete: bool,
 ) -> (GlobalProtocol, Vec<Diagnostic>) {
     let declaration = names.protocol(id);
-    let (mut nodes, root, mut vocabulary, mut diagnostics) = lower::Lowering::run(names, origins, id);
+    let lowered = lower::Lowering::run(names, origins, id, players);
+    let lower::Lowered { mut nodes, mut root, mut vocabulary, marks, interrupt, mut diagnostics } = lowered;
+    let mut places = None;
+    if complete
+        && !marks.is_empty()
+        && let Some(root) = &mut root
+    {
+        let goes_on = declaration.kind == ProtocolKind::Auxiliary;
+        let graph = (&mut nodes[..], root, goes_on);
+        let (found, wrong) = sub_sessions(names, origins, graph, marks, &vocabulary);
+        places = found;
+        diagnostics.extend(wrong);
+    }
     if let Some(root) = root.filter(|_| complete) {
         let (found, answered) = refine::refine(&mut nodes, root, &mut vocabulary);
         diagnostics.extend(found);
@@ -167,11 +185,22 @@ fn lower_protocol(
         && !diagnostics.iter().any(Diagnostic::is_error)
     {
         let header = declaration.header;
-        // nuScr's nested protocols are refused as nuScr does.
-        let factors = !names.nested_mode && names.unique_by_guard.is_none();
-        let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header, factors);
+        // nuScr's nested protocols are refused as nuScr does. Behind branches that begin alike different things may be open.
+        let factors = !names.nested_mode && names.unique_by_guard.is_none() && places.is_none();
+        let how = (factors, places);
+        let (flattened, found) = flatten::Flattening::run(nodes, root, &vocabulary, origins, header, how);
         diagnostics.extend(found);
         global = flattened;
+    }
+    if let Some(global) = &mut global {
+        if let Some(calls) = global.calls() {
+            diagnostics.extend(calls::labels(global, &calls.subs, origins));
+            diagnostics.extend(calls::without_monitors(global, declaration, origins));
+        }
+        if let Some(key) = &declaration.keyed {
+            let ty = names.ty(&key.ty, &FxHashMap::default(), names.protocols[id.0].module);
+            diagnostics.extend(calls::keyed(declaration, global, ty, interrupt, origins));
+        }
     }
     let (mut externals, mut enforcement) = (Vec::new(), Vec::new());
     if let Some(global) = &mut global {
@@ -213,6 +242,51 @@ fn lower_protocol(
     (protocol, diagnostics)
 }
 
+/// The protocols that are opened at `marks`, each read with the roles that play in it, and where they are open; the marks are taken out of the
+/// graph. Nothing if one of them cannot be read. Behind a part of others the protocol `goes_on`.
+fn sub_sessions(
+    names: &mut Names<'_>,
+    origins: &mut Origins,
+    (nodes, root, goes_on): (&mut [Raw], &mut RawId, bool),
+    marks: Vec<(RawId, Mark)>,
+    vocabulary: &Vocabulary,
+) -> (Option<calls::Places>, Vec<Diagnostic>) {
+    let opened = calls::opened(&marks);
+    let (mut subs, mut diagnostics) = (Vec::new(), Vec::new());
+    if let Some(beyond) = opened.get(calls::MAX_SUBS) {
+        diagnostics.push(too_large(beyond.span, calls::MAX_SUBS));
+        return (None, diagnostics);
+    }
+    if opened.is_empty() {
+        let name = |mark: &Mark| Arc::clone(&names.protocol(mark.protocol).name.text);
+        diagnostics.extend(marks.iter().map(|(_, mark)| closed_while_closed(mark.span, &name(mark))));
+    }
+    for opened in opened {
+        let players: Vec<Arc<str>> =
+            opened.players.iter().map(|role| vocabulary.role_name(*role).into()).collect();
+        let declared = opened.protocol.0;
+        let (protocol, found) = lower_protocol(names, origins, opened.protocol, Some(&players), true);
+        let is_here = names.protocols[opened.protocol.0].module == 0;
+        // What is wrong with a protocol of this text is said where it stands.
+        diagnostics.extend(found.into_iter().filter(|found| !is_here && found.is_error()));
+        let Some((name, global)) = protocol.name.zip(protocol.global) else { continue };
+        let Some(opener) = calls::opener(&global) else { continue };
+        let opener = opened.players.get(opener.index()).copied().unwrap_or(opener);
+        let endless = global.never_ends().map(|place| origins.span(place));
+        let origin = origins.add(opened.span);
+        let protocol = SubProtocol { name, global, declared, origin };
+        subs.push(calls::Sub { opened, protocol, opener, endless });
+    }
+    if subs.is_empty() {
+        calls::remove(nodes, root, &marks);
+        return (None, diagnostics);
+    }
+    let role_name = |role| vocabulary.role_name(role).to_owned();
+    let (places, found) = calls::place((nodes, root, goes_on), &marks, subs, role_name);
+    diagnostics.extend(found);
+    (Some(places), diagnostics)
+}
+
 /// The refinements that nuScr's pragmas ask a role to check that cannot.
 fn unchecked(global: &GlobalType, assertions: &Assertions, asked: validate::Asked) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -232,9 +306,10 @@ fn unchecked(global: &GlobalType, assertions: &Assertions, asked: validate::Aske
     found
 }
 
-/// The predicates that `global` calls, in assertions or in the data of its recursions.
+/// The predicates that `global` calls, in assertions or in the data of its recursions, and those of what it opens, which opens nothing.
 fn called(global: &GlobalType) -> FxHashSet<&Arc<str>> {
-    let mut called = FxHashSet::default();
+    let subs = global.calls().into_iter().flat_map(|calls| &calls.subs);
+    let mut called: FxHashSet<&Arc<str>> = subs.flat_map(|sub| called(&sub.global)).collect();
     let vocabulary = global.vocabulary();
     for message in vocabulary.messages() {
         called.extend(vocabulary.spec(message).assertion.iter().flat_map(|expr| expr.externals()));
@@ -263,12 +338,16 @@ fn scope(names: &Names<'_>, called: &FxHashSet<&Arc<str>>) -> Scope {
 }
 
 fn unused_roles<'a>(
-    global: &GlobalType,
+    global: &'a GlobalType,
     declaration: &'a Protocol,
     vocabulary: &'a Vocabulary,
 ) -> impl Iterator<Item = Diagnostic> + use<'a> {
-    let participants: FxHashSet<&str> =
+    let mut participants: FxHashSet<&str> =
         global.participants().into_iter().map(|role| vocabulary.role_name(role)).collect();
+    for sub in global.calls().iter().flat_map(|calls| &calls.subs) {
+        let vocabulary = sub.global.vocabulary();
+        participants.extend(vocabulary.roles().map(|role| vocabulary.role_name(role)));
+    }
     let empty = participants.is_empty();
     let unused = declaration.roles.iter().filter(move |role| !empty && !participants.contains(&*role.text));
     unused.map(|role| unused_role(role.span, &role.text))

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::assertion::{Assertions, BranchId, Enforcement};
+use crate::calls::SubSessions;
 use crate::data::Data;
 use crate::expr::Expr;
 use crate::payload::Type;
@@ -175,6 +176,8 @@ pub struct GlobalType {
     blocks: Vec<Option<BlockId>>,
     /// Whether times are the sender's business alone: with more than two roles each monitor judges its own component.
     times_of_senders: bool,
+    /// Its key, if it runs once for each value of one, and what it opens: see [`crate::calls`].
+    pub(crate) sub_sessions: Option<Arc<SubSessions>>,
 }
 
 impl GlobalType {

@@ -9,6 +9,7 @@
 //! [`synthesis`], [`property`].
 
 pub mod assertion;
+pub mod calls;
 pub mod data;
 pub mod equivalence;
 pub mod expr;
@@ -27,6 +28,7 @@ mod unfold;
 pub mod value;
 pub mod vocabulary;
 
+pub use calls::Stage;
 pub use global::{
     Branch, Branches, Exchange, Global, GlobalError, GlobalType, GlobalTypeBuilder, NodeId, Par,
 };

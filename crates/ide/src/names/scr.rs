@@ -182,7 +182,16 @@ impl<'a> Walk<'a> {
         let around: Vec<_> = around.iter().copied().chain([(scope, protocol)]).collect();
         let mut children: Vec<Symbol> =
             protocol.nested.iter().map(|nested| self.protocol(nested, &around)).collect();
-        self.body(&Here { scope, protocol, around }, &mut children);
+        let here = Here { scope, protocol, around };
+        self.body(&here, &mut children);
+        if let Some(keyed) = &protocol.keyed {
+            self.mention(NameKind::Field, &keyed.field, scope);
+            self.ty(&keyed.ty, Some(&here));
+            if let Some(interrupt) = &keyed.interrupt {
+                self.message(&interrupt.message, &here);
+                self.mention(NameKind::Role, &interrupt.from, scope);
+            }
+        }
         let roles: Vec<&str> = protocol.roles.iter().map(|role| &*role.text).collect();
         Symbol {
             name: Arc::clone(&protocol.name.text),
@@ -282,6 +291,11 @@ impl<'a> Walk<'a> {
                 for role in [caller].into_iter().chain(roles) {
                     self.mention(NameKind::Role, role, scope);
                 }
+            }
+            StatementKind::SubSession { protocol, roles, .. } => {
+                let (module, name) = self.qualified(NameKind::Protocol, protocol, ScopeId::FILE);
+                self.index.links.push(Link { from: scope, module, name });
+                roles.iter().for_each(|role| self.mention(NameKind::Role, role, scope));
             }
             StatementKind::Connection { left, right, .. } => {
                 self.mention(NameKind::Role, left, scope);

@@ -68,6 +68,12 @@ pub fn chart(module: &Module, protocol: &Protocol) -> Sequence {
             StatementKind::Continue { name, .. } => chart.jump(format!("continue {}", name.text)),
             StatementKind::Do { protocol, .. } => chart.divider(format!("do {}", protocol.text)),
             StatementKind::Calls { protocol, .. } => chart.divider(format!("calls {}", protocol.text)),
+            StatementKind::SubSession { opens, protocol, roles } => {
+                let word = if *opens { "open" } else { "close" };
+                let roles: Vec<&str> = roles.iter().map(|role| &*role.text).collect();
+                let roles = if roles.is_empty() { String::new() } else { format!("({})", roles.join(", ")) };
+                chart.divider(format!("{word} {}{roles}", protocol.text));
+            }
             StatementKind::Connection { keyword: "connect", left, right } => {
                 if let (Some(from), Some(to)) = (find(&left.text), find(&right.text)) {
                     chart.message(Message::new(from, to, "connect".to_owned()));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use referee_theory::{Branch, Exchange, Global, GlobalType, Message, NodeId, Role};
 
 use super::binders::Binders;
-use super::{Inexpressible, MOST_NODES, checked, is_name, new_line};
+use super::{Inexpressible, MOST_NODES, checked, is_name, new_line, without_calls};
 use crate::gt::{UNIT_LABEL, types};
 
 /// The `.gt` text of `global`.
@@ -14,6 +14,7 @@ use crate::gt::{UNIT_LABEL, types};
 /// When it says what `.gt` cannot: choices between receivers, assertions, recursion with data, types or
 /// labels without names.
 pub fn gt(global: &GlobalType) -> Result<String, Inexpressible> {
+    without_calls(global)?;
     let mut printer = Printer { global, out: String::new(), depth: 0, binders: Binders::default() };
     // The roles of the label just written: a value between them would be taken for its own.
     let mut steps = vec![Step::Node(global.root(), None)];

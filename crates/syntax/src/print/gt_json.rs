@@ -6,13 +6,14 @@ use referee_theory::{Global, GlobalType, NodeId};
 
 use super::binders::Binders;
 use super::gt::{payload, receiver};
-use super::{Inexpressible, MOST_NODES, new_line};
+use super::{Inexpressible, MOST_NODES, new_line, without_calls};
 
 /// The JSON text of `global`.
 ///
 /// # Errors
 /// When it says what RelaMon's JSON cannot: choices between receivers, assertions, recursion with data.
 pub fn gt_json(global: &GlobalType) -> Result<String, Inexpressible> {
+    without_calls(global)?;
     let vocabulary = global.vocabulary();
     let mut out = String::new();
     let mut binders = Binders::default();

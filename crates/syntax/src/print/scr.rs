@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Scope, Signature};
-use referee_theory::{Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Role, Since, Type, Within};
+use referee_theory::{
+    Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Origin, Role, Since, Type, Within,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Inexpressible;
@@ -16,9 +18,12 @@ use crate::document::External;
 use crate::payload;
 use crate::scr::{self, is_word};
 
+mod calls;
 mod data;
 mod refined;
 mod structure;
+
+pub(crate) use calls::without_calls;
 
 pub(super) use data::text as nuscr_text;
 use structure::{Place, Structure};
@@ -98,6 +103,8 @@ enum Step {
     Block(NodeId, bool),
     /// The end of a choice or of a `par`.
     Close,
+    /// What is opened and closed behind a `par`.
+    Behind(Origin),
     /// The end of a recursion.
     Leave(NodeId),
 }
@@ -146,9 +153,14 @@ impl<'a> Printer<'a> {
             )));
         }
         let keyword = if self.form == Form::NuScr { "global protocol" } else { "protocol" };
-        let _ = writeln!(self.out, "{keyword} {}({}) {{", word(name, "name")?, roles.join(", "));
+        self.subs()?;
+        let (name, key) = (word(name, "name")?, self.key()?);
+        let _ = writeln!(self.out, "{keyword} {name}({}){key} {{", roles.join(", "));
+        self.opened_first()?;
         self.body()?;
-        self.out.push_str("}\n");
+        self.out.push('}');
+        self.interrupt()?;
+        self.out.push('\n');
         scr::format(&self.out).map_err(|errors| {
             Inexpressible::new(errors.first().map_or_else(String::new, |error| error.message.clone()))
         })
@@ -183,6 +195,7 @@ impl<'a> Printer<'a> {
                     steps.push(Step::Region(start, self.structure.end()));
                 }
                 Step::Close => self.out.push_str("}\n"),
+                Step::Behind(par) => self.opened_behind(par, true)?,
                 Step::Leave(node) => {
                     self.names.remove(&node);
                     self.out.push_str("}\n");
@@ -202,7 +215,7 @@ impl<'a> Printer<'a> {
                 Global::Par(par) => {
                     self.spend()?;
                     self.out.push_str("par ");
-                    steps.extend([Step::Region(par.next, stop), Step::Close]);
+                    steps.extend([Step::Region(par.next, stop), Step::Behind(par.origin), Step::Close]);
                     let blocks = par.blocks.iter().enumerate().rev();
                     steps.extend(blocks.map(|(index, start)| Step::Block(*start, index == 0)));
                 }
@@ -274,6 +287,34 @@ impl<'a> Printer<'a> {
         self.spend()?;
         let vocabulary = self.global.vocabulary();
         let spec = vocabulary.spec(branch.message);
+        let condition =
+            if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
+        let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
+        self.message_text(spec, refinement)?;
+        let sender = word(vocabulary.role_name(exchange.sender), "role")?;
+        let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
+        let _ = write!(self.out, " from {sender} to {receiver}");
+        if let Some(timing) = spec.timing.as_ref().filter(|_| self.form == Form::Scr) {
+            if let Some(Within { since: Since::Label(label), .. }) = &timing.within {
+                word(label, "label")?;
+            }
+            let _ = write!(self.out, " {timing}");
+        }
+        if let Some(assertion) = condition.as_ref().filter(|_| self.form == Form::Scr) {
+            let _ = write!(self.out, " where {assertion}");
+        }
+        let waits = if self.global.is_optional(branch.origin) { " @\"may wait\"" } else { "" };
+        let _ = writeln!(self.out, ";{waits}{annotation}");
+        self.opened_behind(branch.origin, false)
+    }
+
+    /// The label and the payload of a message, one field with its refinement.
+    fn message_text(
+        &mut self,
+        spec: &MessageSpec,
+        refinement: Option<(usize, String)>,
+    ) -> Result<(), Inexpressible> {
+        let vocabulary = self.global.vocabulary();
         let label = vocabulary.label_name(spec.label);
         // Scribble's messages without an operator have the empty label.
         if !label.is_empty() {
@@ -281,9 +322,6 @@ impl<'a> Printer<'a> {
         } else if self.form == Form::NuScr {
             return Err(Inexpressible::new("nuScr has no messages without a label"));
         }
-        let condition =
-            if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
-        let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
         self.out.push('(');
         let mut seen = FxHashSet::default();
         for (index, field) in spec.fields.iter().enumerate() {
@@ -306,20 +344,7 @@ impl<'a> Printer<'a> {
                 let _ = write!(self.out, "{{{text}}}");
             }
         }
-        let sender = word(vocabulary.role_name(exchange.sender), "role")?;
-        let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
-        let _ = write!(self.out, ") from {sender} to {receiver}");
-        if let Some(timing) = spec.timing.as_ref().filter(|_| self.form == Form::Scr) {
-            if let Some(Within { since: Since::Label(label), .. }) = &timing.within {
-                word(label, "label")?;
-            }
-            let _ = write!(self.out, " {timing}");
-        }
-        if let Some(assertion) = condition.as_ref().filter(|_| self.form == Form::Scr) {
-            let _ = write!(self.out, " where {assertion}");
-        }
-        let waits = if self.global.is_optional(branch.origin) { " @\"may wait\"" } else { "" };
-        let _ = writeln!(self.out, ";{waits}{annotation}");
+        self.out.push(')');
         Ok(())
     }
 
@@ -412,21 +437,24 @@ impl<'a> Printer<'a> {
     }
 
     fn for_each_expr(&self, mut visit: impl FnMut(&Arc<Expr>)) {
-        let vocabulary = self.global.vocabulary();
-        for (_, node) in self.global.nodes() {
-            match node {
-                Global::End | Global::Par(_) | Global::Join(_) => {}
-                Global::Exchange(exchange) => {
-                    let specs = exchange.branches.iter().map(|branch| vocabulary.spec(branch.message));
-                    specs.filter_map(|spec| spec.assertion.as_ref()).for_each(&mut visit);
-                }
-                Global::Rec(rec) => {
-                    for parameter in &rec.parameters {
-                        parameter.refinement.iter().for_each(&mut visit);
-                        visit(&parameter.initial);
+        let subs = self.global.calls().into_iter().flat_map(|calls| &calls.subs);
+        for global in subs.map(|sub| &*sub.global).chain([self.global]) {
+            let vocabulary = global.vocabulary();
+            for (_, node) in global.nodes() {
+                match node {
+                    Global::End | Global::Par(_) | Global::Join(_) => {}
+                    Global::Exchange(exchange) => {
+                        let specs = exchange.branches.iter().map(|branch| vocabulary.spec(branch.message));
+                        specs.filter_map(|spec| spec.assertion.as_ref()).for_each(&mut visit);
                     }
+                    Global::Rec(rec) => {
+                        for parameter in &rec.parameters {
+                            parameter.refinement.iter().for_each(&mut visit);
+                            visit(&parameter.initial);
+                        }
+                    }
+                    Global::Call(call) => call.arguments.iter().for_each(&mut visit),
                 }
-                Global::Call(call) => call.arguments.iter().for_each(&mut visit),
             }
         }
     }

@@ -210,6 +210,8 @@ pub struct Protocol {
     pub new_roles: Vec<Name>,
     /// nuScr's `@"…"` behind the roles, which means nothing.
     pub annotation: Option<Name>,
+    /// `per id: string`, and `interrupted by …` behind the body.
+    pub keyed: Option<Box<KeySyntax>>,
     /// Protocols declared inside.
     pub nested: Vec<Protocol>,
     /// What happens.
@@ -217,6 +219,30 @@ pub struct Protocol {
     /// From the first keyword to the closing parenthesis of the roles.
     pub header: Span,
     /// The whole declaration.
+    pub span: Span,
+}
+
+/// `per id: string { … } interrupted by M(…) from r`: the protocol runs once for each value of a key.
+#[derive(Clone, Debug)]
+pub struct KeySyntax {
+    /// The field that is the key.
+    pub field: Name,
+    /// Its type.
+    pub ty: TypeSyntax,
+    /// From `per` to the type.
+    pub span: Span,
+    /// What interrupts a call.
+    pub interrupt: Option<InterruptSyntax>,
+}
+
+/// `interrupted by M(…) from r`.
+#[derive(Clone, Debug)]
+pub struct InterruptSyntax {
+    /// What is sent.
+    pub message: MessageSyntax,
+    /// Who sends it.
+    pub from: Name,
+    /// The whole.
     pub span: Span,
 }
 
@@ -314,6 +340,15 @@ pub enum StatementKind {
         /// The nested protocol.
         protocol: Name,
         /// Who plays its roles.
+        roles: Vec<Name>,
+    },
+    /// `open P(a, b);`, `close P;`.
+    SubSession {
+        /// Whether it is opened.
+        opens: bool,
+        /// The protocol, which has a key.
+        protocol: Name,
+        /// Who plays its roles; nobody where all of its sub-sessions are closed.
         roles: Vec<Name>,
     },
     /// Scribble's `connect a to b;`, `disconnect a and b;`, `wrap a to b;`.

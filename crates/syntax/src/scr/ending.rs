@@ -38,6 +38,7 @@ pub(super) fn ending(names: &Names<'_>) -> Vec<Vec<bool>> {
                 StatementKind::Continue { .. } => {}
                 StatementKind::Message(_)
                 | StatementKind::Calls { .. }
+                | StatementKind::SubSession { .. }
                 | StatementKind::Connection { .. } => counting.pending.push(Owner::Statement(place)),
                 StatementKind::Choice { branches, .. } => {
                     branches.iter().for_each(|branch| counting.add(branch, file, Owner::Statement(place)));

@@ -14,6 +14,7 @@ use referee_theory::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
+use super::calls::Places;
 use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::lower::MAX_NODES;
 use crate::diagnostics::Diagnostic;
@@ -54,6 +55,8 @@ pub(super) struct Flattening<'a> {
     optional: Vec<Origin>,
     /// The messages that connect their receivers.
     connecting: Vec<Origin>,
+    /// What is opened or closed around messages, and around `par`.
+    spots: Vec<(Origin, u32)>,
 }
 
 impl<'a> Flattening<'a> {
@@ -65,7 +68,7 @@ impl<'a> Flattening<'a> {
         vocabulary: &'a Arc<Vocabulary>,
         origins: &'a mut Origins,
         header: Span,
-        factors: bool,
+        (factors, calls): (bool, Option<Places>),
     ) -> (Option<GlobalType>, Vec<Diagnostic>) {
         let mut declared: FxHashMap<Arc<str>, Vec<Origin>> = FxHashMap::default();
         for node in &nodes {
@@ -90,6 +93,7 @@ impl<'a> Flattening<'a> {
             diagnostics: Vec::new(),
             optional: Vec::new(),
             connecting: Vec::new(),
+            spots: Vec::new(),
         };
         let start = flattening.node(root);
         while let Some(raw) = flattening.pending.pop() {
@@ -100,7 +104,7 @@ impl<'a> Flattening<'a> {
             flattening.convert(raw);
         }
         let too_large_after_all = flattening.is_too_large();
-        let Self { builder, origins, mut diagnostics, optional, connecting, .. } = flattening;
+        let Self { builder, origins, mut diagnostics, optional, connecting, spots, .. } = flattening;
         if too_large_after_all {
             diagnostics.push(too_large(header, MAX_NODES));
         }
@@ -115,6 +119,9 @@ impl<'a> Flattening<'a> {
             Ok(mut global) => {
                 global.may_wait_for(optional);
                 global.connect_with(connecting);
+                if let Some(places) = calls {
+                    global.open_calls(places.calls(&spots));
+                }
                 (Some(global), diagnostics)
             }
             Err(errors) => {
@@ -147,12 +154,13 @@ impl<'a> Flattening<'a> {
         let node = self.node(raw);
         match &self.nodes[raw.index()] {
             Raw::End | Raw::Join => {}
-            Raw::Par { parts, span } => {
-                let (parts, span) = (parts.clone(), *span);
+            Raw::Par { parts, spot, span } => {
+                let (parts, spot, span) = (parts.clone(), *spot, *span);
                 let mut blocks: Vec<NodeId> = parts.iter().map(|part| self.node(*part)).collect();
                 let next = blocks.pop().unwrap_or(node);
-                let par = Global::Par(global::Par { blocks, next, origin: self.origins.add(span) });
-                self.builder.set(node, par);
+                let origin = self.origins.add(span);
+                self.spots.extend((spot > 0).then_some((origin, spot)));
+                self.builder.set(node, Global::Par(global::Par { blocks, next, origin }));
             }
             Raw::Message(message) => {
                 let (sender, branch) = (message.sender, self.branch(*message));
@@ -178,13 +186,16 @@ impl<'a> Flattening<'a> {
     }
 
     fn branch(&mut self, message: RawMessage) -> Branch {
-        let RawMessage { receiver, message, next, may_wait, connects, span, .. } = message;
+        let RawMessage { receiver, message, next, may_wait, connects, spot, span, .. } = message;
         let (next, origin) = (self.node(next), self.origins.add(span));
         if may_wait {
             self.optional.push(origin);
         }
         if connects {
             self.connecting.push(origin);
+        }
+        if spot > 0 {
+            self.spots.push((origin, spot));
         }
         Branch { receiver, message, next, origin }
     }

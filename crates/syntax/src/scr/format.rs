@@ -10,7 +10,9 @@
 //!
 //! `page` puts lines and comments on the page; `layout` decides how statements break into lines.
 
-use super::ast::{Block, Item, ItemKind, Module, Protocol, ProtocolKind, Statement, StatementKind};
+use super::ast::{
+    Block, InterruptSyntax, Item, ItemKind, Module, Protocol, ProtocolKind, Statement, StatementKind,
+};
 use super::parser;
 use crate::diagnostics::Diagnostic;
 use crate::language::Language;
@@ -101,11 +103,12 @@ impl<'a> Formatter<'a> {
         if !protocol.nested.is_empty() && !protocol.body.statements.is_empty() {
             self.page.owe_blank_line();
         }
-        self.block(&protocol.body);
+        let keyed = protocol.keyed.as_deref();
+        self.block(&protocol.body, keyed.and_then(|keyed| keyed.interrupt.as_ref()));
     }
 
-    /// The statements of `block` and its closing brace; its opening brace has been printed.
-    fn block(&mut self, block: &'a Block) {
+    /// The statements of `block`, its closing brace and what stands behind it; its opening brace has been printed.
+    fn block(&mut self, block: &'a Block, behind: Option<&InterruptSyntax>) {
         let mut stack = vec![Frame { block, next: 0, branches: &[], word: "" }];
         while let Some(mut frame) = stack.pop() {
             if let Some(id) = frame.block.statements.get(frame.next) {
@@ -118,7 +121,14 @@ impl<'a> Formatter<'a> {
             self.page.close(end);
             match frame.branches.split_first() {
                 None => {
-                    self.page.complete(end);
+                    let behind = behind.filter(|_| stack.is_empty());
+                    if let Some(interrupt) = behind {
+                        let until = interrupt.span.end as usize;
+                        self.page.behind(end, until, &self.layout.interrupt(interrupt));
+                        self.page.complete(until);
+                    } else {
+                        self.page.complete(end);
+                    }
                 }
                 Some((branch, branches)) => {
                     self.page.alternative(end, branch.span.start as usize + 1, frame.word);

@@ -39,6 +39,8 @@ pub(super) enum Raw {
     Par {
         /// Where the blocks start, and last what follows them.
         parts: Vec<RawId>,
+        /// As [`RawMessage::spot`].
+        spot: u32,
         span: Span,
     },
     /// The end of a block.
@@ -61,6 +63,8 @@ pub(super) struct RawMessage {
     pub(super) may_wait: bool,
     /// Whether it connects the receiver.
     pub(super) connects: bool,
+    /// What is opened or closed around it: a number of [`super::calls`], 0 where nothing is open.
+    pub(super) spot: u32,
     pub(super) span: Span,
 }
 

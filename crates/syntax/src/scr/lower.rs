@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use referee_theory::expr::Expr;
 use referee_theory::global::Parameter;
-use referee_theory::{Role, Type, Vocabulary};
+use referee_theory::{Message, Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::ast::{
@@ -20,6 +20,7 @@ use super::graph::{Chooser, Raw, RawId, RawMessage};
 use super::names::{MAX_STEPS, Names, ProtocolId};
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::blocks::jump_out_of_block;
+use crate::diagnostics::calls::runs_by_key;
 use crate::diagnostics::names::{role_plays_twice, unknown_recursion_variable, unknown_role, wrong_number};
 use crate::diagnostics::structure::{
     connections_not_monitored, not_tail_recursive, statement_after_block, together_too_large, too_large,
@@ -28,9 +29,11 @@ use crate::diagnostics::structure::{
 use crate::diagnostics::times::{no_first_message, unused_deadline};
 use crate::source::{Origins, Span};
 
+mod calls;
 mod message;
 mod times;
 
+pub(super) use calls::Mark;
 use message::{Signatures, Types};
 
 /// Protocols that have more steps than this when written out are refused.
@@ -126,19 +129,39 @@ pub(super) struct Lowering<'a, 'n> {
     choice_deadlines: FxHashMap<Span, bool>,
     /// The declared messages that are sent, by label.
     signatures: FxHashMap<Arc<str>, &'a SignatureDeclaration>,
+    /// Where sub-sessions are opened and closed.
+    marks: Vec<(RawId, Mark)>,
+    /// The header of the protocol that is written out, if it runs once for each value of a key.
+    keyed: Option<Span>,
+}
+
+/// A protocol as a graph.
+pub(super) struct Lowered {
+    pub(super) nodes: Vec<Raw>,
+    /// Its start. `None`: it is too large.
+    pub(super) root: Option<RawId>,
+    pub(super) vocabulary: Vocabulary,
+    pub(super) marks: Vec<(RawId, Mark)>,
+    /// The message that interrupts it, and who sends it.
+    pub(super) interrupt: Option<(Message, Role)>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
-    /// The graph of `protocol`, its start, and the names it uses. `None`: it is too large.
+    /// The graph of `protocol`. Its roles are called `players`, or else what it calls them.
     pub(super) fn run(
         names: &'n mut Names<'a>,
         origins: &'n mut Origins,
         protocol: ProtocolId,
-    ) -> (Vec<Raw>, Option<RawId>, Vocabulary, Vec<Diagnostic>) {
+        players: Option<&[Arc<str>]>,
+    ) -> Lowered {
         let declaration = names.protocol(protocol);
         let mut vocabulary = Vocabulary::new();
-        let roles = declaration.roles.iter().chain(&declaration.new_roles);
-        let roles: Vec<Role> = roles.map(|role| vocabulary.add_role(&role.text)).collect();
+        let declared = declaration.roles.iter().chain(&declaration.new_roles);
+        let roles: Vec<Role> = match players {
+            Some(players) => players.iter().map(|player| vocabulary.add_role(player)).collect(),
+            None => declared.map(|role| vocabulary.add_role(&role.text)).collect(),
+        };
         let by_name = by_name(declaration, &roles);
         // On its own, a protocol's parameters stand for themselves.
         let parameters = declaration.parameters.iter().filter(|parameter| !parameter.is_signature);
@@ -158,6 +181,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
             active: FxHashMap::default(),
             choice_deadlines: FxHashMap::default(),
             signatures: FxHashMap::default(),
+            marks: Vec::new(),
+            keyed: declaration.keyed.is_some().then_some(declaration.header),
         };
         let roles = declaration.roles.len() + declaration.new_roles.len();
         let root = if roles > MAX_ROLES {
@@ -168,7 +193,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
         };
         let unused = lowering.choice_deadlines.iter().filter(|(_, used)| !**used);
         lowering.diagnostics.extend(unused.map(|(span, _)| unused_deadline(*span)));
-        (lowering.nodes, root, lowering.vocabulary, lowering.diagnostics)
+        let interrupt = lowering.interrupt(declaration);
+        let Self { nodes, vocabulary, marks, diagnostics, .. } = lowering;
+        Lowered { nodes, root, vocabulary, marks, interrupt, diagnostics }
     }
 
     fn add(&mut self, node: Raw) -> RawId {
@@ -259,7 +286,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                         self.scope = outer_scope;
                         self.out_of_reach.pop();
                         parts.push(next);
-                        Some(self.add(Raw::Par { parts, span }))
+                        Some(self.add(Raw::Par { parts, spot: 0, span }))
                     }
                 }
             }
@@ -330,8 +357,16 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     let (next, span) = (start, here.span);
                     let MessageStatement { may_wait, connects, .. } = **message;
                     let specs = if index == 0 { first } else { specs };
-                    let step =
-                        RawMessage { sender, receiver, message: specs, next, may_wait, connects, span };
+                    let step = RawMessage {
+                        sender,
+                        receiver,
+                        message: specs,
+                        next,
+                        may_wait,
+                        connects,
+                        spot: 0,
+                        span,
+                    };
                     start = self.add(Raw::Message(step));
                 }
                 Some(start)
@@ -369,6 +404,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             StatementKind::Do { protocol, arguments, roles } => {
                 self.do_protocol(protocol, arguments, roles, here.span, next, stack)
             }
+            StatementKind::SubSession { opens, protocol, roles } => {
+                Some(self.mark(*opens, protocol, roles, here.span, next))
+            }
             StatementKind::Calls { caller, protocol, roles } => {
                 let called = self.names.find_nested(protocol, self.instance.protocol);
                 Some(self.call(caller, protocol, called, roles, here.span, next))
@@ -380,7 +418,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     ("connect", Some(sender), Some(receiver)) => {
                         let message = self.vocabulary.add_plain_message("");
                         let (may_wait, connects, span) = (false, true, here.span);
-                        let step = RawMessage { sender, receiver, message, next, may_wait, connects, span };
+                        let step =
+                            RawMessage { sender, receiver, message, next, may_wait, connects, spot: 0, span };
                         return Some(self.add(Raw::Message(step)));
                     }
                     ("connect", ..) => {}
@@ -450,6 +489,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 return Some(next);
             }
         };
+        let declared = self.names.protocol(protocol);
+        if declared.keyed.is_some() {
+            self.diagnostics.push(runs_by_key(name.span, declared.header, &name.text));
+            return Some(next);
+        }
         // Both are looked at, so that what is wrong with one does not hide what is wrong with the other.
         let players = self.players(name, protocol, roles);
         let given = self.arguments(name, protocol, arguments);
@@ -499,7 +543,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 let label = format!("invite_{}_{}", name.text, role.text);
                 let message = self.vocabulary.add_plain_message(&label);
                 let (next, may_wait, connects) = (start, false, false);
-                let step = RawMessage { sender, receiver, message, next, may_wait, connects, span };
+                let step = RawMessage { sender, receiver, message, next, may_wait, connects, spot: 0, span };
                 start = self.add(Raw::Message(step));
             }
         }

@@ -9,9 +9,10 @@ use super::ast::{
 };
 use super::cursor::{Cursor, MAX_ERRORS, Parsed};
 use super::token::Token;
-use crate::diagnostics::{Diagnostic, names};
+use crate::diagnostics::{Diagnostic, calls, names};
 use crate::source::Span;
 
+mod keyed;
 mod payload;
 mod simple;
 mod statements;
@@ -292,8 +293,18 @@ impl Parser<'_> {
         let header = start.to(self.here());
         // nuScr reads an annotation here and does not look at it.
         let annotation = if self.cursor.eat(Token::At) { Some(self.string()?) } else { None };
+        let mut keyed = if self.cursor.is_word("per") { Some(Box::new(self.key()?)) } else { None };
         let (nested, body) = self.protocol_body()?;
-        let span = start.to(body.span);
+        if self.cursor.is_word("interrupted") {
+            let interrupt = self.interrupt()?;
+            match &mut keyed {
+                Some(keyed) => keyed.interrupt = Some(interrupt),
+                None => {
+                    self.cursor.report(calls::interrupted_without_key(interrupt.span));
+                }
+            }
+        }
+        let span = start.to(self.here());
         Ok(Protocol {
             kind,
             global,
@@ -304,6 +315,7 @@ impl Parser<'_> {
             copied,
             new_roles,
             annotation,
+            keyed,
             nested,
             body,
             header,

@@ -9,6 +9,7 @@
 )]
 
 mod alike;
+mod calls;
 mod constructs;
 mod copies;
 mod corpus;

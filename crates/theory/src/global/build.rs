@@ -217,6 +217,7 @@ impl GlobalTypeBuilder {
                 optional: Vec::new(),
                 blocks,
                 times_of_senders: false,
+                sub_sessions: None,
             };
             global.times_of_senders = global.vocabulary.is_timed() && global.participants().len() > 2;
             Ok(global)

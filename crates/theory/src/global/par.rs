@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::{BlockId, Global, GlobalError, NodeId, id};
+use super::{BlockId, Global, GlobalError, GlobalType, NodeId, id};
 use crate::vocabulary::{Origin, Vocabulary};
 
 /// How deep blocks may be nested: a role that is in two blocks of each has 2ⁿ states.
@@ -190,6 +190,15 @@ pub(super) fn check(
         {
             errors.push(GlobalError::NeverJoins { par: place_of(par), place: exchange.origin });
         }
+    }
+}
+
+impl GlobalType {
+    /// A message from where the protocol, or the block around the message, cannot come to its end, if there is one.
+    #[must_use]
+    pub fn never_ends(&self) -> Option<Origin> {
+        let ends = can_end(&self.nodes);
+        self.exchanges().find(|(node, _)| !ends[node.index()]).map(|(_, exchange)| exchange.origin)
     }
 }
 

@@ -8,9 +8,9 @@ use referee_theory::expr::{Expr, Node};
 use super::keywords;
 use crate::expr::Dialect;
 use crate::scr::ast::{
-    ExternalDeclaration, FieldSyntax, MessageStatement, MessageSyntax, Module, Name, Protocol, RecParameter,
-    SignatureDeclaration, SinceSyntax, Statement, StatementKind, TimesSyntax, TypeDeclaration, TypeSyntax,
-    WithinSyntax, Written,
+    ExternalDeclaration, FieldSyntax, InterruptSyntax, MessageStatement, MessageSyntax, Module, Name,
+    Protocol, RecParameter, SignatureDeclaration, SinceSyntax, Statement, StatementKind, TimesSyntax,
+    TypeDeclaration, TypeSyntax, WithinSyntax, Written,
 };
 use crate::scr::written;
 
@@ -108,7 +108,15 @@ impl<'a> Layout<'a> {
         if let (Some(annotation), Some(last)) = (&protocol.annotation, lines.last_mut()) {
             last.text = format!("{} @\"{}\"", last.text, annotation.text);
         }
+        if let (Some(keyed), Some(last)) = (&protocol.keyed, lines.last_mut()) {
+            last.text = format!("{} per {}: {}", last.text, keyed.field.text, payload_type(&keyed.ty));
+        }
         lines
+    }
+
+    /// What stands behind the body of a protocol that can be interrupted.
+    pub(super) fn interrupt(&self, interrupt: &InterruptSyntax) -> String {
+        format!("interrupted by {} from {}", self.message_text(&interrupt.message), interrupt.from.text)
     }
 
     fn roles(&self, roles: &[Name]) -> Vec<String> {
@@ -195,6 +203,14 @@ impl<'a> Layout<'a> {
             StatementKind::Calls { caller, protocol, roles } => {
                 let roles = roles.iter().map(|role| self.renamed(role)).collect();
                 list(format!("{} calls {}(", caller.text, protocol.text), roles, ");", level)
+            }
+            StatementKind::SubSession { opens, protocol, roles } => {
+                let start = format!("{} {}", if *opens { "open" } else { "close" }, protocol.text);
+                let roles: Vec<String> = roles.iter().map(|role| self.renamed(role)).collect();
+                match &roles[..] {
+                    [] => vec![line(format!("{start};"))],
+                    _ => list(format!("{start}("), roles, ");", level),
+                }
             }
             StatementKind::Connection { keyword, left, right } => {
                 let between = if *keyword == "disconnect" { "and" } else { "to" };

@@ -124,10 +124,16 @@ impl<'a> Page<'a> {
 
     /// After a block that ended at `end`, another branch opens, with its brace up to `brace`.
     pub(super) fn alternative(&mut self, end: usize, brace: usize, word: &str) {
+        self.behind(end, brace, word);
+        self.open(brace);
+    }
+
+    /// After a block that ended at `end`, `text` follows, which stands before `until`.
+    pub(super) fn behind(&mut self, end: usize, until: usize, text: &str) {
         let follows = self.complete(end);
-        let stands_between = self.comments.first().is_some_and(|comment| (comment.start as usize) < brace);
+        let stands_between = self.comments.first().is_some_and(|comment| (comment.start as usize) < until);
         if follows || stands_between {
-            while let Some(comment) = self.next_comment(brace) {
+            while let Some(comment) = self.next_comment(until) {
                 self.new_line(false);
                 self.comment(comment);
             }
@@ -135,8 +141,7 @@ impl<'a> Page<'a> {
         } else {
             self.out.push(' ');
         }
-        self.out.push_str(word);
-        self.open(brace);
+        self.out.push_str(text);
     }
 
     /// The whole text.

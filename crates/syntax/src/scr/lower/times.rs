@@ -50,6 +50,7 @@ impl Lowering<'_, '_> {
             StatementKind::Do { .. } => "another protocol",
             StatementKind::Calls { .. } => "a nested protocol",
             StatementKind::Connection { .. } => "a connection",
+            StatementKind::SubSession { .. } => "a sub-session",
         };
         self.choice_deadlines.insert(within.span, true);
         self.diagnostics.push(no_first_message(here.span, within.span, begins));

@@ -16,7 +16,7 @@ use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::source::Span;
 
-const STATEMENTS: [&str; 5] = ["choice", "par", "rec", "continue", "do"];
+const STATEMENTS: [&str; 7] = ["choice", "par", "rec", "continue", "do", "open", "close"];
 
 impl Parser<'_> {
     /// A statement without a block, up to its semicolon.
@@ -29,6 +29,9 @@ impl Parser<'_> {
             }
             if self.cursor.eat_word("do") {
                 return self.do_statement();
+            }
+            if let Some(kind) = self.sub_session()? {
+                return Ok(kind);
             }
             if self.second_is("calls") {
                 let caller = self.cursor.name("the name of a role")?;
@@ -175,7 +178,7 @@ impl Parser<'_> {
         Ok(argument)
     }
 
-    fn role_arguments(&mut self) -> Parsed<Vec<Name>> {
+    pub(super) fn role_arguments(&mut self) -> Parsed<Vec<Name>> {
         let mut roles = Vec::new();
         self.cursor.expect(Token::LeftParen)?;
         loop {
