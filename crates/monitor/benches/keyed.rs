@@ -29,7 +29,7 @@ fn monitor(steps: &[(Action, &str)]) -> Arc<Monitor> {
 
 fn calls(criterion: &mut Criterion) {
     let call = monitor(&[(Action::Send, "Request"), (Action::Receive, "Result")]);
-    let sub = SubProtocol::new(call, Side::Process, None, vec![Stage::Open, Stage::Ended]);
+    let sub = SubProtocol::new(("Call", "id"), call, Side::Process, None, vec![Stage::Open, Stage::Ended]);
     let limits = KeyLimits { inflight: usize::MAX, ended: 1024 };
     let monitor = KeyedMonitor::new(monitor(&[(Action::Send, "Bye")]), vec![sub], limits);
     let mut group = criterion.benchmark_group("call");

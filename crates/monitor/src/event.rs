@@ -116,7 +116,8 @@ impl<'a> Payload<'a> {
 
     /// The value of the field declared at `index` under `name`.
     #[inline]
-    pub(crate) fn field(&self, index: usize, name: Option<&Arc<str>>) -> Option<&'a FieldValue<'a>> {
+    #[must_use]
+    pub fn field(&self, index: usize, name: Option<&Arc<str>>) -> Option<&'a FieldValue<'a>> {
         match self {
             Self::Positional(values) => values.get(index),
             Self::Named(values) => match (values.get(index), name) {

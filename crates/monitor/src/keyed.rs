@@ -7,11 +7,15 @@
 //!
 //! Whoever drives this keeps what is early, in the order that [`KeyedMonitor::may_overtake`] tells.
 
+mod alphabet;
 mod key;
 mod table;
+mod waiting;
+mod wrong;
 
 use std::sync::Arc;
 
+pub use referee_theory::Stage;
 use referee_theory::{Action, State};
 use rustc_hash::FxHashMap;
 
@@ -24,23 +28,16 @@ use crate::verdict::{Fault, Kind, NO_EDGE, NO_FIELD, Side, Verdict, Violation};
 
 pub use key::Key;
 use table::{Call, Table};
-
-/// Whether a sub-protocol is open in a state of the parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// Before `open`, or behind `close` and the message after it.
-    Closed,
-    /// From `open` on. In a final state the parent rests: it is not over.
-    Open,
-    /// Behind `close`, before the parent's next message, which waits for the calls.
-    Closing,
-    /// The parent is over, and it was open then.
-    Ended,
-}
+pub use waiting::Waiting;
+pub use wrong::Wrong;
 
 /// A protocol that another one opens.
 #[derive(Clone, Debug)]
 pub struct SubProtocol {
+    /// `Call(client, server)`.
+    name: Box<str>,
+    /// The field that is the key.
+    key: Arc<str>,
     monitor: Arc<Monitor>,
     ahead: Ahead,
     opener: Side,
@@ -91,6 +88,8 @@ pub struct KeyedSession {
     lead: Lead,
     /// Who ended the parent.
     ended_by: Option<Side>,
+    /// Who has left first.
+    left: Option<Side>,
     tables: Vec<Table>,
 }
 
@@ -101,8 +100,8 @@ pub enum KeyedVerdict {
     Forward,
     /// It waits.
     Early,
-    /// It is wrong: in the parent, or in the sub-protocol with this number.
-    Violation(Violation, Option<usize>),
+    /// It is wrong, and why.
+    Violation(Violation, Wrong),
     /// It cannot be judged.
     Fault(Fault),
     /// It may be of a call that was forgotten: it goes on, and nobody is blamed.
@@ -120,10 +119,23 @@ pub enum Lane {
     Call(usize, Key),
 }
 
+impl Lane {
+    /// The call, if it is one's.
+    #[must_use]
+    pub fn call(&self) -> Option<(usize, Key)> {
+        match self {
+            Self::Parent => None,
+            Self::Opening(sub, key) | Self::Call(sub, key) => Some((*sub, key.clone())),
+        }
+    }
+}
+
 impl SubProtocol {
-    /// `monitor`'s protocol, opened by `opener`; `stages` has one entry for each state of the parent.
+    /// `monitor`'s protocol, called `name`, whose calls `opener` begins; `key` is the field that is the key, and `stages` has one entry for each state of the
+    /// parent.
     #[must_use]
     pub fn new(
+        (name, key): (&str, &str),
         monitor: Arc<Monitor>,
         opener: Side,
         interrupt: Option<(&str, Side)>,
@@ -131,7 +143,8 @@ impl SubProtocol {
     ) -> Self {
         let ahead = Ahead::new(&monitor);
         let interrupt = interrupt.map(|(label, side)| (label.into(), side));
-        Self { monitor, ahead, opener, interrupt, stages: stages.into(), may_open: Box::default() }
+        let (name, key, may_open) = (name.into(), key.into(), Box::default());
+        Self { name, key, monitor, ahead, opener, interrupt, stages: stages.into(), may_open }
     }
 
     fn stage(&self, state: State) -> Stage {
@@ -192,7 +205,13 @@ impl KeyedMonitor {
     #[must_use]
     pub fn session(&self) -> KeyedSession {
         let tables = self.subs.iter().map(|_| Table::default()).collect();
-        KeyedSession { parent: self.parent.session(), lead: Lead::default(), ended_by: None, tables }
+        KeyedSession {
+            parent: self.parent.session(),
+            lead: Lead::default(),
+            ended_by: None,
+            left: None,
+            tables,
+        }
     }
 
     /// What keeps a message of `side` in order.
@@ -246,17 +265,19 @@ impl KeyedMonitor {
             Part::Opening => {
                 let at = session.parent.state();
                 let turn = self.ahead.is_turn(&session.parent, sub.opener);
-                match self.may_enter(sub, table, key, (at, turn, session.ended_by)) {
+                match self.may_enter(index, table, key, (at, turn, session.ended_by)) {
                     // Behind what its sender has said ahead in the parent.
                     Ok(()) if !turn && !session.lead.is_empty() => KeyedVerdict::Early,
-                    Ok(()) => self.step(sub, table, (side, label, key, part), payload),
+                    Ok(()) => self.step(index, table, (side, label, key, part), payload),
                     Err(verdict) => verdict,
                 }
             }
-            Part::Other => self.step(sub, table, (side, label, key, part), payload),
+            Part::Other => self.step(index, table, (side, label, key, part), payload),
         };
         match verdict {
-            KeyedVerdict::Violation(violation, None) => KeyedVerdict::Violation(violation, Some(index)),
+            KeyedVerdict::Violation(violation, Wrong::InParent) => {
+                KeyedVerdict::Violation(violation, Wrong::InCall(index))
+            }
             other => other,
         }
     }
@@ -304,12 +325,12 @@ impl KeyedMonitor {
         payload: Payload<'_>,
     ) -> KeyedVerdict {
         let at = session.parent.state();
-        for (sub, table) in self.subs.iter().zip(&session.tables) {
+        for (index, (sub, table)) in self.subs.iter().zip(&session.tables).enumerate() {
             if sub.stage(at) == Stage::Closing && table.running > 0 {
                 if table.openers_turns == 0 {
                     return KeyedVerdict::Early;
                 }
-                return wrong(Kind::Order, side, at);
+                return wrong(Kind::Order, side, at, Wrong::CallsOpen(index));
             }
         }
         let label = self.parent.label(label);
@@ -340,15 +361,18 @@ impl KeyedMonitor {
     /// Whether an opening of `key` may be one, in the parent's state and turn.
     fn may_enter(
         &self,
-        sub: &SubProtocol,
+        index: usize,
         table: &mut Table,
         key: &Key,
         (at, turn, ended_by): (State, bool, Option<Side>),
     ) -> Result<(), KeyedVerdict> {
+        let Some(sub) = self.subs.get(index) else { return Ok(()) };
+        let not = |kind| Err(wrong(kind, sub.opener, at, Wrong::NotOpen(index)));
         if let Some(call) = table.get(key) {
             let interrupter = sub.interrupt.as_ref().map(|(_, side)| *side);
             if !(call.interrupted && interrupter == Some(other(sub.opener))) {
-                return Err(wrong(Kind::Order, sub.opener, at));
+                let state = call.session.state();
+                return Err(wrong(Kind::Order, sub.opener, state, Wrong::InFlight(index)));
             }
             // The opener has seen the interruption, and begins anew.
             table.take(key, |call| sub.is_openers_turn(call));
@@ -356,22 +380,23 @@ impl KeyedMonitor {
         match sub.stage(at) {
             Stage::Open | Stage::Closing if table.running >= self.limits.inflight => Err(KeyedVerdict::Early),
             Stage::Open | Stage::Closing => Ok(()),
-            Stage::Ended if ended_by == Some(sub.opener) => Err(wrong(Kind::AfterEnd, sub.opener, at)),
+            Stage::Ended if ended_by == Some(sub.opener) => not(Kind::AfterEnd),
             Stage::Ended => Ok(()),
-            Stage::Closed if self.parent.machine().is_final(at) => Err(wrong(Kind::AfterEnd, sub.opener, at)),
+            Stage::Closed if self.parent.machine().is_final(at) => not(Kind::AfterEnd),
             Stage::Closed if !turn && sub.may_open.get(at.index()) == Some(&true) => Err(KeyedVerdict::Early),
-            Stage::Closed => Err(wrong(Kind::Order, sub.opener, at)),
+            Stage::Closed => not(Kind::Order),
         }
     }
 
     /// Steps the call of `key`, which is opened by an opening.
     fn step(
         &self,
-        sub: &SubProtocol,
+        index: usize,
         table: &mut Table,
         (side, label, key, part): (Side, &str, &Key, Part),
         payload: Payload<'_>,
     ) -> KeyedVerdict {
+        let Some(sub) = self.subs.get(index) else { return KeyedVerdict::Forward };
         let uncertain = sub.may_be_forgotten(table, side, part);
         let blame = |violation| if uncertain { KeyedVerdict::Uncertain } else { violation };
         let interrupter = sub.interrupt.as_ref().map(|(_, side)| *side);
@@ -381,7 +406,8 @@ impl KeyedMonitor {
             |call| sub.is_finished(call),
             |call| {
                 if call.interrupted && interrupter == Some(side) {
-                    return blame(wrong(Kind::AfterEnd, side, call.session.state()));
+                    let state = call.session.state();
+                    return blame(wrong(Kind::AfterEnd, side, state, Wrong::Interrupted(index)));
                 }
                 match of_session(call.judge(sub, side, sub.monitor.label(label), payload)) {
                     violation @ KeyedVerdict::Violation(..) => blame(violation),
@@ -393,7 +419,7 @@ impl KeyedMonitor {
             return verdict;
         }
         if part != Part::Opening {
-            return blame(wrong(Kind::Order, side, State(0)));
+            return blame(wrong(Kind::Order, side, State(0), Wrong::NotInFlight(index)));
         }
         let mut call = Call::new(sub.monitor.session());
         let verdict = of_session(call.judge(sub, side, sub.monitor.label(label), payload));
@@ -455,14 +481,14 @@ fn of_session(verdict: Verdict) -> KeyedVerdict {
     match verdict {
         Verdict::Forward => KeyedVerdict::Forward,
         Verdict::Early => KeyedVerdict::Early,
-        Verdict::Violation(violation) => KeyedVerdict::Violation(violation, None),
+        Verdict::Violation(violation) => KeyedVerdict::Violation(violation, Wrong::InParent),
         Verdict::Fault(fault) => KeyedVerdict::Fault(fault),
     }
 }
 
-fn wrong(kind: Kind, side: Side, state: State) -> KeyedVerdict {
+fn wrong(kind: Kind, side: Side, state: State, why: Wrong) -> KeyedVerdict {
     let violation = Violation { kind, side, field: NO_FIELD, state: state.0, edge: NO_EDGE };
-    KeyedVerdict::Violation(violation, None)
+    KeyedVerdict::Violation(violation, why)
 }
 
 fn side_of(action: Action) -> Side {

@@ -69,7 +69,9 @@ pub use deadline::{Moment, NOT_WHOLE, Passed, TimeVerdict, Timer, Untimely};
 pub use early::{Early, Lend};
 pub use event::{Channel, Event, EventLabel, FieldValue, Party, Payload};
 pub use explain::{AssertionFailure, Expected, Explanation, FaultExplanation, FieldFailure};
-pub use keyed::{Key, KeyLimits, KeyedMonitor, KeyedSession, KeyedVerdict, Stage, SubProtocol};
+pub use keyed::{
+    Key, KeyLimits, KeyedMonitor, KeyedSession, KeyedVerdict, Lane, Stage, SubProtocol, Waiting, Wrong,
+};
 pub use labels::LabelId;
 pub use monitor::Monitor;
 pub use policy::{Handling, Policy, Report, Ruling};

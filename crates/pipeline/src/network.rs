@@ -17,6 +17,8 @@ pub enum NoNetwork {
     NotGlobal,
     /// Some pairs of roles have no relative type: these.
     NotRelative(Vec<Diagnostic>),
+    /// The protocol opens sub-sessions, which have monitors between two parties only.
+    SubSessions,
     /// The monitors do not work together.
     Undeployable(Undeployable),
 }
@@ -29,6 +31,9 @@ impl fmt::Display for NoNetwork {
                 Some(first) => f.write_str(&first.message),
                 None => f.write_str("this protocol has no relative types"),
             },
+            Self::SubSessions => f.write_str(
+                "the protocol opens sub-sessions, which have no multiparty monitors: a guard between two roles can run it",
+            ),
             Self::Undeployable(why) => why.fmt(f),
         }
     }
@@ -48,6 +53,9 @@ impl Projected {
         observer: &mut dyn Observer,
     ) -> Result<Network, NoNetwork> {
         let global = self.global().ok_or(NoNetwork::NotGlobal)?;
+        if self.opens_calls() {
+            return Err(NoNetwork::SubSessions);
+        }
         let relative = self.relative_types().map_err(NoNetwork::NotRelative)?;
         Ok(Network::synthesise(global, &relative, options, cancel, observer))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use referee_monitor::Registry;
+use referee_monitor::{Registry, Side};
 use referee_syntax::diagnostics::suggest;
 use referee_syntax::document::Demands;
 use referee_syntax::source::Span;
@@ -12,11 +12,12 @@ use referee_syntax::{
     BinaryProtocol, Content, Diagnostic, External, GlobalProtocol, LocalSystem, Origins, Position,
     ProjectedProtocol, ill_formed,
 };
+use referee_theory::calls::{Calls, Stages};
 use referee_theory::expr::Signature;
 use referee_theory::relative::{RelativeError, RelativeType};
-use referee_theory::{GlobalType, Machine, Origin, Role, System, Vocabulary};
+use referee_theory::{Action, GlobalType, Machine, Origin, Role, State, System, Vocabulary};
 
-use crate::monitorable::Monitorable;
+use crate::monitorable::{Monitorable, MonitorableCall};
 use crate::parsed::Analysed;
 use crate::source::{Extent, Source};
 
@@ -138,7 +139,7 @@ impl Projected {
             Content::Global(protocols) => {
                 let found = protocols.iter().find(|candidate| match wanted {
                     Some(wanted) => candidate.name.as_deref() == Some(wanted),
-                    None => !candidate.auxiliary,
+                    None => !candidate.auxiliary && !candidate.is_keyed(),
                 });
                 let found = found.or(protocols.first().filter(|_| wanted.is_none()));
                 let known = |found: &GlobalProtocol| {
@@ -430,8 +431,12 @@ impl Projected {
     /// The machine of `role`, to be given its predicates and monitored.
     ///
     /// # Errors
-    /// The protocol has no projection onto it.
+    /// The protocol has no projection onto it, or opens sub-sessions, which are monitored between two roles only.
     pub fn monitorable(&self, role: Role) -> Result<Monitorable, NoProjection> {
+        if self.opens_calls() {
+            let why = "the protocol opens sub-sessions, which are watched and guarded between two roles only";
+            return Err(NoProjection { why: why.to_owned() });
+        }
         let machine = self.machine(role).map_err(Clone::clone)?;
         Ok(Monitorable::new(machine.clone(), Arc::clone(&self.vocabulary), self.registry()))
     }
@@ -441,8 +446,12 @@ impl Projected {
     /// [`monitorable`](Self::monitorable).
     ///
     /// # Errors
-    /// The protocol has no projection onto the role.
+    /// The protocol has no projection onto the role, or opens sub-sessions and does not have the same two roles as they.
     pub fn monitorable_between(&self, role: Role) -> Result<Monitorable, NoProjection> {
+        if let Some((global, calls)) = self.global.as_ref().and_then(|global| Some((global, global.calls()?)))
+        {
+            return self.keyed_between(global, calls, role);
+        }
         let own = self.monitorable(role)?;
         let Some(seen) = self.global.as_ref().and_then(|global| global.as_seen_between()) else {
             return Ok(own);
@@ -451,6 +460,75 @@ impl Projected {
             Ok(machine) => Ok(Monitorable::new(machine, Arc::clone(seen.vocabulary()), self.registry())),
             Err(_) => Ok(own),
         }
+    }
+}
+
+impl Projected {
+    /// Whether the protocol opens sub-sessions.
+    #[must_use]
+    pub fn opens_calls(&self) -> bool {
+        self.global.as_ref().is_some_and(|global| global.calls().is_some())
+    }
+
+    /// As [`monitorable_between`](Self::monitorable_between), of a protocol that opens sub-sessions.
+    fn keyed_between(
+        &self,
+        global: &GlobalType,
+        calls: &Calls,
+        role: Role,
+    ) -> Result<Monitorable, NoProjection> {
+        let name = self.vocabulary.role_name(role);
+        let (parent, stages) = self.seen_between(global, name, Some(calls))?;
+        let one = |(index, sub): (usize, &referee_theory::calls::SubProtocol)| {
+            let two = |global: &GlobalType| global.vocabulary().roles().len() == 2;
+            let (Some(keyed), true) = (sub.global.keyed(), two(global) && two(&sub.global)) else {
+                let why = format!(
+                    "the protocol opens `{}`, and there are monitors of sub-sessions between two roles only",
+                    sub.signature()
+                );
+                return Err(NoProjection { why });
+            };
+            let vocabulary = sub.global.vocabulary();
+            let side = |sender: Role| match vocabulary.role_name(sender) == name {
+                true => Side::Process,
+                false => Side::Environment,
+            };
+            let (monitorable, _) = self.seen_between(&sub.global, name, None)?;
+            let first = monitorable.machine().transitions(State(0)).first().map(|first| first.action);
+            Ok(MonitorableCall {
+                name: sub.signature(),
+                key: Arc::clone(&keyed.field),
+                opener: if first == Some(Action::Send) { Side::Process } else { Side::Environment },
+                interrupt: keyed
+                    .interrupt
+                    .map(|interrupt| (vocabulary.label_of(interrupt.message).into(), side(interrupt.sender))),
+                stages: stages.iter().map(|stages| stages[index]).collect(),
+                monitorable,
+            })
+        };
+        let subs = calls.subs.iter().enumerate().map(one).collect::<Result<_, _>>()?;
+        Ok(parent.with_calls(subs))
+    }
+
+    /// The machine of the role called `name` in `global`, as somebody between its two roles follows it; with what is open in each state.
+    fn seen_between(
+        &self,
+        global: &GlobalType,
+        name: &str,
+        calls: Option<&Calls>,
+    ) -> Result<(Monitorable, Vec<Stages>), NoProjection> {
+        let seen = global.as_seen_between();
+        let global = seen.as_ref().unwrap_or(global);
+        let role = global.vocabulary().find_role(name);
+        let machine = role.and_then(|role| global.project(role).ok()).ok_or_else(|| NoProjection {
+            why: format!("`{name}` has no machine of its own in the protocol, or in what it opens"),
+        })?;
+        let (machine, stages) = match calls {
+            Some(calls) => calls.stages(&machine),
+            None => (machine, Vec::new()),
+        };
+        let vocabulary = Arc::clone(global.vocabulary());
+        Ok((Monitorable::new(machine, vocabulary, self.registry()), stages))
     }
 }
 

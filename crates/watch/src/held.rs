@@ -7,12 +7,13 @@ use referee_monitor::{Early, Party, Possible};
 
 use crate::decode::csv::Columns;
 use crate::lane::clock::SessionTimes;
+use crate::lane::keyed::Calls;
 use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
-const MOST_EARLY: usize = 1024;
+pub(crate) const MOST_EARLY: usize = 1024;
 /// And how many bytes of lines.
-const MOST_EARLY_BYTES: usize = 1 << 20;
+pub(crate) const MOST_EARLY_BYTES: usize = 1 << 20;
 
 /// What few sessions have.
 pub(crate) struct Extra {
@@ -23,12 +24,14 @@ pub(crate) struct Extra {
     pub(crate) possible: Option<Possible>,
     /// Where the protocol has deadlines.
     pub(crate) times: SessionTimes,
+    /// Where the protocol opens sub-sessions.
+    pub(crate) calls: Option<Box<Calls>>,
 }
 
 impl Default for Extra {
     fn default() -> Self {
         let early = Early::new(MOST_EARLY).within(MOST_EARLY_BYTES, |kept: &Kept| kept.text.len());
-        Self { early, history: VecDeque::new(), possible: None, times: SessionTimes::default() }
+        Self { early, history: VecDeque::new(), possible: None, times: SessionTimes::default(), calls: None }
     }
 }
 

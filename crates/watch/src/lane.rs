@@ -5,6 +5,7 @@ mod careful;
 pub(crate) mod clock;
 mod endings;
 mod explain;
+pub(crate) mod keyed;
 mod uncertain;
 
 use bumpalo::Bump;
@@ -88,6 +89,12 @@ impl Job for Plan {
         let mut outcome = Outcome::default();
         if let Some(until) = plan.options.until.filter(|_| plan.timed) {
             lane.reach(plan, until, 0, &mut outcome);
+        }
+        if plan.options.calls.is_some() {
+            // What still waits is not judged.
+            let waiting = lane.shards.iter_mut().flat_map(|sessions| sessions.live_entries());
+            let waiting = waiting.filter_map(|entry| entry.extra.as_ref()?.calls.as_ref());
+            outcome.counts.unjudged += waiting.map(|calls| calls.waiting()).sum::<u64>();
         }
         outcome
     }

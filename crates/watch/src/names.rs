@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_monitor::{LabelId, Monitor, Party};
+use referee_monitor::{KeyedMonitor, LabelId, Monitor, Party};
 use referee_theory::{Field, Role};
 use rustc_hash::FxHashMap;
 
@@ -101,6 +101,7 @@ pub(crate) struct Names {
 }
 
 struct LabelEntry {
+    text: Box<str>,
     id: LabelId,
     /// The fields, where all messages with this label name the same ones.
     declared: Option<Declared>,
@@ -109,17 +110,22 @@ struct LabelEntry {
 }
 
 impl Names {
-    /// The names of `monitor`; `aliases` are further names of its roles.
-    pub(crate) fn new(monitor: &Monitor, aliases: &[(String, Role)]) -> Self {
+    /// The names of `monitor`, and of the sub-sessions of `calls`; `aliases` are further names of its roles.
+    pub(crate) fn new(monitor: &Monitor, calls: Option<&KeyedMonitor>, aliases: &[(String, Role)]) -> Self {
         let vocabulary = monitor.vocabulary();
         let mut roles: Vec<(&str, Party)> =
             aliases.iter().map(|(name, role)| (name.as_str(), Party::Role(*role))).collect();
         roles.extend(vocabulary.roles().map(|role| (vocabulary.role_name(role), Party::Role(role))));
         let mut labels: Vec<&str> = Vec::new();
         let mut messages: Vec<LabelEntry> = Vec::new();
-        for transition in monitor.machine().all_transitions() {
-            let label = vocabulary.label_of(transition.message);
-            let fields = &vocabulary.spec(transition.message).fields;
+        let own = monitor.machine().all_transitions().iter().map(|t| (vocabulary, t.message));
+        let of_calls = calls.into_iter().flat_map(KeyedMonitor::subs).flat_map(|sub| {
+            let vocabulary = sub.monitor().vocabulary();
+            vocabulary.messages().map(move |message| (vocabulary, message))
+        });
+        for (vocabulary, message) in own.chain(of_calls) {
+            let label = vocabulary.label_of(message);
+            let fields = &vocabulary.spec(message).fields;
             let known = labels.iter().position(|known| *known == label);
             match known.and_then(|known| messages.get_mut(known)) {
                 Some(entry) => {
@@ -131,7 +137,7 @@ impl Names {
                 None => {
                     labels.push(label);
                     let (id, fields) = (monitor.label(label), Arc::clone(fields));
-                    messages.push(LabelEntry { id, declared: declared(&fields), fields });
+                    messages.push(LabelEntry { text: label.into(), id, declared: declared(&fields), fields });
                 }
             }
         }
@@ -177,6 +183,11 @@ impl Names {
     #[inline]
     pub(crate) fn label_id(&self, label: u32) -> LabelId {
         self.messages.get(label as usize).map_or(LabelId::UNKNOWN, |entry| entry.id)
+    }
+
+    /// Label number `label`; nothing if it is unknown.
+    pub(crate) fn label_text(&self, label: u32) -> &str {
+        self.messages.get(label as usize).map_or("", |entry| &entry.text)
     }
 
     #[inline]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use referee_monitor::KeyedMonitor;
+
 pub use crate::input::extracting::{EventBatch, EventDecoder, EventReader};
 pub use crate::input::merge::MergeMode;
 use crate::partitions::Partitions;
@@ -86,6 +88,8 @@ pub struct Options {
     pub max_instances: usize,
     /// Which keys to look at, when others look at the rest. What is forgotten is then decided in each partition by itself.
     pub partitions: Option<Arc<Partitions>>,
+    /// The monitor of a protocol that opens sub-sessions, whose parent's monitor is watched with.
+    pub calls: Option<Arc<KeyedMonitor>>,
     /// How much is read at a time.
     pub chunk: usize,
 }
@@ -124,6 +128,7 @@ impl Default for Options {
             messages: true,
             max_instances: MAX_INSTANCES,
             partitions: None,
+            calls: None,
             chunk: 256 * 1024,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ahash::RandomState;
-use referee_monitor::Monitor;
+use referee_monitor::{Monitor, Party, Side};
 use referee_theory::Role;
 
 use crate::names::Names;
@@ -50,21 +50,36 @@ impl Plan {
         let tree = Tree::new(&options.shape);
         let vocabulary = monitor.vocabulary();
         let messages = monitor.machine().all_transitions().iter().map(|transition| transition.message);
-        let fields = messages.flat_map(|message| vocabulary.spec(message).fields.iter());
+        let specs = messages.map(|message| vocabulary.spec(message));
+        let of_calls = options.calls.iter().flat_map(|calls| calls.subs()).flat_map(|sub| {
+            let vocabulary = sub.monitor().vocabulary();
+            vocabulary.messages().map(|message| vocabulary.spec(message))
+        });
+        let fields = specs.chain(of_calls).flat_map(|spec| spec.fields.iter());
         let flat_fields =
             fields.filter(|_| tree.flat).filter_map(|field| Some(field.name.as_deref()?.to_owned()));
+        let flat_fields = flat_fields.collect();
         let timed = monitor.is_timed();
         Self {
             timed,
-            careful: timed || options.history > 0,
-            names: Names::new(&monitor, aliases),
-            flat_fields: flat_fields.collect(),
+            careful: timed || options.history > 0 || options.calls.is_some(),
+            names: Names::new(&monitor, options.calls.as_deref(), aliases),
+            flat_fields,
             tree,
             monitor,
             options,
             hasher: RandomState::new(),
             shards,
             lanes,
+        }
+    }
+
+    /// The side of the monitor that `party` is.
+    pub(crate) fn side(&self, party: Party) -> Side {
+        if self.names.is_process(party) || party == Party::Process {
+            Side::Process
+        } else {
+            Side::Environment
         }
     }
 

@@ -15,6 +15,8 @@ use rustc_hash::FxHashMap;
 pub struct Report {
     /// The key of the session; `None` if its events have none.
     pub session: Option<String>,
+    /// The key of the call, if the message is one of a sub-session.
+    pub key: Option<String>,
     /// In which way the protocol was broken.
     pub kind: Kind,
     /// Who broke it: a role, or the name that the event gives; `None` where something before it was not seen and it

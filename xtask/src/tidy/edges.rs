@@ -80,7 +80,7 @@ const RULES: &[Rule] = &[
     Rule { name: EXTRACT, pure: true, uses: &[], tests_use: &[] },
     Rule { name: CAPTURE, pure: true, uses: &[MONITOR, SESSION, WIRE], tests_use: &[SYNTAX] },
     Rule { name: FUNCTIONS, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX] },
-    Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE] },
+    Rule { name: WATCH, pure: false, uses: &[THEORY, MONITOR], tests_use: &[SYNTAX, PIPELINE, REFERENCE] },
     Rule { name: JETSTREAM, pure: false, uses: &[WATCH], tests_use: &[] },
     Rule {
         name: GUARD,

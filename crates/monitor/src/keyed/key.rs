@@ -1,5 +1,9 @@
 //! Keys of calls: texts, and numbers that are equal by value.
 
+use std::fmt;
+
+use crate::event::FieldValue;
+
 /// The value of a key. `1` and `"1"` differ; `1`, `1.0` and `1e0` do not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
@@ -28,6 +32,27 @@ pub struct Digits {
 }
 
 impl Key {
+    /// The key that a field holds, if it holds one. A value of no type that a key has stands for itself, so that its call can say what is wrong.
+    #[must_use]
+    pub fn of(value: &FieldValue<'_>) -> Option<Self> {
+        match value {
+            FieldValue::Unit => None,
+            FieldValue::Str(text) => Some(Self::text(text)),
+            FieldValue::Int(number) => Some(Self::from(*number)),
+            FieldValue::Float(number) => Self::number(&number.to_string()),
+            other => Some(Self::text(&other.to_string())),
+        }
+    }
+
+    /// The key as reports show it: a text without quotes.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::Number(_) => self.to_string(),
+        }
+    }
+
     /// The key that is this text.
     #[must_use]
     pub fn text(text: &str) -> Self {
@@ -66,6 +91,20 @@ impl Key {
             Some(small) => Number::Small(small),
             None => Number::Other(Box::new(Digits { negative, digits: shortest.into(), exponent })),
         }))
+    }
+}
+
+impl fmt::Display for Key {
+    /// As JSON writes it: `7`, `"a"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Number(Number::Small(number)) => number.fmt(f),
+            Self::Number(Number::Other(number)) => {
+                let sign = if number.negative { "-" } else { "" };
+                write!(f, "{sign}{}e{}", number.digits, number.exponent)
+            }
+        }
     }
 }
 

@@ -51,6 +51,11 @@ impl Table {
         self.calls.get(key)
     }
 
+    /// All of them, in no order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.values()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.calls.len()
     }

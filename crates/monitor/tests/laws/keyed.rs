@@ -52,7 +52,7 @@ fn keyed(protocol: &Protocol, limits: KeyLimits) -> KeyedMonitor {
     let stages = protocol.places.iter().map(stage).collect();
     let interrupt = protocol.interrupted_by.map(|(client, label)| (label, side(client)));
     let opener = side(protocol.call[0][0].0);
-    let sub = SubProtocol::new(monitor(&protocol.call), opener, interrupt, stages);
+    let sub = SubProtocol::new(("Call", "id"), monitor(&protocol.call), opener, interrupt, stages);
     KeyedMonitor::new(monitor(&protocol.parent), vec![sub], limits)
 }
 

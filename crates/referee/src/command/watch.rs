@@ -292,7 +292,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                     output::styled(output::STRONG, format!("role {}", scrutiny.role()))
                 ))?;
             }
-            let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
+            let judge = |inputs: Vec<Input>, mut options: Options, observer: &mut dyn Observer| {
+                options.calls = scrutiny.calls.clone();
                 watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
             };
             total.absorb(arguments.judge((Some(scrutiny), metrics), options.clone(), &judge)?);

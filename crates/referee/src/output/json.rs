@@ -4,13 +4,14 @@ use referee::monitor::property::{Derivation, DerivationRule, PropertyVerdict};
 use referee::syntax::document::GlobalProtocol;
 use referee::syntax::{Edit, ProjectedProtocol, Span};
 use referee::theory::Vocabulary;
+use referee::theory::calls::SubProtocol;
 use referee::theory::property::Property;
 use referee::verdict::{VerdictClass, VerdictRecord, json_value};
 use referee::watch::{Place, PropertyReport, Report};
 use referee::{Analysed, Content, Diagnostic, Source, view};
 use serde_json::{Value, json};
 
-use crate::command::check::{Answers, by_name};
+use crate::command::check::{Answers, by_name, condition_on_roles};
 
 /// Changes with the meaning of a key.
 const SCHEMA_VERSION: u32 = 1;
@@ -102,7 +103,7 @@ fn global_protocol(
             })
         })
         .collect();
-    json!({
+    let mut value = json!({
         "name": protocol.name.as_deref(),
         "roles": role_names(vocabulary),
         "projection": projected.map(|projected| json!({
@@ -113,7 +114,20 @@ fn global_protocol(
         "monitors": answers.monitors_json(protocol.name.as_deref()),
         "assertions": assertions,
         "externals": protocol.externals.iter().map(|external| external.name.to_string()).collect::<Vec<_>>(),
-    })
+    });
+    if let Some((global, calls)) = protocol.global.as_ref().and_then(|global| Some((global, global.calls()?)))
+    {
+        let sub = |sub: &SubProtocol| {
+            json!({
+                "name": &*sub.name,
+                "roles": role_names(sub.global.vocabulary()),
+                "key": sub.global.keyed().map(|keyed| &*keyed.field),
+            })
+        };
+        value["opens"] = calls.subs.iter().map(sub).collect();
+        value["condition"] = condition_on_roles(calls.nothing_is_kept(global)).into();
+    }
+    value
 }
 
 /// One diagnostic. A place is written with lines and columns, from 1, whose ends are not included.
@@ -157,6 +171,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, source: &Source) -> Value {
 pub(crate) fn violation(report: &Report, rule: Option<String>, role: Option<&str>) -> Value {
     let mut record = VerdictRecord {
         session: report.session.clone(),
+        key: report.key.clone(),
         role: role.map(str::to_owned),
         blame: report.blame.clone(),
         kind: report.kind.name().to_owned(),

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use referee_monitor::{Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict};
 
 use super::clock::{self, When};
-use super::{Outcome, Position, explain, fields_now, uncertain};
+use super::{Outcome, Position, explain, fields_now, keyed, uncertain};
 use crate::decode::Record;
 use crate::decode::csv::Columns;
 use crate::decode::event::What;
@@ -29,7 +29,18 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(kept: &'a Kept, row: u32) -> Self {
+    /// The same, to be kept.
+    pub(super) fn kept(&self) -> Kept {
+        Kept {
+            text: self.text.into(),
+            columns: self.columns.cloned(),
+            number: self.number,
+            place: self.place.clone(),
+            from: self.from,
+        }
+    }
+
+    pub(super) fn of(kept: &'a Kept, row: u32) -> Self {
         Self {
             text: &kept.text,
             columns: kept.columns.as_ref(),
@@ -87,6 +98,13 @@ pub(super) fn step(
     }
     match record.what {
         What::Foreign => outcome.counts.ignored += 1,
+        What::Message | What::End if plan.options.calls.is_some() => {
+            let payload = match columns {
+                Some(columns) => columns.payload(line.text, plan.names.fields(record.label), bump),
+                None => payload,
+            };
+            keyed::step(position, record, &line, sessions, index, payload, outcome);
+        }
         What::Message | What::End if is_uncertain => {
             let payload = match columns {
                 Some(columns) => columns.payload(line.text, plan.names.fields(record.label), bump),
@@ -201,13 +219,7 @@ fn in_order(
     // In which order its messages count is not that of their times.
     clock::forget(entry);
     let Extra { early, history, .. } = &mut **entry.extra.get_or_insert_default();
-    let kept = Kept {
-        text: line.text.into(),
-        columns: line.columns.cloned(),
-        number: line.number,
-        place: line.place.clone(),
-        from: line.from,
-    };
+    let kept = line.kept();
     let (key, events) = (&entry.key, entry.events);
     let lend = |kept: &Kept, look: &mut dyn FnMut(&Event<'_>)| explain::lend(plan, kept, look);
     let mut overflow = false;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use bumpalo::Bump;
 use referee_monitor::{
-    Event, EventLabel, Fault, FieldValue, Kind, Party, Payload, Possible, Session, Untimely, Violation,
+    Event, EventLabel, Explanation, Fault, FieldValue, Kind, Party, Payload, Possible, Session, Untimely,
+    Violation,
 };
 
 use super::careful::Line;
@@ -26,16 +27,16 @@ const NAME_SHOWN: usize = 256;
 
 /// The names in a line, as it writes them.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     from: String,
     to: String,
-    label: String,
+    pub(super) label: String,
     payload: String,
     end: String,
     time: String,
 }
 
-fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
+pub(super) fn names(plan: &Plan, text: &str, columns: Option<&Columns>) -> Names {
     if let Some(columns) = columns {
         let parts = columns.parts(text).unwrap_or_default();
         let part = |part: Part| parts[part as usize].as_deref().unwrap_or_default().to_owned();
@@ -173,7 +174,18 @@ pub(super) fn report(
         let label = EventLabel::Text(&names.label);
         monitor.explain(about.session, violation, &Event { from: line.from, to, label, payload })
     };
-    let mut sentence = explanation.to_string();
+    let sentence = explanation.to_string();
+    of((explanation, sentence), names, about, line, consequence)
+}
+
+/// The violation that was explained, of a line in which `names` stand.
+pub(super) fn of(
+    (explanation, mut sentence): (Explanation, String),
+    names: Names,
+    about: About<'_>,
+    line: &Line<'_>,
+    consequence: bool,
+) -> Report {
     let who = if names.from.is_empty() { names.end } else { names.from };
     let blame = Some(match explanation.blame {
         Some(role) => role.to_string(),
@@ -189,6 +201,7 @@ pub(super) fn report(
     };
     Report {
         session: about.key(),
+        key: None,
         kind: explanation.kind,
         blame,
         rejection: Some(explanation.rejection),
@@ -228,6 +241,7 @@ pub(super) fn untimely(
     let history: Vec<Step> = about.history.iter().cloned().collect();
     Report {
         session: about.key(),
+        key: None,
         kind: explanation.kind,
         rejection: explanation.blame.is_some().then_some(explanation.rejection),
         blame: explanation.blame.map(|role| role.to_string()),
@@ -305,6 +319,7 @@ pub(super) fn uncertain(
     let history: Vec<Step> = about.history.iter().cloned().collect();
     Report {
         session: about.key(),
+        key: None,
         kind,
         blame: None,
         rejection: None,

@@ -52,7 +52,7 @@ fn widen(position: Position<'_>, sessions: &mut Sessions, index: u32, times: u32
     let Entry { session, extra, .. } = entry;
     let extra = extra.get_or_insert_default();
     // Which of the messages that wait would have their turn cannot be told any more.
-    let mut too_many = !extra.early.is_empty();
+    let mut too_many = !extra.early.is_empty() || position.plan.options.calls.is_some();
     if !too_many {
         let possible = extra.possible.get_or_insert_with(|| monitor.known(session.clone()));
         monitor.lose(possible, times, claim);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
 
+mod calls;
 mod deadlines;
 mod hostile;
 mod inputs;

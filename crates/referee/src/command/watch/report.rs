@@ -180,7 +180,10 @@ impl<'a> Reporter<'a> {
     }
 
     fn text(&self, report: &Report) -> String {
-        let session = event_of(report.session.as_deref(), report.event);
+        let mut session = event_of(report.session.as_deref(), report.event);
+        if let Some(key) = &report.key {
+            session += &format!(", key {}", key.escape_debug());
+        }
         let place = format!("{}:{}", report.place.file, report.place.line);
         let mut text = format!(
             "{}: {} {}, {}{}\n  {}\n",

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use referee::functions::{self, NoMonitor};
-use referee::monitor::{Monitor, SynthesisError};
+use referee::functions::{self, Functions, NoMonitor};
+use referee::monitor::{KeyLimits, KeyedMonitor, Monitor, SynthesisError};
 use referee::syntax::diagnostics::suggest::closest;
 use referee::theory::{Origin, Role};
+use referee::watch::options::ENDED_SESSIONS;
 use referee::wire::Table;
-use referee::{NoDefaultRole, Projected};
+use referee::{Monitorable, NoDefaultRole, Projected};
 
 use super::Arguments;
 use crate::command::show;
@@ -18,6 +19,8 @@ use crate::input;
 /// What is watched.
 pub(super) struct Scrutiny {
     pub(super) monitor: Arc<Monitor>,
+    /// The same with the sub-sessions that the protocol opens.
+    pub(super) calls: Option<Arc<KeyedMonitor>>,
     /// What events call the roles, besides their names.
     pub(super) aliases: Vec<(String, Role)>,
     protocol: Projected,
@@ -55,6 +58,9 @@ impl Scrutiny {
         let made =
             protocol.monitorable_between(role).with_context(|| format!("`{name}` cannot be watched"))?;
         let modules = arguments.modules()?;
+        if made.opens_calls() {
+            return Self::keyed(arguments, protocol, &made, &modules).map(Some);
+        }
         let table = arguments.captures.table(path)?;
         let interrupted = table.as_ref().map(|table| table.interrupted(made.machine(), made.vocabulary()));
         let machine = interrupted.as_ref().unwrap_or_else(|| made.machine());
@@ -65,7 +71,40 @@ impl Scrutiny {
         };
         let aliases = aliases(&protocol, &arguments.role_name)?;
         known_labels(&protocol, &arguments.session_ends)?;
-        Ok(Some(Self { monitor, aliases, protocol, table }))
+        Ok(Some(Self { monitor, calls: None, aliases, protocol, table }))
+    }
+
+    /// The monitor of a protocol that opens sub-sessions.
+    fn keyed(
+        arguments: &Arguments,
+        protocol: Projected,
+        made: &Monitorable,
+        modules: &[Functions],
+    ) -> Result<Self> {
+        if arguments.join {
+            bail!(
+                "--join cannot be used with sub-sessions: which calls are in flight at the beginning is not known"
+            );
+        }
+        if arguments.captures.are_given() {
+            bail!("packets of protocols with sub-sessions cannot be watched yet: watch them as events");
+        }
+        let limits = KeyLimits { inflight: usize::MAX, ended: ENDED_SESSIONS };
+        let make = |part: &Monitorable| match functions::synthesise(
+            part.machine(),
+            part.vocabulary(),
+            part.registry(),
+            modules,
+        ) {
+            Ok(monitor) => Ok(monitor),
+            Err(NoMonitor::Functions(error)) => Err(error.into()),
+            Err(NoMonitor::Synthesis(error)) => Err(unmonitorable(&error, &arguments.functions)),
+        };
+        let calls = Arc::new(made.keyed_monitor(limits, make)?);
+        let monitor = Arc::clone(calls.parent_monitor());
+        let aliases = aliases(&protocol, &arguments.role_name)?;
+        known_labels(&protocol, &arguments.session_ends)?;
+        Ok(Self { monitor, calls: Some(calls), aliases, protocol, table: None })
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
