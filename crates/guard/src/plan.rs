@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use referee_functions::Limits as FunctionLimits;
-use referee_monitor::Policy;
+use referee_monitor::{KeyLimits, Policy};
 use referee_pipeline::Source;
 use referee_session::{Deadlines, Options, Properties, Redaction, Refusals, TwoPartyRules};
 use referee_syntax::Diagnostic;
@@ -269,6 +269,7 @@ impl Maker<'_, '_> {
             client: listener.client_role.as_ref().map(|name| name.get_ref().as_str()),
             scrutiny: listener.scrutiny,
             table: listener.codec.as_ref().map(|table| table.get_ref()).or(table.as_ref()),
+            calls: KeyLimits { inflight: listener.limits.inflight, ended: listener.limits.ended },
         };
         let parsed = self.reader.parse(&text, &listener.import_path, listener.protocol.span())?;
         match Protocol::read(parsed, &wanted) {
@@ -310,7 +311,10 @@ impl Maker<'_, '_> {
             return None;
         };
         match TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table) {
-            Ok(rules) => Some((rules, table)),
+            Ok(rules) => match &protocol.calls {
+                Some(calls) => Some((rules.with_calls(Arc::clone(calls)), table)),
+                None => Some((rules, table)),
+            },
             Err(errors) => {
                 for error in errors {
                     let path: Vec<&str> =
@@ -354,6 +358,7 @@ impl Maker<'_, '_> {
             deadlines: self.deadlines(rules),
             tolerance: listener.tolerance.nanoseconds(),
             timeout_answers: [timeout_answer(listener, table), Vec::new()],
+            max_waiting: listener.limits.buffer.0,
         }
     }
 
@@ -430,12 +435,21 @@ impl Maker<'_, '_> {
             let address = listener.upstream.as_ref().map(toml::Spanned::get_ref);
             tls::client(&config, address).map_err(|message| self.complain("upstream-tls", message))
         });
+        if listener.limits.inflight == 0 {
+            self.complain("limits", "with `inflight = 0` no call could begin");
+        }
         if listener.limits.message.0 == 0 || listener.limits.buffer.0 == 0 {
             self.complain("limits", "a limit of 0 bytes lets nothing through");
         }
         let (protocol, preset) = self.protocol()?;
         let (rules, table) = self.rules(&protocol, preset)?;
         let options = self.options(&rules, &table);
+        if protocol.calls.is_some() && options.properties.is_some() && options.policy == Policy::Drop {
+            self.complain(
+                "policy",
+                "`drop` with properties cannot be used where the protocol opens sub-sessions",
+            );
+        }
         if self.reader.refusal.count() > problems {
             return None;
         }

@@ -5,10 +5,10 @@ mod joint;
 use std::sync::Arc;
 
 use referee_functions::{Functions, NoMonitor, synthesise};
-use referee_monitor::{Monitor, SynthesisError};
-use referee_pipeline::{NoProtocol, Parsed, Projected, Source, SubjectKind};
+use referee_monitor::{KeyLimits, KeyedMonitor, Monitor, SynthesisError};
+use referee_pipeline::{Monitorable, NoProtocol, Parsed, Projected, Source, SubjectKind};
 use referee_syntax::Diagnostic;
-use referee_theory::{Origin, Role};
+use referee_theory::{Machine, Origin, Role};
 
 use crate::config::Scrutiny;
 
@@ -18,6 +18,8 @@ pub(crate) struct Protocol {
     /// What it calls itself.
     pub(crate) name: String,
     pub(crate) monitor: Arc<Monitor>,
+    /// Where it opens sub-sessions: `monitor` then takes every message at any time, and reads them.
+    pub(crate) calls: Option<Arc<KeyedMonitor>>,
     /// The role that connects.
     pub(crate) client: Role,
     projected: Projected,
@@ -41,6 +43,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) modules: &'a [Functions],
     /// Which messages interrupt the other side.
     pub(crate) table: Option<&'a referee_wire::Table>,
+    /// How many calls of sub-sessions are kept.
+    pub(crate) calls: KeyLimits,
 }
 
 impl Protocol {
@@ -91,6 +95,11 @@ impl Protocol {
         let is_system = subject.kind() == SubjectKind::System;
         let scrutinised = if wanted.scrutiny == Scrutiny::Server { server } else { client };
         let made = between(scrutinised)?;
+        if made.opens_calls() {
+            let (monitor, calls) = keyed(&made, wanted)?;
+            let name = subject.name().unwrap_or("protocol").to_owned();
+            return Ok(Self { name, client, monitor, calls: Some(calls), projected: subject });
+        }
         let vocabulary = made.vocabulary();
         let machine = match wanted.scrutiny {
             Scrutiny::Both if is_system => {
@@ -116,12 +125,48 @@ impl Protocol {
             }
         };
         let name = subject.name().unwrap_or(if is_system { "system" } else { "protocol" });
-        Ok(Self { name: name.to_owned(), client, monitor, projected: subject })
+        Ok(Self { name: name.to_owned(), client, monitor, calls: None, projected: subject })
     }
 
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(crate) fn location(&self, origin: Origin) -> Option<String> {
         self.projected.location(origin)
+    }
+}
+
+/// The monitor of a protocol that opens sub-sessions, and one that takes all its messages.
+fn keyed(made: &Monitorable, wanted: &Wanted<'_>) -> Result<(Arc<Monitor>, Arc<KeyedMonitor>), Unusable> {
+    let other = |message: &str| Err(Unusable::Other("protocol", message.to_owned()));
+    if let Some(table) = wanted.table {
+        if table.session.is_some() {
+            return other(
+                "the protocol opens sub-sessions, and messages of this codec say which session they are of: both at once are not supported",
+            );
+        }
+        let transitions = |machine: &Machine| machine.all_transitions().len();
+        let interrupted = |part: &Monitorable| {
+            transitions(&table.interrupted(part.machine(), part.vocabulary())) != transitions(part.machine())
+        };
+        if interrupted(made) || made.calls().any(interrupted) {
+            return other(
+                "the protocol opens sub-sessions, and messages of this codec interrupt others: both at once are not supported",
+            );
+        }
+    }
+    let make =
+        |part: &Monitorable| synthesise(part.machine(), part.vocabulary(), part.registry(), wanted.modules);
+    let calls = made.keyed_monitor(wanted.calls, make).map_err(|error| match error {
+        NoMonitor::Functions(error) => Unusable::Other("functions", error.to_string()),
+        NoMonitor::Synthesis(error) => {
+            let (key, message) = unmonitorable(&error, wanted.modules);
+            Unusable::Other(key, message)
+        }
+    })?;
+    match calls.alphabet() {
+        Ok(alphabet) => Ok((Arc::new(alphabet), Arc::new(calls))),
+        Err(_) => other(
+            "a label is a message of the protocol and one of its sub-sessions, with different fields: a guard could not tell what it reads",
+        ),
     }
 }
 
@@ -158,8 +203,15 @@ mod tests {
         read_as("test.scr", text, wanted)
     }
 
-    const ANY: Wanted<'_> =
-        Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[], table: None };
+    const ANY: Wanted<'_> = Wanted {
+        calls: CALLS,
+        name: None,
+        client: None,
+        scrutiny: Scrutiny::Both,
+        modules: &[],
+        table: None,
+    };
+    const CALLS: KeyLimits = KeyLimits { inflight: 4, ended: 4 };
 
     #[test]
     fn in_a_system_both_machines_are_enforced() {

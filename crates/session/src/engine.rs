@@ -21,6 +21,8 @@ pub enum Action {
     Discard(usize),
     /// So many do not go on, and who waits for an answer is told: see [`Engine::take_reply`].
     Refuse(usize),
+    /// So many are kept by the engine, which gives them back with [`released`](Engine::released) when they may go on.
+    Keep(usize),
     /// They are kept, and shown again.
     Hold(HoldUntil),
     /// The session is closed. Each side gets its [close message](Engine::close_message) first.
@@ -108,6 +110,13 @@ pub trait Engine {
     /// has ended. Not at all by default: backpressure.
     fn read_ahead(&self, _sender: Sender) -> usize {
         0
+    }
+
+    /// What `sender` has sent before, which the engine has [kept](Action::Keep): it goes on now, ahead of all that `sender` says later. To be asked after each
+    /// decision, and whenever [`progress`](Self::progress) has changed.
+    #[inline]
+    fn released(&mut self, _sender: Sender) -> Option<Vec<u8>> {
+        None
     }
 
     /// A number that changes with everything that is forwarded: what was held may then be decided.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use referee_monitor::{Ahead, LabelId, Monitor, Party, Policy, Side};
+use referee_monitor::{Ahead, KeyedMonitor, LabelId, Monitor, Party, Policy, Side};
 use referee_theory::{Action as Exchange, Machine, Role, State};
 use referee_wire::{Codec, Readings, Sender, Table, TableError};
 
@@ -24,11 +24,43 @@ pub struct TwoPartyRules {
     pub(crate) labels: Box<[LabelId]>,
     /// Whether messages say which session they are of.
     pub(crate) spans: bool,
+    owing: Owing,
+    /// The monitor of the protocol, where that opens sub-sessions: `monitor` then takes every message at any time.
+    pub(crate) calls: Option<Arc<KeyedMonitor>>,
+    /// Who must still say something, in the protocol and in each of its sub-sessions.
+    owing_in: Vec<Owing>,
+    pub(crate) options: Options,
+}
+
+/// Who must still say something in which state.
+#[derive(Debug)]
+struct Owing {
     /// For each state: whether the session can come to its end although the client, or the server, says nothing.
     silent: [Box<[bool]>; 2],
     /// For each state: whether an end can be reached.
     finite: Box<[bool]>,
-    pub(crate) options: Options,
+}
+
+impl Owing {
+    fn new(monitor: &Monitor, client: &str) -> Self {
+        let machine = monitor.machine();
+        let is_own = monitor.vocabulary().role_name(machine.role()) == client;
+        let own = if is_own { Exchange::Send } else { Exchange::Receive };
+        Self {
+            silent: [own, own.dual()].map(|action| can_end(machine, |t| t != action)),
+            finite: can_end(machine, |_| true),
+        }
+    }
+
+    fn can_end(&self, state: State) -> bool {
+        debug_assert!(state.index() < self.finite.len(), "{state:?} is none of the machine");
+        self.finite.get(state.index()).copied().unwrap_or(true)
+    }
+
+    fn owes(&self, sender: Sender, state: State) -> bool {
+        let silent = &self.silent[sender.index()];
+        self.can_end(state) && !silent.get(state.index()).copied().unwrap_or(true)
+    }
 }
 
 /// What can be chosen, whatever the protocol.
@@ -56,6 +88,8 @@ pub struct Options {
     pub tolerance: i64,
     /// What the client, and the server, is sent instead of its close message where the other side did not answer in time.
     pub timeout_answers: [Vec<u8>; 2],
+    /// How many bytes may wait for their turn beside others, where the protocol opens sub-sessions.
+    pub max_waiting: usize,
 }
 
 impl Default for Options {
@@ -72,6 +106,7 @@ impl Default for Options {
             deadlines: Deadlines::Off,
             tolerance: 0,
             timeout_answers: [Vec::new(), Vec::new()],
+            max_waiting: 256 << 10,
         }
     }
 }
@@ -82,18 +117,17 @@ impl TwoPartyRules {
     /// # Errors
     /// Everything that is wrong with the table.
     pub fn compile(monitor: Arc<Monitor>, client: Role, table: &Table) -> Result<Self, Vec<TableError>> {
-        let machine = monitor.machine();
         let ahead = Ahead::new(&monitor);
         let codec = Codec::compile(table, &monitor, client)?;
         let readings = Readings::new(&codec, &monitor, &ahead)?;
         let labels = codec.messages().iter().map(|known| monitor.label(&known.name)).collect();
-        let own = if machine.role() == client { Exchange::Send } else { Exchange::Receive };
         let vocabulary = monitor.vocabulary();
         let server = vocabulary.roles().find(|role| *role != client).unwrap_or(client);
         Ok(Self {
             roles: [client, server].map(|role| vocabulary.role_name(role).to_owned()),
-            silent: [own, own.dual()].map(|action| can_end(machine, |t| t != action)),
-            finite: can_end(machine, |_| true),
+            owing: Owing::new(&monitor, vocabulary.role_name(client)),
+            calls: None,
+            owing_in: Vec::new(),
             spans: table.session.is_some(),
             ahead,
             codec,
@@ -102,6 +136,27 @@ impl TwoPartyRules {
             monitor,
             options: Options::default(),
         })
+    }
+
+    /// These rules, which were compiled for the alphabet of `calls`, with these sub-sessions.
+    #[must_use]
+    pub fn with_calls(self, calls: Arc<KeyedMonitor>) -> Self {
+        let monitors =
+            std::iter::once(calls.parent_monitor()).chain(calls.subs().iter().map(|sub| sub.monitor()));
+        let owing_in = monitors.map(|monitor| Owing::new(monitor, &self.roles[0])).collect();
+        Self { owing_in, calls: Some(calls), ..self }
+    }
+
+    /// The monitor of a protocol that opens sub-sessions, if it does.
+    #[must_use]
+    pub fn calls(&self) -> Option<&Arc<KeyedMonitor>> {
+        self.calls.as_ref()
+    }
+
+    /// As [`owes`](Self::owes), in a state of the protocol that opens sub-sessions, or of the sub-session with this number.
+    pub(crate) fn owes_in(&self, sub: Option<usize>, sender: Sender, state: State) -> bool {
+        let owing = self.owing_in.get(sub.map_or(0, |sub| sub + 1));
+        owing.is_some_and(|owing| owing.owes(sender, state))
     }
 
     /// These rules, with `options`.
@@ -180,14 +235,12 @@ impl TwoPartyRules {
     /// leaving is the only way to end, so nobody must.
     #[must_use]
     pub fn owes(&self, sender: Sender, state: State) -> bool {
-        let silent = &self.silent[sender.index()];
-        self.can_end(state) && !silent.get(state.index()).copied().unwrap_or(true)
+        self.owing.owes(sender, state)
     }
 
     /// Whether the session can come to its end from `state`.
     pub(crate) fn can_end(&self, state: State) -> bool {
-        debug_assert!(state.index() < self.finite.len(), "{state:?} is none of the machine");
-        self.finite.get(state.index()).copied().unwrap_or(true)
+        self.owing.can_end(state)
     }
 }
 

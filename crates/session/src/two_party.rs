@@ -4,6 +4,7 @@ mod borrow;
 mod end;
 mod explain;
 mod judge;
+mod keyed;
 mod refuse;
 mod times;
 mod view;
@@ -23,6 +24,7 @@ use crate::recent::Recent;
 use crate::rules::TwoPartyRules;
 use borrow::Borrowed;
 pub use borrow::{Loan, SessionStore};
+use keyed::Calls;
 use times::SessionTimes;
 pub use view::{DirectionView, SessionView};
 
@@ -61,6 +63,8 @@ pub(crate) struct SessionState {
     unanswered: bool,
     /// Where times matter.
     times: Option<Box<SessionTimes>>,
+    /// Where the protocol opens sub-sessions.
+    calls: Option<Box<Calls>>,
 }
 
 impl TwoParty {
@@ -85,6 +89,7 @@ impl TwoParty {
             note: None,
             unanswered: false,
             times: None,
+            calls: rules.calls.as_deref().map(|monitor| Box::new(Calls::new(monitor))),
         };
         Self { rules: Arc::clone(rules), state }
     }
@@ -138,6 +143,11 @@ impl Engine for TwoParty {
     }
 
     #[inline]
+    fn released(&mut self, sender: Sender) -> Option<Vec<u8>> {
+        self.state.calls.is_some().then(|| self.state.released(sender)).flatten()
+    }
+
+    #[inline]
     fn progress(&self) -> u64 {
         self.state.progress
     }
@@ -147,7 +157,10 @@ impl Engine for TwoParty {
     }
 
     fn is_over(&self) -> bool {
-        self.rules.monitor.is_over(&self.state.session)
+        match (&self.state.calls, &self.rules.calls) {
+            (Some(calls), Some(monitor)) => monitor.is_over(&calls.session) && calls.is_idle(monitor),
+            _ => self.rules.monitor.is_over(&self.state.session),
+        }
     }
 
     fn is_finished(&self) -> bool {
@@ -166,6 +179,10 @@ impl Engine for TwoParty {
 
     fn is_idle(&self) -> bool {
         let state = &self.state;
+        if let (Some(calls), Some(monitor)) = (&state.calls, &self.rules.calls) {
+            let is_whole = |direction: &DirectionState| *direction == DirectionState::BetweenMessages;
+            return state.inspecting && state.directions.iter().all(is_whole) && calls.is_idle(monitor);
+        }
         state.inspecting
             && state.directions.iter().all(|direction| *direction == DirectionState::BetweenMessages)
             && state.lead.is_empty()
@@ -320,7 +337,10 @@ impl SessionState {
                     self.hold(rules, sender).into()
                 }
                 Step::Message(message) => {
-                    let decision = self.message(rules, sender, may_be_early, &message, &fields);
+                    let decision = match self.calls {
+                        Some(_) => self.keyed_message(rules, sender, unread, &message, &fields),
+                        None => self.message(rules, sender, may_be_early, &message, &fields),
+                    };
                     if sender == Sender::Server && matches!(decision.action, Action::Forward(_)) {
                         self.note_answer(rules, message.session);
                     }

@@ -215,6 +215,10 @@ pub struct Limits {
     pub sessions: usize,
     /// Submonitors and keys of properties in one connection.
     pub instances: usize,
+    /// Calls of one sub-session in flight in one connection: an opening beyond waits.
+    pub inflight: usize,
+    /// Interrupted calls of one sub-session that are remembered in one connection: the oldest is forgotten first.
+    pub ended: usize,
     /// Bytes of one message that must be held to judge it.
     pub message: Size,
     /// Bytes read from one side and not yet taken by the other. The side is not read from while they wait.
@@ -234,6 +238,8 @@ impl Default for Limits {
             connections_per_source: usize::MAX,
             sessions: 100_000,
             instances: 10_000,
+            inflight: 10_000,
+            ended: 10_000,
             message: Size(1 << 20),
             buffer: Size(256 << 10),
             idle: Time::seconds(300),

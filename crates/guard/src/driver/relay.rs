@@ -160,6 +160,7 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
             self.lose(sender.other(), error, engine);
             return true;
         }
+        moved |= self.release(cx, sender, engine);
         moved |= !self.observe && self.look_again(cx, sender, engine, buffers);
         while self.may_read(sender, engine) && !self.is_first(sender.other(), engine) {
             let mut buffer = ReadBuf::new(buffers.bytes.get_mut(..self.max_read).unwrap_or_default());
@@ -308,6 +309,15 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
             && self.reconsider(cx, sender, engine, buffers)
     }
 
+    /// Sends on what `sender` has sent before, if the engine has kept it and it may go on now.
+    fn release<E: Engine>(&mut self, cx: &mut Context<'_>, sender: Sender, engine: &mut E) -> bool {
+        let released = if self.closing.is_none() { engine.released(sender) } else { None };
+        if let Some(bytes) = &released {
+            self.forward(cx, sender, bytes);
+        }
+        released.is_some()
+    }
+
     fn reconsider<E: Engine>(
         &mut self,
         cx: &mut Context<'_>,
@@ -356,6 +366,11 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
                     }
                 }
                 Action::ForwardAll => at = bytes.len(),
+                Action::Keep(count) => {
+                    self.accept(cx, sender, bytes.get(from..at).unwrap_or_default());
+                    at += count;
+                    from = at;
+                }
                 Action::Discard(count) => {
                     self.accept(cx, sender, bytes.get(from..at).unwrap_or_default());
                     self.note_discarded(sender, count);
@@ -383,6 +398,11 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
                     debug_assert!(false, "{decision:?}");
                     break;
                 }
+            }
+            if let Some(released) = engine.released(sender) {
+                self.accept(cx, sender, bytes.get(from..at).unwrap_or_default());
+                from = at;
+                self.forward(cx, sender, &released);
             }
         }
         if engine.judged() > judged {

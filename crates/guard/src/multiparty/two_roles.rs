@@ -316,8 +316,14 @@ fn streams(length: usize) -> Vec<Stream> {
 }
 
 fn rules(protocol: &str, client: &str, policy: Policy) -> Arc<TwoPartyRules> {
-    let wanted =
-        Wanted { name: None, client: Some(client), scrutiny: Scrutiny::Both, modules: &[], table: None };
+    let wanted = Wanted {
+        name: None,
+        client: Some(client),
+        scrutiny: Scrutiny::Both,
+        modules: &[],
+        table: None,
+        calls: referee_monitor::KeyLimits { inflight: 4, ended: 4 },
+    };
     let table = Table::parse(&codec(protocol)).unwrap();
     let mut nothing = |_: &Path| Ok(None);
     let mut packages = Packages::new(Path::new("p.scr"), protocol, &[], &mut nothing);

@@ -19,6 +19,9 @@ impl SessionState {
         unread: &[u8],
     ) -> Result<(), EndReason> {
         self.direction(sender).end();
+        if self.calls.is_some() && self.inspecting {
+            return self.keyed_end(rules, sender, unread);
+        }
         let DirectionState::Ended { within, reported } = self.directions[sender.index()] else {
             return Ok(());
         };

@@ -102,7 +102,7 @@ impl SessionState {
 
     /// Takes `message` off the connection, to be `forwarded` or not.
     #[inline]
-    fn take(
+    pub(super) fn take(
         &mut self,
         rules: &TwoPartyRules,
         sender: Sender,

@@ -43,10 +43,14 @@ impl TwoParty {
     #[must_use]
     pub fn view(&self) -> SessionView {
         let (rules, state) = (&self.rules, &self.state);
-        let expected = rules.monitor.explain_expected(&state.session);
+        let (monitor, session) = match (&state.calls, &rules.calls) {
+            (Some(calls), Some(monitor)) => (monitor.parent_monitor(), monitor.parent(&calls.session)),
+            _ => (&rules.monitor, &state.session),
+        };
+        let expected = monitor.explain_expected(session);
         let role = |sender: Sender| rules.roles[sender.index()].clone();
         SessionView {
-            state: rules.monitor.machine().state_name(state.session.state()).to_string(),
+            state: monitor.machine().state_name(session.state()),
             expected: expected.into_iter().map(|expected| expected.signature).collect(),
             awaits: Sender::BOTH.into_iter().filter(|sender| self.awaits(*sender)).map(role).collect(),
             over: self.is_over(),

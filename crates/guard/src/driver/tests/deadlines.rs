@@ -32,7 +32,14 @@ fn rules(text: &str, options: Options) -> Arc<TwoPartyRules> {
     let mut nothing = |_: &Path| Ok(None);
     let mut packages = Packages::new(Path::new("test.scr"), text, &[], &mut nothing);
     let parsed = Parsed::load(Source::new("test.scr", text), None, &mut packages).unwrap();
-    let wanted = Wanted { name: None, client: None, scrutiny: Scrutiny::Both, modules: &[], table: None };
+    let wanted = Wanted {
+        name: None,
+        client: None,
+        scrutiny: Scrutiny::Both,
+        modules: &[],
+        table: None,
+        calls: referee_monitor::KeyLimits { inflight: 4, ended: 4 },
+    };
     let protocol = Protocol::read(parsed, &wanted).unwrap();
     let table = Table::parse(LINES).unwrap();
     let rules = TwoPartyRules::compile(Arc::clone(&protocol.monitor), protocol.client, &table).unwrap();

@@ -55,8 +55,16 @@ impl Relay {
         }
     }
 
+    pub(crate) fn end(&mut self, sender: Sender) {
+        let unread = std::mem::take(&mut self.inbox[sender.index()]);
+        if let Err(why) = self.engine.end(sender, &unread) {
+            self.closed = Some(why);
+        }
+    }
+
     fn decide(&mut self, sender: Sender) {
         let index = sender.index();
+        self.forwarded[index].extend(self.engine.released(sender).unwrap_or_default());
         while self.closed.is_none() && !self.inbox[index].is_empty() {
             if self.held[index].take() == Some(self.engine.progress()) {
                 self.held[index] = Some(self.engine.progress());
@@ -66,12 +74,13 @@ impl Relay {
             match self.engine.receive(sender, unread, &mut self.scratch, Waker::noop()).action {
                 Action::Forward(count) => self.forwarded[index].extend(self.inbox[index].drain(..count)),
                 Action::ForwardAll => self.forwarded[index].append(&mut self.inbox[index]),
-                Action::Discard(count) => drop(self.inbox[index].drain(..count)),
+                Action::Discard(count) | Action::Keep(count) => drop(self.inbox[index].drain(..count)),
                 Action::Hold(HoldUntil::Progress) => self.held[index] = Some(self.engine.progress()),
                 Action::Hold(_) => return,
                 Action::Close(why) => self.closed = Some(why),
                 other => panic!("{other:?}"),
             }
+            self.forwarded[index].extend(self.engine.released(sender).unwrap_or_default());
         }
     }
 }
