@@ -39,11 +39,13 @@ module.exports = grammar({
       seq(
         repeat(choice("global", "explicit", "aux", "nested")), "protocol", field("name", $.identifier),
         optional(seq("<", list(seq(choice("type", "sig", "data"), $.identifier)), ">")),
-        "(", list($.role), optional(seq(";", list(seq("new", $.role)))), ")", field("body", $.block),
+        "(", list($.role), optional(seq(";", list(seq("new", $.role)))), ")",
+        optional(seq("per", field("key", $.identifier), ":", $._type)), field("body", $.block),
+        optional(seq("interrupted", "by", $.message, "from", field("interrupter", $.identifier))),
       ),
     role: ($) => seq("role", field("name", $.identifier), optional(seq("[", $.identifier, "]")), optional(seq("as", $.identifier))),
     block: ($) => seq("{", repeat(choice($.protocol, $._statement)), "}"),
-    _statement: ($) => choice($.exchange, $.choice, $.par, $.rec, $.continue, $.do, $.calls, $.connection),
+    _statement: ($) => choice($.exchange, $.choice, $.par, $.rec, $.continue, $.do, $.calls, $.sub_session, $.connection),
     exchange: ($) =>
       seq(
         $.message, choice("from", "connect"), field("sender", $.identifier), "to", list(field("receiver", $.identifier)),
@@ -68,6 +70,11 @@ module.exports = grammar({
         "(", list(seq($.identifier, optional(seq("as", $.identifier)))), ")", ";",
       ),
     calls: ($) => seq($.identifier, "calls", field("protocol", $.identifier), "(", list($.identifier), ")", ";"),
+    sub_session: ($) =>
+      choice(
+        seq("open", field("protocol", $.qualified), "(", list($.identifier), ")", ";"),
+        seq("close", field("protocol", $.qualified), optional(seq("(", list($.identifier), ")")), ";"),
+      ),
     connection: ($) =>
       choice(
         seq(choice("connect", "wrap"), $.identifier, "to", $.identifier, ";"),

@@ -237,6 +237,18 @@ fn meaning(word: &str, language: Language) -> Option<&'static str> {
         (Language::Scr, "rec") => "`rec X { … continue X; … }`: a loop. `rec X [n: int = 3]` has data.",
         (Language::Scr, "continue") => "`continue X;`: the loop `X` begins again.",
         (Language::Scr, "do") => "`do P(a, b);`: what the protocol `P` says, played by these roles.",
+        (Language::Scr, "open") => {
+            "`open P(a, b);`: from here on `P` runs beside what follows, once for each value of its key."
+        }
+        (Language::Scr, "close") => {
+            "`close P;`: the next message waits for all calls of `P`, and no further one begins."
+        }
+        (Language::Scr, "per") => {
+            "`protocol P(…) per id: string`: `P` runs once for each value of the field `id`, where another protocol opens it."
+        }
+        (Language::Scr, "interrupted") => {
+            "`interrupted by M(…) from r`: after `M` the other side may still say what it had to say, and nobody waits for it."
+        }
         (Language::Scr, "where") => "`where e`: the condition `e` holds of the message. Monitors enforce it.",
         (Language::Scr, "within") => {
             "`within 5s`, `within 5s of Request`, `within 5s of any`: the message is sent so soon after the message before, the last \

@@ -1,8 +1,9 @@
 [
   "module" "import" "as" "type" "data" "sig" "external" "fn" "global" "explicit" "aux" "nested" "protocol" "role" "new"
+  "per" "interrupted" "by"
   "from" "to" "at" "and" "in" "not" "where" "within" "after" "of"
 ] @keyword
-["choice" "or" "par" "and" "rec" "continue" "do" "calls" "connect" "disconnect" "wrap"] @keyword.control
+["choice" "or" "par" "and" "rec" "continue" "do" "calls" "open" "close" "connect" "disconnect" "wrap"] @keyword.control
 ["->" "||" "&&" "==" "!=" "=" "<>" "<" "<=" ">" ">=" "+" "-" "*" "/" "%" "!" "?"] @operator
 ["(" ")" "{" "}" "[" "]"] @punctuation.bracket
 [";" "," ":" "." "@"] @punctuation.delimiter

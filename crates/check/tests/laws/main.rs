@@ -17,6 +17,7 @@ mod lifting;
 mod property;
 mod reduction;
 mod repair;
+mod shuffle;
 mod symmetry;
 mod waiting;
 mod witness;

@@ -52,7 +52,7 @@ fn wanted(context: &Context<'_>) -> Wanted {
     match context.back(1) {
         "from" | "to" | "at" | "connect" | "disconnect" | "wrap" if in_protocol => return Wanted::Role,
         "continue" => return Wanted::Recursion,
-        "do" => return Wanted::Protocol,
+        "do" | "open" | "close" => return Wanted::Protocol,
         "calls" => return Wanted::NestedProtocol,
         "import" => return Wanted::Module,
         "rec" | "protocol" | "role" | "module" | "type" | "as" => return Wanted::Nothing,
@@ -89,7 +89,7 @@ fn wanted(context: &Context<'_>) -> Wanted {
 
 /// The `n`-th lexeme before the cursor is an open parenthesis: of roles, of a payload, or of a call in a condition.
 fn inside_parentheses(context: &Context<'_>, n: usize) -> Wanted {
-    if matches!(context.back(n + 2), "do" | "calls") || context.back(n + 1) == ">" {
+    if matches!(context.back(n + 2), "do" | "calls" | "open" | "close") || context.back(n + 1) == ">" {
         return Wanted::Role;
     }
     let mut further = n + 1;
@@ -98,7 +98,7 @@ fn inside_parentheses(context: &Context<'_>, n: usize) -> Wanted {
             "where" => return Wanted::Condition,
             "protocol" => return Wanted::Words(&["role"]),
             "" | ";" | "{" | "}" => break,
-            "do" | "calls" => return Wanted::Role,
+            "do" | "calls" | "open" | "close" => return Wanted::Role,
             _ => further += 1,
         }
     }
@@ -214,6 +214,8 @@ fn statements(context: &Context<'_>) -> Vec<Completion> {
         snippet("message", "${1:Label}(${2:field}: ${3:string}) from ${4:role} to ${5:role};", "a message"),
         keyword("continue"),
         keyword("do"),
+        keyword("open"),
+        keyword("close"),
         keyword("or"),
         keyword("and"),
     ];
@@ -233,6 +235,11 @@ fn declarations() -> Vec<Completion> {
         "protocol ${1:Name}(role ${2:client}, role ${3:server}) {\n  $0\n}",
         "a protocol",
     )];
+    all.push(snippet(
+        "protocol per key",
+        "protocol ${1:Call}(role ${2:client}, role ${3:server}) per ${4:id}: ${5:string} {\n  $0\n}",
+        "a protocol that runs once for each value of a key",
+    ));
     all.extend(["module", "import", "type", "external", "aux", "global", "explicit"].map(keyword));
     all
 }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use referee::syntax::{Analysis, GlobalProtocol, ProjectedProtocol};
 use referee::theory::Vocabulary;
+use referee::theory::calls::SubProtocol;
 use referee::{Analysed, Content, Followers, Language, Severity, view};
 
 mod ci;
@@ -269,6 +270,17 @@ fn roles(vocabulary: &Vocabulary) -> String {
     vocabulary.roles().map(|role| vocabulary.role_name(role)).collect::<Vec<_>>().join(", ")
 }
 
+/// Under which condition an answer about a protocol, and about each of its sub-sessions by itself, holds for any number of calls.
+pub(crate) fn condition_on_roles(nothing_is_kept: bool) -> &'static str {
+    if nothing_is_kept {
+        "each is checked by itself, and what is found holds for any number of calls if no role waits for one call while it leaves \
+         others unread"
+    } else {
+        "each is checked by itself, and what is found holds for any number of calls if every role reads whatever comes and keeps it for \
+         the call it belongs to"
+    }
+}
+
 fn projections(projected: &ProjectedProtocol, protocol: &GlobalProtocol) -> String {
     let local = match &projected.local {
         Ok(system) => {
@@ -282,6 +294,11 @@ fn projections(projected: &ProjectedProtocol, protocol: &GlobalProtocol) -> Stri
         Err(errors) => format!("no relative type for {}", plural(errors.len(), "pair")),
     };
     let mut text = format!("  {}\n", styled(SOFT, format!("{local}; {relative}")));
+    if let Some(calls) = projected.global.calls() {
+        let opened: Vec<String> = calls.subs.iter().map(SubProtocol::signature).collect();
+        let condition = condition_on_roles(calls.nothing_is_kept(&projected.global));
+        text += &format!("  {}\n", styled(SOFT, format!("opens {}: {condition}", opened.join(", "))));
+    }
     if !protocol.enforcement.is_empty() {
         let vocabulary = &protocol.vocabulary;
         for enforced in &protocol.enforcement {

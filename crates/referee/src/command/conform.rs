@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use referee::SubjectKind;
 use referee::check::{Options, Verdict, check, with_component};
@@ -61,6 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Ok(Outcome::WrongInput);
     };
     let protocol = show::protocol(&text, None)?;
+    if protocol.opens_calls() {
+        bail!("the protocol opens sub-sessions: whether a component conforms to it cannot be told yet");
+    }
     let role = protocol.role(&arguments.role)?;
     let component = ComponentFile::read(&arguments.component, &arguments.role, protocol.vocabulary())?;
     let dependencies = arguments.dependencies.into();

@@ -297,6 +297,15 @@ fn roles(subject: &Projected, arguments: &Arguments) -> Result<String> {
         bail!("a picture shows one role: choose it with --role ({})", subject.role_names().join(", "));
     }
     let machines = chosen(subject, arguments.role.as_deref())?;
+    let calls = subject.global().and_then(|global| global.calls());
+    if calls.is_some() && (arguments.view != View::Machine || arguments.format == Format::Fsm) {
+        bail!(
+            "the protocol opens sub-sessions, which this view does not have; use --view machine or --view sequence"
+        );
+    }
+    let named: Vec<Machine> =
+        calls.map_or_else(Vec::new, |calls| machines.iter().map(|m| calls.named(m)).collect());
+    let machines = if named.is_empty() { machines } else { named.iter().collect() };
     if arguments.view == View::Monitor {
         return monitors(subject, &machines, arguments.format);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use referee_theory::expr::Expr;
 use referee_theory::global::Parameter;
-use referee_theory::{Message, Role, Type, Vocabulary};
+use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::ast::{
@@ -33,7 +33,7 @@ mod calls;
 mod message;
 mod times;
 
-pub(super) use calls::Mark;
+pub(super) use calls::{Lowered, Mark};
 use message::{Signatures, Types};
 
 /// Protocols that have more steps than this when written out are refused.
@@ -133,18 +133,6 @@ pub(super) struct Lowering<'a, 'n> {
     marks: Vec<(RawId, Mark)>,
     /// The header of the protocol that is written out, if it runs once for each value of a key.
     keyed: Option<Span>,
-}
-
-/// A protocol as a graph.
-pub(super) struct Lowered {
-    pub(super) nodes: Vec<Raw>,
-    /// Its start. `None`: it is too large.
-    pub(super) root: Option<RawId>,
-    pub(super) vocabulary: Vocabulary,
-    pub(super) marks: Vec<(RawId, Mark)>,
-    /// The message that interrupts it, and who sends it.
-    pub(super) interrupt: Option<(Message, Role)>,
-    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {

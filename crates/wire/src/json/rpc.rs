@@ -294,7 +294,8 @@ impl Rpc {
             }
             // The server could not even read the id of what it answers.
             (MISSING, MISSING, error) if error != MISSING && (id == MISSING || raw(id) == "null") => {
-                let errors = self.errors.iter().copied().filter(|(_, from)| *from == sender).map(|(id, _)| id);
+                let errors =
+                    self.errors.iter().copied().filter(|(_, from)| *from == sender).map(|(id, _)| id);
                 let found = errors.clone().find(|id| reading.takes(*id)).or_else(|| errors.clone().next());
                 (found.map_or(Label::Unknown("an error"), Label::Known), None)
             }

@@ -88,6 +88,9 @@ fn check(path: &Path, text: &str) -> Result<Outcome> {
 }
 
 fn plan(protocol: &Projected, arguments: &Arguments) -> Result<Plan> {
+    if protocol.opens_calls() {
+        bail!("the protocol opens sub-sessions: endpoints of these cannot be generated yet");
+    }
     let mut machines: Vec<&Machine> = Vec::new();
     if arguments.roles.is_empty() {
         for machine in protocol.machines() {

@@ -1,11 +1,12 @@
-//! Sub-sessions: where they are opened and closed, and what interrupts them.
+//! A protocol that was written out, and its sub-sessions: where they are opened and closed, and what interrupts them.
 
 use std::sync::Arc;
 
-use referee_theory::{Message, Role};
+use referee_theory::{Message, Role, Vocabulary};
 use smallvec::SmallVec;
 
 use super::{Chooser, Lowering, Raw, RawId};
+use crate::diagnostics::Diagnostic;
 use crate::diagnostics::calls::{not_keyed, opens_in_call, runs_by_key, two_roles};
 use crate::scr::ast::{MessageStatement, Name, Protocol};
 use crate::scr::names::ProtocolId;
@@ -19,6 +20,18 @@ pub(in crate::scr) struct Mark {
     /// Who plays in it; `None` closes all that are open.
     pub(in crate::scr) players: Option<Vec<Role>>,
     pub(in crate::scr) span: Span,
+}
+
+/// A protocol as a graph.
+pub(in crate::scr) struct Lowered {
+    pub(in crate::scr) nodes: Vec<Raw>,
+    /// Its start. `None`: it is too large.
+    pub(in crate::scr) root: Option<RawId>,
+    pub(in crate::scr) vocabulary: Vocabulary,
+    pub(in crate::scr) marks: Vec<(RawId, Mark)>,
+    /// The message that interrupts it, and who sends it.
+    pub(in crate::scr) interrupt: Option<(Message, Role)>,
+    pub(in crate::scr) diagnostics: Vec<Diagnostic>,
 }
 
 impl Lowering<'_, '_> {
