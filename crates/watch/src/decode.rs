@@ -48,6 +48,8 @@ pub(crate) struct Decoded<R = Record> {
     pub(crate) text: String,
     /// Session keys that were written with escapes.
     pub(crate) keys: String,
+    /// Where lines have the members that are asked for by number, one line after the other.
+    pub(crate) members: Vec<Span>,
     /// The records of each lane, in order.
     pub(crate) lanes: Vec<Vec<R>>,
     /// How many lines there are.
@@ -67,6 +69,7 @@ impl<R> Default for Decoded<R> {
             chunk: Chunk::default(),
             text: String::new(),
             keys: String::new(),
+            members: Vec::new(),
             lanes: Vec::new(),
             lines: 0,
             malformed: Vec::new(),
@@ -113,6 +116,7 @@ impl<R> Decoded<R> {
     /// Makes it a place for the next chunk; gives back the chunk's buffer.
     pub(crate) fn recycle(&mut self) -> Vec<u8> {
         self.keys.clear();
+        self.members.clear();
         self.lanes.iter_mut().for_each(Vec::clear);
         self.malformed.clear();
         self.lost_anywhere.clear();

@@ -20,7 +20,7 @@ use referee_monitor::property::{Derivation, PropertyMonitor, PropertyVerdict};
 use referee_theory::property::{EventView, Property};
 
 use self::event::Reader;
-use self::plan::{KeyedBy, PropertyPlan, asked};
+use self::plan::{KeyedBy, PropertyPlan};
 use crate::error::WatchError;
 use crate::input::Input;
 use crate::options::Options;
@@ -95,13 +95,13 @@ pub fn recheck(
     derivation: &Derivation,
 ) -> Result<Rechecked, String> {
     let keyed_by = KeyedBy::of(property);
-    let reader = Reader::new(options.format, &options.shape, asked(property));
+    let reader = Reader::new(options.format, &options.shape, std::iter::once(property));
     let bump = Bump::new();
     let (mut events, mut instance): (Vec<EventView<'_>>, Option<String>) = (Vec::new(), None);
     for (at, line) in lines.iter().enumerate() {
         let flawed = |flaw: Flaw| format!("event {at}: {flaw}");
         let spans = reader.spans(line).map_err(flawed)?;
-        let event = reader.event(line, &spans, line, None, &bump).map_err(flawed)?;
+        let event = reader.event(line, &spans, None, line, None, &bump).map_err(flawed)?;
         let own = decode::instance(&keyed_by, options.format, line, spans, &event)?;
         let own = own.ok_or_else(|| format!("event {at} belongs to no instance"))?;
         if let Some(instance) = instance.as_ref().filter(|instance| **instance != own) {

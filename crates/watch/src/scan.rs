@@ -111,6 +111,7 @@ fn escaped_string_end(bytes: &[u8], mut i: usize) -> Result<usize, Flaw> {
 pub(crate) fn skip_value(bytes: &[u8], i: usize) -> Result<usize, Flaw> {
     match bytes.get(i) {
         Some(b'"') => string_end(bytes, i + 1).map(|(end, _)| end + 1),
+        Some(b'-' | b'0'..=b'9') => number::end(bytes, i).map(|(end, _)| end),
         Some(b'{' | b'[') => skip_container(bytes, i),
         _ => skip_scalar(bytes, i),
     }

@@ -101,7 +101,14 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     /// Whether the payload is the whole line.
     pub(crate) flat: bool,
+    /// How many members of the line are asked for by number.
+    pub(crate) members: usize,
 }
+
+/// More members than this are not found while lines are scanned.
+pub(crate) const MOST_MEMBERS: usize = 8;
+/// The number of what is no such member.
+pub(crate) const NO_MEMBER: u8 = u8::MAX;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
@@ -116,8 +123,10 @@ pub(crate) struct Child {
     /// `"key":`, if it is short and needs no escapes: its bytes, and as many bytes of ones.
     pub(crate) quoted: Option<(u128, u128, usize)>,
     pub(crate) node: usize,
-    /// The parts that this value is, as bits, if no part is inside it; else 0.
-    pub(crate) leaf: u8,
+    /// The parts that this value is, as bits, if no part is inside it.
+    pub(crate) leaf: Option<u8>,
+    /// The number of this member of the line, if it is asked for by one.
+    pub(crate) member: u8,
 }
 
 impl Tree {
@@ -131,7 +140,7 @@ impl Tree {
             (Part::Time, &shape.time),
             (Part::End, &shape.end),
         ];
-        let mut tree = Self { nodes: vec![Node::default()], flat: shape.payload.0.is_empty() };
+        let mut tree = Self { nodes: vec![Node::default()], flat: shape.payload.0.is_empty(), members: 0 };
         for (part, pointer) in parts {
             tree.add(part, pointer.0.iter().map(String::as_str));
         }
@@ -145,27 +154,41 @@ impl Tree {
         tree.with_leaves()
     }
 
-    fn add<'k>(&mut self, part: Part, steps: impl Iterator<Item = &'k str>) {
-        let mut at = 0;
-        for key in steps {
-            let found = self.nodes[at].children.iter().find(|child| *child.key == *key);
-            at = match found {
-                Some(child) => child.node,
-                None => {
-                    let node = self.nodes.len();
-                    self.nodes.push(Node::default());
-                    let child = Child { key: key.into(), quoted: quoted(key), node, leaf: 0 };
-                    self.nodes[at].children.push(child);
-                    node
-                }
-            };
+    /// The same tree that also finds members of the line, at most [`MOST_MEMBERS`], and gives them numbers.
+    pub(crate) fn with_members<'m>(mut self, names: impl Iterator<Item = &'m str>) -> Self {
+        for (number, name) in (0..).zip(names) {
+            let child = self.child(0, name);
+            self.nodes[0].children[child].member = number;
+            self.members += 1;
         }
+        self.with_leaves()
+    }
+
+    fn add<'k>(&mut self, part: Part, steps: impl Iterator<Item = &'k str>) {
+        let at = steps.fold(0, |at, key| {
+            let child = self.child(at, key);
+            self.nodes[at].children[child].node
+        });
         self.nodes[at].parts |= 1 << part as u8;
     }
 
+    /// The place among the children of `node` of the one that `key` leads to.
+    fn child(&mut self, node: usize, key: &str) -> usize {
+        let target = self.nodes.len();
+        let children = &mut self.nodes[node].children;
+        if let Some(known) = children.iter().position(|child| *child.key == *key) {
+            return known;
+        }
+        let quoted = quoted(key);
+        children.push(Child { key: key.into(), quoted, node: target, leaf: None, member: NO_MEMBER });
+        let place = children.len() - 1;
+        self.nodes.push(Node::default());
+        place
+    }
+
     fn with_leaves(mut self) -> Self {
-        let leaf = |node: &Node| if node.children.is_empty() { node.parts } else { 0 };
-        let leaves: Vec<u8> = self.nodes.iter().map(leaf).collect();
+        let leaf = |node: &Node| node.children.is_empty().then_some(node.parts);
+        let leaves: Vec<Option<u8>> = self.nodes.iter().map(leaf).collect();
         for child in self.nodes.iter_mut().flat_map(|node| &mut node.children) {
             child.leaf = leaves[child.node];
         }

@@ -64,7 +64,7 @@ fn peers(folder: &Path) -> Result<()> {
 }
 
 /// A Python that has `package`; that there is none has then been said.
-fn python_with(package: &str) -> Option<PathBuf> {
+pub(super) fn python_with(package: &str) -> Option<PathBuf> {
     let install =
         format!("`python3 -m venv target/bench-tools && target/bench-tools/bin/pip install {package}`");
     let python = tools::find("python3", &install)?;

@@ -1,5 +1,6 @@
 //! Properties that speak of time, over lines of JSON: (A) more than ten failures in 60 seconds for a key, (B) a request without a reply within
-//! five seconds. Events for each second of a processor, beside a loop in Python that recounts; both find the same.
+//! five seconds. Events for each second of a processor, beside a program written by hand, DuckDB and a loop in Python, in one run; all
+//! find the same number of keys.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -8,45 +9,21 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::tools::{self, measure};
+use super::property::python_with;
+use super::tools::{self, measure, median};
 use crate::workspace::{self, cargo};
 
 const EVENTS: u64 = 2_000_000;
+/// A reply comes so many events after its request: half a second.
+const LAG: u64 = 1_001;
+const ROUNDS: usize = 3;
 const FAILURES: &str = "property failures for each key { max X.([{event: \"fail\"} when count([{event: \"fail\"}] in 60s) > 10]ff and [_]X) }";
 const REPLIES: &str = "property replies for each key { max X.([{event: \"request\"}]expect [{event: \"reply\"}] within 5s and [_]X) }";
 
-/// Which keys are violated first at which line, counted anew.
-const RECOUNT: &str = r#"
-import json, sys
-from collections import deque
-failures, found, waiting, kept = {}, {}, {}, sys.argv[2] == "A"
-for line in open(sys.argv[1]):
-    event = json.loads(line)
-    key, time, what = event["key"], event["time"], event["event"]
-    if kept:
-        if what == "fail" and key not in found:
-            times = failures.setdefault(key, deque())
-            times.append(time)
-            while times[0] <= time - 60000:
-                times.popleft()
-            if len(times) > 10:
-                found[key] = time
-    elif key not in found:
-        if key in waiting and time > waiting[key] + 5000:
-            found[key] = waiting.pop(key) + 5000
-        elif what == "request":
-            waiting.setdefault(key, time)
-        elif what == "reply":
-            waiting.pop(key, None)
-    last = time
-for key, since in waiting.items():
-    if key not in found and last > since + 5000:
-        found[key] = since + 5000
-print(len(found))
-"#;
-
 pub(crate) fn run() -> Result<()> {
     workspace::run(&mut cargo(&["build", "--release", "--package", "referee", "--bin", "referee"]))?;
+    let by_hand = ["build", "--release", "--package", "referee-watch", "--example", "by_hand"];
+    workspace::run(&mut cargo(&by_hand))?;
     let folder = tools::target().join("bench-time");
     fs::create_dir_all(&folder)?;
     let result = rows(&folder);
@@ -55,52 +32,80 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn rows(folder: &Path) -> Result<()> {
-    let recount = folder.join("recount.py");
-    fs::write(&recount, RECOUNT)?;
+    let examples = workspace::root().join("crates/watch/examples/peers");
+    let (rules, lines) = (folder.join("rules.hml"), folder.join("events.jsonl"));
+    let duckdb = python_with("duckdb");
     for (name, property) in [("A", FAILURES), ("B", REPLIES)] {
-        let (rules, lines) = (folder.join("rules.hml"), folder.join("events.jsonl"));
         fs::write(&rules, property)?;
         let mut few = 0.0;
         for keys in [10_000, 1_000_000] {
             write_events(&lines, name, keys)?;
-            let referee = workspace::root().join("target/release/referee");
+            let question = |command: &mut Command| {
+                command.arg(&lines).arg(name);
+                std::mem::replace(command, Command::new("true"))
+            };
             let watch = || {
-                let mut command = Command::new(&referee);
+                let mut command = Command::new(super::property::program("referee"));
                 command.args(["watch", "--format", "json", "--threads", "1", "--property"]);
                 command.arg(&rules).arg(&lines);
                 command
             };
+            let by_hand = || question(&mut Command::new(super::property::program("examples/by_hand")));
+            let python = || question(Command::new("python3").arg(examples.join("time.py")));
             let found = String::from_utf8(watch().output()?.stdout)?.lines().count();
-            let cost = measure(&mut watch())?.processor;
-            let rate = EVENTS as f64 / cost;
-            println!("({name}) {keys} keys: {:.2} million events a second of a processor", rate / 1e6);
+            let counted: usize = answer(python())?;
+            ensure!(found == counted, "{found} violations, recounted {counted}");
+            println!(
+                "({name}) {keys} keys, {found} of them violated; million events a second of a processor:"
+            );
+            let cost = |command: &dyn Fn() -> Command| {
+                let costs = (0..ROUNDS).map(|_| Ok(measure(&mut command())?.processor));
+                Ok::<f64, anyhow::Error>(median(costs.collect::<Result<Vec<f64>>>()?))
+            };
+            let own = cost(&watch)?;
+            println!("  Referee        {:.2}", EVENTS as f64 / own / 1e6);
             if keys == 10_000 {
-                few = cost;
+                few = own;
             } else {
-                println!("    {:.2} times the cost for each event", cost / few);
+                println!("                 {:.2} times the cost for each event", own / few);
             }
-            let counted = Command::new("python3").arg(&recount).arg(&lines).arg(name).output()?;
-            let counted: usize = String::from_utf8(counted.stdout)?.trim().parse().context("the recount")?;
-            println!("    {found} violations, recounted {counted}");
-            ensure!(found == counted, "the recount differs");
+            let report = |what: &str, seconds: f64, answer: usize| {
+                let rate = EVENTS as f64 / seconds / 1e6;
+                println!("  {what:<14} {rate:.2}; Referee {:.2} times; {answer} found", seconds / own);
+            };
+            report("by hand", cost(&by_hand)?, answer(by_hand())?);
+            if let Some(python) = &duckdb {
+                let query = || question(Command::new(python).arg(examples.join("time_duckdb.py")));
+                report("DuckDB", measure(&mut query())?.processor, answer(query())?);
+            }
+            report("Python", measure(&mut python())?.processor, counted);
         }
     }
     Ok(())
 }
 
+/// The number that `command` prints.
+fn answer(mut command: Command) -> Result<usize> {
+    let printed = String::from_utf8(command.output()?.stdout)?;
+    printed.trim().parse().with_context(|| format!("{command:?} printed `{printed}`"))
+}
+
+/// Every hundredth key fails often, or is not answered.
 fn write_events(path: &Path, name: &str, keys: u64) -> Result<()> {
     let mut lines = BufWriter::new(File::create(path)?);
+    let key_of = |event: u64| (event.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % keys;
     for event in 0..EVENTS {
-        let scattered = event.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let (key, time) = (scattered % keys, 1_770_000_000_000 + event / 2);
-        // Every hundredth key fails often, or is not answered in time.
-        let what = match (name, key % 100) {
-            ("A", 0) => "fail",
-            ("A", _) if event % 8 == 0 => "fail",
-            ("A", _) => "ok",
-            (_, 0) => "request",
-            _ if event % 2 == 0 => "request",
-            _ => "reply",
+        let time = 1_770_000_000_000 + event / 2;
+        let (key, what) = match name {
+            "A" => {
+                let key = key_of(event);
+                (key, if key % 100 == 0 || event % 8 == 0 { "fail" } else { "ok" })
+            }
+            _ if event % 2 == 0 => (key_of(event), "request"),
+            _ => {
+                let key = key_of(event.saturating_sub(LAG));
+                (key, if key % 100 == 0 { "progress" } else { "reply" })
+            }
         };
         writeln!(lines, r#"{{"time":{time},"key":{key},"event":"{what}"}}"#)?;
     }

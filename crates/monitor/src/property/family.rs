@@ -384,6 +384,16 @@ impl PropertyBundle {
         self.live == 0
     }
 
+    /// Reads what is kept elsewhere, so that it is near when the bundle is stepped. The number means nothing.
+    #[must_use]
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        match self.instances.first() {
+            Some(PropertyInstance(State::Timed(timed))) => timed.touch(),
+            _ => 0,
+        }
+    }
+
     /// How many submonitors there are.
     #[must_use]
     pub fn submonitors(&self) -> usize {

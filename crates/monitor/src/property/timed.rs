@@ -33,6 +33,8 @@ pub(crate) struct Timed {
 }
 
 type Members = SmallVec<[Member; 1]>;
+/// The clauses that an event leads to: mostly one, if any.
+type After = SmallVec<[Members; 1]>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
@@ -131,6 +133,13 @@ impl Timed {
         self.kept() + self.windows.held()
     }
 
+    /// Reads what is far away in memory.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        let clause = self.clauses.first().and_then(|clause| clause.first()).map_or(0, |member| member.since);
+        self.events ^ clause ^ self.windows.touch()
+    }
+
     fn kept(&self) -> usize {
         self.fixed.count_ones() as usize + self.clauses.len() + self.waiting.as_ref().map_or(0, |it| it.len())
     }
@@ -191,7 +200,7 @@ impl Timed {
         }
         self.events += 1;
         self.windows.update(&program.windows, event, time);
-        let mut after = Vec::new();
+        let mut after = After::new();
         if let Some(id) = self.step_fixed(program, event, time, &mut after) {
             self.closing = Some([Member { modality: id, until: NO_TIME, since: 0, row: Row::new() }].into());
             return Progress::Verdict;
@@ -228,7 +237,7 @@ impl Timed {
         program: &Program,
         event: &EventView<'_>,
         time: i64,
-        after: &mut Vec<Members>,
+        after: &mut After,
     ) -> Option<ModalityId> {
         let mut next = 0;
         let mut rest = self.fixed;
@@ -263,7 +272,7 @@ impl Timed {
         event: &EventView<'_>,
         time: i64,
         limit: usize,
-        after: &mut Vec<Members>,
+        after: &mut After,
     ) -> Progress {
         let mut progress = Progress::Going;
         let mut clauses = std::mem::take(&mut self.clauses);
@@ -331,7 +340,7 @@ impl Timed {
         member: &Member,
         event: &EventView<'_>,
         time: i64,
-        after: &mut Vec<Members>,
+        after: &mut After,
     ) -> Stepped {
         let Some(modality) = program.modalities.get(member.modality as usize) else { return Stepped::Moved };
         let Some(matcher) = program.matchers.get(modality.pattern as usize) else { return Stepped::Moved };
@@ -364,11 +373,11 @@ impl Timed {
         event: &EventView<'_>,
         time: i64,
         limit: usize,
-        after: &mut Vec<Members>,
+        after: &mut After,
     ) -> Stepped {
         let mut combined: Vec<Vec<Member>> = vec![Vec::new()];
         for member in clause {
-            let mut own = Vec::new();
+            let mut own = After::new();
             match self.alone(program, member, event, time, &mut own) {
                 // This member is closed; the others remain.
                 Stepped::Closed => continue,

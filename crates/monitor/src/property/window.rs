@@ -60,9 +60,12 @@ impl WindowProgram {
 /// The windows of one instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    all: Vec<State>,
+    /// Most properties have one at most, which then is where the instance is.
+    all: SmallVec<[State; 1]>,
     /// How many events there were.
     events: u64,
+    /// How many entries there are.
+    held: usize,
     /// Whether something about times had no value.
     pub(crate) fault: Cell<bool>,
 }
@@ -74,14 +77,16 @@ struct State {
     by_day: bool,
     /// The only group, where nothing is grouped.
     single: Group,
-    groups: HashMap<SmallVec<[Datum; 1]>, Group>,
-    grouped: bool,
+    groups: Option<Box<Groups>>,
     /// What has this position or an earlier one has left; of a day, the day before.
     cutoff: i64,
     /// How many events the pattern of `in last n of` has matched.
     counted: u64,
-    /// How many entries there are.
-    held: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Groups {
+    by_key: HashMap<SmallVec<[Datum; 1]>, Group>,
     /// With more groups than this, empty ones are dropped.
     sweep_beyond: usize,
 }
@@ -119,19 +124,23 @@ impl Windows {
             aggregate: program.aggregate,
             by_day: program.span == Span::Day,
             single: Group::default(),
-            groups: HashMap::new(),
-            grouped: !program.group.is_empty(),
+            groups: (!program.group.is_empty()).then(Box::default),
             cutoff: i64::MIN,
             counted: 0,
-            held: 0,
-            sweep_beyond: 64,
         };
-        Self { all: programs.iter().map(state).collect(), events: 0, fault: Cell::new(false) }
+        Self { all: programs.iter().map(state).collect(), events: 0, held: 0, fault: Cell::new(false) }
+    }
+
+    /// Reads what is far away in memory.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        let positions = self.all.first().map(|state| &state.single.positions);
+        positions.and_then(VecDeque::front).map_or(0, |first| *first as u64)
     }
 
     /// How many entries there are.
     pub(crate) fn held(&self) -> usize {
-        self.all.iter().map(|state| state.held).sum()
+        self.held
     }
 
     /// Takes `event` in, which happened at `time`.
@@ -139,21 +148,22 @@ impl Windows {
     pub(crate) fn update(&mut self, programs: &[WindowProgram], event: &EventView<'_>, time: i64) {
         self.events += 1;
         for (program, state) in programs.iter().zip(&mut self.all) {
-            state.update(program, event, time, self.events);
+            state.update(program, event, (time, self.events), &mut self.held);
         }
     }
 
     /// The value of the window with this number, of the group `group`.
     pub(crate) fn value(&self, window: usize, group: &[Term<'_>]) -> Option<Term<'static>> {
         let state = self.all.get(window)?;
-        let found = if state.grouped {
-            let key: SmallVec<[Datum; 1]> = group.iter().map(|term| Datum::of(*term)).collect();
-            match state.groups.get(&key) {
-                Some(group) => group,
-                None => return Group::default().value(state.aggregate, state.by_day),
+        let found = match &state.groups {
+            Some(groups) => {
+                let key: SmallVec<[Datum; 1]> = group.iter().map(|term| Datum::of(*term)).collect();
+                match groups.by_key.get(&key) {
+                    Some(group) => group,
+                    None => return Group::default().value(state.aggregate, state.by_day),
+                }
             }
-        } else {
-            &state.single
+            None => &state.single,
         };
         if found.is_stale(state.cutoff, state.by_day) {
             // The current event is not of this group, so that nobody has looked at what has left it.
@@ -167,7 +177,13 @@ impl Windows {
 
 impl State {
     #[inline]
-    fn update(&mut self, program: &WindowProgram, event: &EventView<'_>, time: i64, events: u64) {
+    fn update(
+        &mut self,
+        program: &WindowProgram,
+        event: &EventView<'_>,
+        (time, events): (i64, u64),
+        held: &mut usize,
+    ) {
         let index = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let position = match &program.span {
             Span::Duration(length) => {
@@ -192,34 +208,36 @@ impl State {
                 day
             }
         };
-        self.single.expire(self.aggregate, self.cutoff, self.by_day, &mut self.held);
+        self.single.expire(self.aggregate, self.cutoff, self.by_day, held);
         let mut bound = Bound::new();
         if !program.matcher.matches(event, &[], &mut bound) {
             return;
         }
         let value = program.value.and_then(|place| bound.get(place)).map(|term| Datum::of(*term));
-        let Self { single, groups, grouped, aggregate, cutoff, held, by_day, .. } = self;
-        let group = if *grouped {
-            let at = |place: &usize| bound.get(*place).map(|term| Datum::of(*term));
-            groups.entry(program.group.iter().filter_map(at).collect()).or_default()
-        } else {
-            single
+        let Self { single, groups, aggregate, cutoff, by_day, .. } = self;
+        let group = match groups {
+            Some(groups) => {
+                if groups.by_key.len() > groups.sweep_beyond {
+                    groups.sweep((*aggregate, *cutoff, *by_day), held);
+                }
+                let at = |place: &usize| bound.get(*place).map(|term| Datum::of(*term));
+                groups.by_key.entry(program.group.iter().filter_map(at).collect()).or_default()
+            }
+            None => single,
         };
         group.expire(*aggregate, *cutoff, *by_day, held);
         group.push(*aggregate, position, value, *by_day, held);
-        if self.groups.len() > self.sweep_beyond {
-            self.sweep();
-        }
     }
+}
 
+impl Groups {
     #[cold]
-    fn sweep(&mut self) {
-        let Self { groups, aggregate, cutoff, held, by_day, .. } = self;
-        groups.retain(|_, group| {
-            group.expire(*aggregate, *cutoff, *by_day, held);
+    fn sweep(&mut self, (aggregate, cutoff, by_day): (Aggregate, i64, bool), held: &mut usize) {
+        self.by_key.retain(|_, group| {
+            group.expire(aggregate, cutoff, by_day, held);
             group.count > 0 || !group.positions.is_empty()
         });
-        self.sweep_beyond = (2 * self.groups.len()).max(64);
+        self.sweep_beyond = (2 * self.by_key.len()).max(64);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parts of an event in one JSON line, as places in the text.
 
 use crate::scan::{Flaw, after_key, skip_blanks, skip_value, string_end, text};
-use crate::shape::{PARTS, Part, Tree};
+use crate::shape::{MOST_MEMBERS, NO_MEMBER, PARTS, Part, Tree};
 
 /// A place in a text; empty: not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,12 @@ impl Span {
         self.start == self.end
     }
 
+    /// Of a member that is there twice: where it is again.
+    #[inline]
+    pub(crate) fn twice(self) -> Option<usize> {
+        (self.start == u32::MAX).then_some(self.end as usize)
+    }
+
     #[inline]
     pub(crate) fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
@@ -35,6 +41,9 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// No part.
+    pub(crate) const NONE: Self = Self { spans: [Span { start: 0, end: 0 }; PARTS] };
+
     #[inline]
     pub(crate) fn get(&self, part: Part) -> Span {
         self.spans[part as usize]
@@ -66,11 +75,19 @@ pub(crate) struct Scanner<'t> {
     tree: &'t Tree,
     guesses: [u8; GUESSED],
     scratch: String,
+    /// Where the members of the last line are that the tree asks for by number.
+    members: [Span; MOST_MEMBERS],
 }
 
 impl<'t> Scanner<'t> {
     pub(crate) fn new(tree: &'t Tree) -> Self {
-        Self { tree, guesses: [NO_GUESS; GUESSED], scratch: String::new() }
+        let members = [Span::default(); MOST_MEMBERS];
+        Self { tree, guesses: [NO_GUESS; GUESSED], scratch: String::new(), members }
+    }
+
+    /// Where the members of the last line are that the tree asks for, by their numbers.
+    pub(crate) fn members(&self) -> &[Span] {
+        self.members.get(..self.tree.members).unwrap_or_default()
     }
 
     /// Where parts are.
@@ -85,6 +102,9 @@ impl<'t> Scanner<'t> {
         let begin = skip_blanks(bytes, start);
         if bytes.get(begin) != Some(&b'{') {
             return Err(Flaw::new("not a JSON object", begin));
+        }
+        if self.tree.members > 0 {
+            self.members = [Span::default(); MOST_MEMBERS];
         }
         let mut i = self.object(bytes, begin, 0, &mut fields)?;
         let parts = self.tree.nodes[0].parts;
@@ -108,6 +128,7 @@ impl<'t> Scanner<'t> {
         }
         let mut index = 0;
         loop {
+            let name = i;
             let guess =
                 if node == 0 { self.guesses.get(index).copied().unwrap_or(NO_GUESS) } else { NO_GUESS };
             let guessed = here.children.get(usize::from(guess)).filter(|child| {
@@ -139,14 +160,23 @@ impl<'t> Scanner<'t> {
                 }
             };
             index += 1;
+            let start = i;
             i = match child {
                 None => skip_value(bytes, i)?,
-                Some(child) if child.leaf != 0 => {
-                    let end = skip_value(bytes, i)?;
-                    fields.set(child.leaf, Span::new(i, end))?;
+                Some(child) => {
+                    let end = match child.leaf {
+                        Some(parts) => {
+                            let end = skip_value(bytes, i)?;
+                            fields.set(parts, Span::new(i, end))?;
+                            end
+                        }
+                        None => self.part(bytes, i, child.node, fields)?,
+                    };
+                    if child.member != NO_MEMBER {
+                        self.note(child.member, name, Span::new(start, end));
+                    }
                     end
                 }
-                Some(child) => self.part(bytes, i, child.node, fields)?,
             };
             i = skip_blanks(bytes, i);
             match bytes.get(i) {
@@ -154,6 +184,17 @@ impl<'t> Scanner<'t> {
                 Some(b'}') => return Ok(i + 1),
                 _ => return Err(Flaw::new("a comma or a closing brace is missing", i)),
             }
+        }
+    }
+
+    /// The member with this number is at `span`, and its name at `name`.
+    #[inline]
+    fn note(&mut self, member: u8, name: usize, span: Span) {
+        let Some(place) = self.members.get_mut(usize::from(member)) else { return };
+        if place.is_empty() {
+            *place = span;
+        } else if place.twice().is_none() {
+            *place = Span { start: u32::MAX, end: name as u32 };
         }
     }
 

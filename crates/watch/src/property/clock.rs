@@ -5,7 +5,7 @@
 //! and neither does what is told.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use referee_monitor::property::{PropertyVerdict, Reason};
@@ -21,8 +21,41 @@ use crate::report::{Notice, Place, PropertyReport};
 pub(super) struct Clock {
     /// All events before this time have been read.
     pub(super) watermark: i64,
-    /// Of each instance at most one is that of its entry; others are stale.
-    timers: BinaryHeap<Reverse<Timer>>,
+    timers: Timers,
+}
+
+/// Timers. Of each instance at most one is that of its entry; others are stale.
+#[derive(Default)]
+struct Timers {
+    /// Those that came in their order, as where all durations are the same.
+    ordered: VecDeque<Timer>,
+    others: BinaryHeap<Reverse<Timer>>,
+}
+
+impl Timers {
+    #[inline]
+    fn push(&mut self, timer: Timer) {
+        if self.ordered.back().is_none_or(|last| *last <= timer) {
+            self.ordered.push_back(timer);
+        } else {
+            self.others.push(Reverse(timer));
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Option<Timer> {
+        let other = self.others.peek().map(|Reverse(timer)| *timer);
+        self.ordered.front().copied().into_iter().chain(other).min()
+    }
+
+    fn pop(&mut self) -> Option<Timer> {
+        let first = self.first()?;
+        if self.ordered.front() == Some(&first) {
+            self.ordered.pop_front()
+        } else {
+            self.others.pop().map(|Reverse(timer)| timer)
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +69,7 @@ pub(super) struct Timer {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { watermark: i64::MIN, timers: BinaryHeap::new() }
+        Self { watermark: i64::MIN, timers: Timers::default() }
     }
 }
 
@@ -51,22 +84,19 @@ impl Clock {
     ) {
         if let Some(deadline) = deadline.filter(|deadline| *deadline < entry.wakes) {
             entry.wakes = deadline;
-            self.timers.push(Reverse(Timer { deadline, shard, family, index }));
+            self.timers.push(Timer { deadline, shard, family, index });
         }
     }
 
     /// When the next timer passes.
     fn next(&self) -> Option<i64> {
-        self.timers.peek().map(|Reverse(timer)| timer.deadline)
+        self.timers.first().map(|timer| timer.deadline)
     }
 
     /// The next timer that has passed.
     fn due(&mut self) -> Option<Timer> {
-        let Reverse(first) = self.timers.peek()?;
-        if first.deadline >= self.watermark {
-            return None;
-        }
-        self.timers.pop().map(|Reverse(timer)| timer)
+        self.timers.first().filter(|first| first.deadline < self.watermark)?;
+        self.timers.pop()
     }
 }
 

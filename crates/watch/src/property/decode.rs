@@ -15,7 +15,7 @@ use crate::decode::salvage::{NOT_UTF8, Reads, Salvaged, Session, salvage};
 use crate::decode::{Decoded, MAX_KEY, too_long};
 use crate::input::{Chunk, line_ends};
 use crate::options::EventsFormat;
-use crate::scan::Flaw;
+use crate::scan::{Flaw, number};
 use crate::shape::Part;
 
 /// What a record is about.
@@ -45,9 +45,14 @@ pub(crate) struct Record {
     pub(super) place: Span,
     /// Where the parts of a JSON event are in the text.
     pub(super) spans: Fields,
+    /// Where, among those of all lines, the places of its members begin.
+    members: u32,
     /// When it was, where a property speaks of time; [`NO_TIME`] if that cannot be read.
     pub(super) time: i64,
 }
+
+/// Lines that are not JSON are not scanned.
+const NO_FIELDS: Fields = Fields::NONE;
 
 /// No time is so early.
 pub(super) const NO_TIME: i64 = i64::MIN;
@@ -55,6 +60,12 @@ pub(super) const NO_TIME: i64 = i64::MIN;
 impl Decoded<Record> {
     pub(super) fn key_of(&self, record: &Record) -> &str {
         record.key.of(if record.key_is_apart { &self.keys } else { &self.text })
+    }
+
+    /// Where the line of `record` has the `count` members that are asked for by number.
+    #[inline]
+    pub(super) fn members_of(&self, record: &Record, count: usize) -> Option<&[Span]> {
+        self.members.get(record.members as usize..)?.get(..count)
     }
 }
 
@@ -100,17 +111,18 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
         if blank {
             continue;
         }
-        let spans = match scanned {
+        let spans = match &scanned {
             _ if content.len() > plan.options.max_line => Err(too_long(plan.options.max_line)),
             _ if !json && content.as_bytes().contains(&NOT_UTF8) => Err("not UTF-8".to_owned()),
             Some(Err(_)) if content.as_bytes().contains(&NOT_UTF8) => {
                 Err("not UTF-8 where it is read".to_owned())
             }
             Some(Ok((fields, _))) => Ok(fields),
-            Some(Err(flaw)) => Err(at_column(flaw, start)),
-            None => Ok(Fields::default()),
+            Some(Err(flaw)) => Err(at_column(*flaw, start)),
+            None => Ok(&NO_FIELDS),
         };
-        let of = |spans| Line { text: &text, spans, place, line, columns: columns.as_deref() };
+        let members = scanner.members();
+        let of = |spans| Line { text: &text, spans, members, place, line, columns: columns.as_deref() };
         let result = spans.and_then(|spans| push(plan, of(spans), &bump, decoded));
         if let Err(why) = result {
             decoded.malformed.push((line, why));
@@ -156,6 +168,7 @@ fn lose(plan: &PropertyPlan, session: &Session, line: u32, decoded: &mut Decoded
         line,
         place: Span::default(),
         spans: Fields::default(),
+        members: 0,
         time: NO_TIME,
     };
     for (family, keyed) in plan.families.iter().enumerate() {
@@ -187,7 +200,8 @@ fn at_column(flaw: Flaw, start: usize) -> String {
 #[derive(Clone, Copy)]
 struct Line<'a> {
     text: &'a str,
-    spans: Fields,
+    spans: &'a Fields,
+    members: &'a [Span],
     place: Span,
     line: u32,
     columns: Option<&'a Columns>,
@@ -208,7 +222,7 @@ fn push(
 ) -> Result<(), String> {
     let content = event.place.of(event.text);
     let read = || {
-        let event = plan.reader.event(event.text, &event.spans, content, event.columns, bump);
+        let event = plan.reader.event(event.text, event.spans, None, content, event.columns, bump);
         event.map_err(|flaw| at_column(flaw, 0))
     };
     // A line that is no event must be found to be none before it is given to anybody, or several would say so.
@@ -217,6 +231,9 @@ fn push(
     if decoded.times.last().map_or(NO_TIME, |(_, latest)| *latest) < time {
         decoded.times.push((event.line, time));
     }
+    // INVARIANT: at most eight for each line of the chunk.
+    let members = decoded.members.len() as u32;
+    decoded.members.extend_from_slice(event.members);
     let (mut is_first, mut concerns) = (true, false);
     for (family, keyed) in plan.families.iter().enumerate() {
         let found = match &keyed.keyed_by {
@@ -262,7 +279,8 @@ fn push(
             shard,
             line: event.line,
             place: event.place,
-            spans: event.spans,
+            spans: *event.spans,
+            members,
             time,
         };
         is_first = false;
@@ -293,8 +311,12 @@ fn plain_key(event: &Line<'_>) -> Option<Span> {
 fn time_of(plan: &PropertyPlan, event: &Line<'_>) -> Option<i64> {
     match (plan.options.format, event.columns) {
         (EventsFormat::JsonLines, _) => {
+            let raw = event.spans.get(Part::Time).of(event.text);
+            if let Some(whole) = number::whole(raw.as_bytes()) {
+                return time::of_integer(whole);
+            }
             let mut scratch = String::new();
-            time::read(scalar(event.spans.get(Part::Time).of(event.text), &mut scratch).ok()??)
+            time::read(scalar(raw, &mut scratch).ok()??)
         }
         (EventsFormat::Csv, Some(columns)) => columns.time(event.place.of(event.text).as_bytes())?,
         _ => None,
@@ -336,7 +358,8 @@ pub(super) fn instance(
         return Ok(key(keyed_by, view));
     }
     let place = Span::new(0, line.len());
-    let found = session(format, &Line { text: line, spans, place, line: 0, columns: None })?;
+    let found =
+        session(format, &Line { text: line, spans: &spans, members: &[], place, line: 0, columns: None })?;
     Ok(Some(match found {
         Found::At(span) => span.of(line).to_owned(),
         Found::Apart(key) => key,

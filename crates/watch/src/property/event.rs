@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use referee_theory::property::{EventKind, EventView, Fields, Items, Term};
+use referee_theory::property::{
+    EventKind, EventPattern, EventView, Fields, Items, Key, Property, Scope, Term,
+};
 
 use super::{json, plain};
 use crate::decode::csv::Columns;
-use crate::decode::fields::{Fields as Spans, Scanner, scalar};
+use crate::decode::fields::{Fields as Spans, Scanner, Span, scalar};
 use crate::options::EventsFormat;
 use crate::scan::Flaw;
-use crate::shape::{Part, Shape, Tree};
+use crate::shape::{MOST_MEMBERS, Part, Shape, Tree};
 
 /// How lines become events.
 pub(super) struct Reader {
@@ -19,11 +21,17 @@ pub(super) struct Reader {
     pub(super) tree: Tree,
     /// The members of a line that properties ask for, beside the parts of the event.
     pub(super) wanted: BTreeSet<String>,
+    /// Those that patterns ask for, by the numbers that the tree gives them: all that steps read. `None` if they are too many for it.
+    stepped: Option<Box<[Box<str>]>>,
 }
 
 impl Reader {
-    /// A reader of lines in which `keys` are asked for by name.
-    pub(super) fn new(format: EventsFormat, shape: &Shape, keys: impl Iterator<Item = String>) -> Self {
+    /// A reader of the lines that `properties` are about.
+    pub(super) fn new<'p>(
+        format: EventsFormat,
+        shape: &Shape,
+        properties: impl Iterator<Item = &'p Property>,
+    ) -> Self {
         // Members of these names are the parts themselves, unless the parts are elsewhere.
         let usual = Shape::default();
         let own = |name: &str| match name {
@@ -33,8 +41,26 @@ impl Reader {
             "payload" => shape.payload == usual.payload,
             _ => false,
         };
-        let wanted = keys.filter(|key| !own(key)).collect();
-        Self { format, tree: Tree::new(shape), wanted }
+        let (mut wanted, mut stepped) = (BTreeSet::new(), BTreeSet::new());
+        for property in properties {
+            let scope: &[Key] = match property.scope() {
+                Scope::PerKey(keys) => keys,
+                Scope::Stream | Scope::PerProcess(_) => &[],
+            };
+            let first = |key: &Key| key.steps().first().map(ToString::to_string).filter(|name| !own(name));
+            let patterns = property.patterns().iter().flat_map(EventPattern::and_windows);
+            stepped.extend(patterns.flat_map(|pattern| &*pattern.keys).filter_map(|(key, _)| first(key)));
+            wanted.extend(scope.iter().filter_map(first));
+        }
+        wanted.extend(stepped.iter().cloned());
+        let stepped: Option<Box<[Box<str>]>> =
+            (stepped.len() <= MOST_MEMBERS).then(|| stepped.into_iter().map(Into::into).collect());
+        let tree = Tree::new(shape);
+        let tree = match &stepped {
+            Some(names) => tree.with_members(names.iter().map(|name: &Box<str>| &**name)),
+            None => tree,
+        };
+        Self { format, tree, wanted, stepped }
     }
 
     /// Where the parts of a JSON line are; nothing for other formats.
@@ -47,18 +73,20 @@ impl Reader {
         }
     }
 
-    /// The event in `line`, whose parts are at `spans` within `text`.
+    /// The event in `line`, whose parts are at `spans` within `text`, and the members that steps read at `members`; all members that are
+    /// asked for, if it is not known where they are.
     #[inline]
     pub(super) fn event<'a>(
-        &self,
+        &'a self,
         text: &'a str,
         spans: &Spans,
+        members: Option<&[Span]>,
         line: &'a str,
         columns: Option<&'a Columns>,
         bump: &'a Bump,
     ) -> Result<EventView<'a>, Flaw> {
         match (self.format, columns) {
-            (EventsFormat::JsonLines, _) => self.json(text, spans, line, bump),
+            (EventsFormat::JsonLines, _) => self.json(text, spans, members, line, bump),
             (EventsFormat::Csv, Some(columns)) => csv(line, columns, bump),
             (EventsFormat::Csv, None) => Err(Flaw::new("there is no header", 0)),
             (EventsFormat::Actions, _) => plain::action(line, bump),
@@ -68,14 +96,19 @@ impl Reader {
 
     #[inline]
     fn json<'a>(
-        &self,
+        &'a self,
         text: &'a str,
         spans: &Spans,
+        members: Option<&[Span]>,
         line: &'a str,
         bump: &'a Bump,
     ) -> Result<EventView<'a>, Flaw> {
         let name = |part: Part| {
-            let raw = spans.get(part).of(text);
+            let span = spans.get(part);
+            if span.is_empty() {
+                return Ok(Term::Absent);
+            }
+            let raw = span.of(text);
             match raw.as_bytes() {
                 [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
                     Ok(Term::Text(raw.get(1..raw.len() - 1).unwrap_or_default()))
@@ -83,10 +116,11 @@ impl Reader {
                 _ => unusual_name(raw, bump),
             }
         };
-        let payload = spans.get(Part::Payload).of(text);
+        let payload = spans.get(Part::Payload);
         let payload = if payload.is_empty() {
             Term::Absent
         } else {
+            let payload = payload.of(text);
             // A flaw is told by its place in the line.
             let start = payload.as_ptr().addr().saturating_sub(line.as_ptr().addr());
             let in_line = |flaw: Flaw| Flaw { at: start + flaw.at, ..flaw };
@@ -99,7 +133,9 @@ impl Reader {
             payload,
             ..EventView::new(EventKind::Exchange)
         };
-        if !self.wanted.is_empty() {
+        if let (Some(names), Some(members)) = (&self.stepped, members) {
+            event.keys = Fields::Terms(stepped(names, members, (text, line), bump)?);
+        } else if !self.wanted.is_empty() {
             let wanted = |name: &str| self.wanted.contains(name);
             let start = line.len() - line.trim_ascii_start().len();
             let (members, _) = json::members(line, start, 1, Some(&wanted), bump)?;
@@ -107,6 +143,33 @@ impl Reader {
         }
         Ok(event)
     }
+}
+
+/// The members called `names`, which are at `members` in `text`, in this `line` of it.
+#[inline]
+fn stepped<'a>(
+    names: &'a [Box<str>],
+    members: &[Span],
+    (text, line): (&'a str, &'a str),
+    bump: &'a Bump,
+) -> Result<&'a [(&'a str, Term<'a>)], Flaw> {
+    let in_line = |at: usize| at.saturating_sub(line.as_ptr().addr().saturating_sub(text.as_ptr().addr()));
+    let mut terms = BumpVec::with_capacity_in(names.len(), bump);
+    for (name, span) in names.iter().zip(members).filter(|(_, span)| !span.is_empty()) {
+        if let Some(again) = span.twice() {
+            return Err(Flaw::new(json::TWICE, in_line(again)));
+        }
+        let raw = span.of(text);
+        let term = match raw.as_bytes() {
+            [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
+                Term::Text(raw.get(1..raw.len() - 1).unwrap_or_default())
+            }
+            _ => json::term(raw, bump)
+                .map_err(|flaw| Flaw { at: in_line(span.start as usize + flaw.at), ..flaw })?,
+        };
+        terms.push((&**name, term));
+    }
+    Ok(terms.into_bump_slice())
 }
 
 /// Roles and labels are texts, whatever they are written as.

@@ -38,8 +38,20 @@ const NEAR: usize = 1024;
 /// The instances of one family in one shard.
 #[derive(Default)]
 pub(super) struct Instances {
-    table: HashTable<u32>,
+    table: HashTable<Slot>,
     entries: Vec<Entry>,
+}
+
+/// An entry's place, and a part of its hash, so that who looks for it need not fetch any entry.
+#[derive(Clone, Copy)]
+struct Slot {
+    tag: u32,
+    index: u32,
+}
+
+/// What the table itself does not compare.
+fn tag(hash: u64) -> u32 {
+    (hash >> 24) as u32
 }
 
 impl Instances {
@@ -59,10 +71,26 @@ impl Instances {
     /// The entry with `key`, or [`NOBODY`].
     #[inline]
     pub(super) fn find(&self, hash: u64, key: &[u8]) -> u32 {
-        let is = |index: &u32| {
-            self.entries.get(*index as usize).is_some_and(|entry| entry.hash == hash && *entry.key == *key)
-        };
-        self.table.find(hash, is).copied().unwrap_or(NOBODY)
+        let is = |slot: &Slot| slot.tag == tag(hash) && self.is(slot.index, hash, key);
+        self.table.find(hash, is).map_or(NOBODY, |slot| slot.index)
+    }
+
+    /// Probably the entry with a key of this hash. No entry is fetched for it.
+    #[inline]
+    pub(super) fn candidate(&self, hash: u64) -> u32 {
+        self.table.find(hash, |slot| slot.tag == tag(hash)).map_or(NOBODY, |slot| slot.index)
+    }
+
+    /// Whether `key` is that of the entry at `index`.
+    #[inline]
+    pub(super) fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
+        self.entries.get(index as usize).is_some_and(|entry| entry.hash == hash && *entry.key == *key)
+    }
+
+    /// Reads the entry at `index`, without waiting for it, as far as nothing depends on what is returned.
+    #[inline]
+    pub(super) fn touch(&self, index: u32) -> u64 {
+        self.entries.get(index as usize).map_or(0, |entry| entry.hash ^ entry.events ^ entry.wakes as u64)
     }
 
     pub(super) fn insert(&mut self, hash: u64, key: &[u8], bundle: PropertyBundle) -> u32 {
@@ -80,8 +108,8 @@ impl Instances {
             history: None,
         });
         let entries = &self.entries;
-        let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
-        self.table.insert_unique(hash, index, rehash);
+        let rehash = |slot: &Slot| entries.get(slot.index as usize).map_or(0, |entry| entry.hash);
+        self.table.insert_unique(hash, Slot { tag: tag(hash), index }, rehash);
         index
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn members<'a>(
     }
 }
 
-const TWICE: &str = "a name appears twice in one object";
+pub(super) const TWICE: &str = "a name appears twice in one object";
 /// Up to this many members each name is compared with those before it.
 const SMALL: usize = 16;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use referee_monitor::property::{Derivation, PropertyMemories, PropertyVerdict};
+use referee_monitor::property::{Derivation, PropertyBundle, PropertyMemories, PropertyVerdict};
 use referee_theory::property::EventView;
 use referee_theory::time;
 use rustc_hash::FxHashSet;
@@ -121,6 +121,12 @@ impl Job for PropertyPlan {
 }
 
 impl PropertyPlan {
+    /// The number of the shard of `record` within its lane.
+    #[inline]
+    fn shard_in_lane(&self, record: &Record) -> usize {
+        usize::from(record.shard) >> self.lanes.trailing_zeros()
+    }
+
     fn shard(&self) -> Shard {
         let families = self.families.iter().map(|_| Instances::default()).collect();
         Shard { families, ..Shard::default() }
@@ -133,22 +139,32 @@ impl Lane {
     #[inline]
     fn fetch(&self, position: Position<'_>, group: &[Record]) -> [u32; GROUP] {
         let mut hints = [NOBODY; GROUP];
-        let lanes = position.plan.lanes;
         let mut touched = 0;
         for (hint, record) in hints.iter_mut().zip(group) {
-            let shard = self.shards.get(usize::from(record.shard) / lanes);
-            let Some(instances) = shard.and_then(|shard| shard.families.get(usize::from(record.family)))
-            else {
-                continue;
-            };
+            let Some(instances) = self.instances(position.plan, record) else { continue };
             if instances.is_near() {
                 continue;
             }
-            *hint = instances.find(record.hash, position.decoded.key_of(record).as_bytes());
-            touched ^= instances.entries().get(*hint as usize).map_or(0, |entry| entry.events);
+            *hint = instances.candidate(record.hash);
+            touched ^= instances.touch(*hint);
+        }
+        // What they keep is elsewhere again.
+        for (hint, record) in hints.iter_mut().zip(group).filter(|(hint, _)| **hint != NOBODY) {
+            let Some(instances) = self.instances(position.plan, record) else { continue };
+            let key = position.decoded.key_of(record).as_bytes();
+            if !instances.is(*hint, record.hash, key) {
+                *hint = instances.find(record.hash, key);
+            }
+            let entry = instances.entries().get(*hint as usize);
+            touched ^= entry.and_then(|entry| entry.bundle.as_ref()).map_or(0, PropertyBundle::touch);
         }
         std::hint::black_box(touched);
         hints
+    }
+
+    #[inline]
+    fn instances(&self, plan: &PropertyPlan, record: &Record) -> Option<&Instances> {
+        self.shards.get(plan.shard_in_lane(record))?.families.get(usize::from(record.family))
     }
 
     #[inline]
@@ -158,7 +174,7 @@ impl Lane {
             return self.lose(position, record);
         }
         let Self { shards, memories, bump, lost, clock } = self;
-        let Some(shard) = shards.get_mut(usize::from(record.shard) / plan.lanes) else { return };
+        let Some(shard) = shards.get_mut(plan.shard_in_lane(record)) else { return };
         let family = usize::from(record.family);
         let any_lost = lost.get(family).copied().unwrap_or(false);
         let (Some(family), Some(memories)) = (plan.families.get(family), memories.get_mut(family)) else {
@@ -166,7 +182,8 @@ impl Lane {
         };
         let line = record.place.of(&decoded.text);
         let columns = decoded.chunk.columns.as_deref();
-        match plan.reader.event(&decoded.text, &record.spans, line, columns, bump) {
+        let members = decoded.members_of(record, plan.tree.members);
+        match plan.reader.event(&decoded.text, &record.spans, members, line, columns, bump) {
             Ok(mut event) => {
                 if family.timed {
                     event.time = Some(record.time);
@@ -247,9 +264,8 @@ impl Lane {
     /// An event of the record's key, or of any, could not be read.
     #[cold]
     fn lose(&mut self, position: Position<'_>, record: &Record) {
-        let lanes = position.plan.lanes;
         let family = usize::from(record.family);
-        let Some(shard) = self.shards.get_mut(usize::from(record.shard) / lanes) else { return };
+        let Some(shard) = self.shards.get_mut(position.plan.shard_in_lane(record)) else { return };
         let mut anywhere = record.what == What::LostAnywhere;
         if !anywhere && let Some(instances) = shard.families.get_mut(family) {
             let key = position.decoded.key_of(record);
@@ -329,7 +345,8 @@ impl Stepping<'_> {
         }
         if self.family.timed && !is_done {
             let deadline = self.family.properties.next_deadline(bundle);
-            let shard = self.record.shard / u16::try_from(plan.lanes).unwrap_or(u16::MAX);
+            // INVARIANT: as many as the record has bits for.
+            let shard = plan.shard_in_lane(self.record) as u16;
             self.clock.wake(entry, deadline, (shard, self.record.family, index));
         }
         if plan.options.history > 0 {
@@ -418,7 +435,7 @@ impl Stepping<'_> {
         let columns = self.position.decoded.chunk.columns.as_deref();
         let events = history.lines.iter().map(|line| {
             let spans = plan.reader.spans(line)?;
-            plan.reader.event(line, &spans, line, columns, &bump)
+            plan.reader.event(line, &spans, None, line, columns, &bump)
         });
         let events: Result<Vec<EventView<'_>>, Flaw> = events.collect();
         report.derivation = events.ok().and_then(|events| Derivation::find(&report.property, &events));

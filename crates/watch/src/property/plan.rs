@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ahash::RandomState;
 use referee_monitor::property::{PropertyFamily, PropertyMonitor};
-use referee_theory::property::{EventPattern, Key, Property, Scope};
+use referee_theory::property::{Key, Property, Scope};
 
 use super::event::Reader;
 use crate::options::Options;
@@ -75,8 +75,8 @@ impl PropertyPlan {
             0 | 1 => 1,
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),
         };
-        let asked = monitors.iter().flat_map(|monitor| asked(monitor.property()));
-        let reader = Reader::new(options.format, &options.shape, asked);
+        let properties = monitors.iter().map(|monitor| &**monitor.property());
+        let reader = Reader::new(options.format, &options.shape, properties);
         let mut groups: Vec<(KeyedBy, Numbered)> = Vec::new();
         for (number, monitor) in monitors.into_iter().enumerate() {
             let keyed_by = KeyedBy::of(monitor.property());
@@ -108,15 +108,4 @@ impl PropertyPlan {
     pub(super) fn limit(&self) -> usize {
         self.options.max_instances.div_ceil(self.shards).max(1)
     }
-}
-
-/// The members of lines that `property` asks for.
-pub(super) fn asked(property: &Property) -> impl Iterator<Item = String> {
-    let scope: &[Key] = match property.scope() {
-        Scope::PerKey(keys) => keys,
-        Scope::Stream | Scope::PerProcess(_) => &[],
-    };
-    let patterns = property.patterns().iter().flat_map(EventPattern::and_windows);
-    let patterns = patterns.flat_map(|pattern| &*pattern.keys).map(|(key, _)| key);
-    scope.iter().chain(patterns).filter_map(|key| key.steps().first()).map(ToString::to_string)
 }
