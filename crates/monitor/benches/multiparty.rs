@@ -111,7 +111,7 @@ impl Session {
                     Message::Success | Message::Quit => {}
                 },
                 Effect::DeliverDependency { .. } | Effect::Finished | Effect::Tell(_) => {}
-                Effect::Report(notice) => panic!("{notice}"),
+                Effect::Report(notice) | Effect::Untimely { notice, .. } => panic!("{notice}"),
             };
             let run = &mut self.runs[role.index()];
             match task {

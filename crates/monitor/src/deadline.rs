@@ -337,6 +337,12 @@ impl Untimely {
     pub fn due(&self) -> i64 {
         self.row.earliest().saturating_add(self.length)
     }
+
+    /// Whether it counts from the beginning of the session.
+    #[cfg(feature = "network")]
+    pub(crate) fn is_from_beginning(&self) -> bool {
+        self.row.label == limits::NO_LABEL
+    }
 }
 
 impl Timer {

@@ -18,7 +18,8 @@ mod text;
 
 pub use conform::{Bounds, Conformance, conform, conform_to_machine};
 pub use engine::{
-    Arrival, Breach, Dependencies, Effect, Engine, Finding, Full, Notice, Rule, Run, Settings, Status, Turn,
+    Arrival, ArrivalTimes, Breach, Dependencies, Effect, Engine, Finding, Full, Judging, Notice, Rule, Run,
+    Settings, Status, Turn,
 };
 pub use network::{Network, Undeployable, draft};
 pub use referee_check::Component;

@@ -22,9 +22,11 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
+use referee_monitor::Moment;
 use referee_verdict::EndReason;
 use referee_wire::{Codec, Connection, Fields, Label, Limits, MessageId, Reading, Scratch, Sender, Step};
 
+use crate::deadline::{Arrival, Wake};
 use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
 use open_requests::OpenRequests;
 pub use open_requests::ServiceClose;
@@ -69,6 +71,32 @@ pub trait RoleHost: Send + Sync {
 
     /// The component's connection is over: what is still to be sent waits for another one.
     fn pause(&self);
+
+    /// Whether the component's times are judged. If not, nothing of what follows is called.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// The message that is offered next arrived then.
+    fn note_arrival(&self, _arrival: Arrival) {}
+
+    /// The first `end` bytes that went to the component on this connection were handed to it, and those that had not been before, when
+    /// `moment` says.
+    fn note_handed(&self, _end: u64, _moment: Moment) {}
+
+    /// The component was not read from for a while; by `time` all that it had written was read.
+    fn note_writable(&self, _time: i64) {}
+
+    /// Until when the component has to speak, as things stand.
+    fn next_deadline(&self) -> Option<i64> {
+        None
+    }
+
+    /// All that the component had sent before `now` was offered, and nothing that goes to it is unsent.
+    fn overdue(&self, _now: i64) {}
+
+    /// The connection ends, and it is `now`.
+    fn expire(&self, _now: i64) {}
 
     /// Why the session is over, and the component's close message.
     fn close(&self) -> (EndReason, Bytes);
@@ -139,6 +167,8 @@ pub struct RoleEngine {
     close_message: Bytes,
     progress: u64,
     judged: u64,
+    /// When the bytes arrived that are shown, where times are judged.
+    arrival: Option<Arrival>,
 }
 
 impl RoleEngine {
@@ -155,6 +185,7 @@ impl RoleEngine {
             close_message: Bytes::new(),
             progress: 0,
             judged: 0,
+            arrival: None,
         }
     }
 
@@ -269,6 +300,9 @@ impl RoleEngine {
     /// Offers a message of `length` bytes to the role's monitor.
     fn offer(&mut self, payload: Payload, known: Option<MessageId>, length: usize) -> Decision {
         let is_malformed = payload.label.is_err();
+        if let Some(arrival) = self.arrival {
+            self.host.note_arrival(arrival);
+        }
         let action = match self.host.offer(payload) {
             Offer::Taken => {
                 self.judged += 1;
@@ -481,5 +515,45 @@ impl Engine for RoleEngine {
 
     fn take_reports(&mut self) -> Vec<SessionVerdict> {
         Vec::new()
+    }
+
+    fn is_timed(&self) -> bool {
+        self.host.is_timed()
+    }
+
+    fn note_arrival(&mut self, sender: Sender, arrival: Arrival) {
+        if sender == self.rules.side {
+            self.arrival = Some(arrival);
+        }
+    }
+
+    fn note_handed(&mut self, sender: Sender, end: u64, moment: Moment) {
+        if sender != self.rules.side {
+            self.host.note_handed(end, moment);
+        }
+    }
+
+    fn note_writable(&mut self, sender: Sender, time: i64) {
+        if sender == self.rules.side {
+            self.host.note_writable(time);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Wake> {
+        // What has begun to arrive is decided when it is whole.
+        let waits = matches!(self.state, ComponentState::BetweenMessages);
+        let limit = self.host.next_deadline().filter(|_| waits)?;
+        Some(Wake { time: limit.saturating_add(1), sender: Some(self.rules.side) })
+    }
+
+    fn wake(&mut self, sender: Option<Sender>, now: i64) -> Result<(), EndReason> {
+        if sender == Some(self.rules.side) {
+            self.host.overdue(now);
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, now: i64) {
+        self.host.expire(now);
     }
 }

@@ -8,8 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::listener::{default_fuel, default_memory};
-use super::{Address, Files, Network, PolicyName, Problem, ProxyIn, Size, Time, TlsIn, TlsOut};
+use super::listener::{default_fuel, default_memory, default_tolerance};
+use super::{
+    Address, DeadlinesName, Files, Network, PolicyName, Problem, ProxyIn, Size, Time, TlsIn, TlsOut,
+};
 
 /// Roles of one protocol that this process monitors, and how it reaches the monitors of the others.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -105,6 +107,12 @@ pub struct RoleTable {
     /// What happens to what is wrong.
     #[serde(default)]
     pub policy: PolicyName,
+    /// What happens about the protocol's times (`within`, `after`), as far as the component has to keep them. Without it: `report`.
+    pub deadlines: Option<DeadlinesName>,
+    /// What no byte takes longer than between the monitor and its component, in either direction: so much later than the deadline it
+    /// is blamed. With `none`, it never is.
+    #[serde(default = "default_tolerance")]
+    pub tolerance: Time,
     /// What the component sees of the labels that monitors tell each other.
     #[serde(default)]
     pub dependencies: DependenciesName,

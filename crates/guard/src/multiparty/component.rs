@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use referee_monitor::Moment;
+use referee_monitor::multiparty::{ArrivalTimes, Effect, Engine, Run};
 use referee_session::role::payload::Payload;
-use referee_session::{Offer, RoleEngine, RoleHost, ServiceClose};
+use referee_session::{Arrival, Offer, RoleEngine, RoleHost, ServiceClose};
 use referee_verdict::EndReason;
 use referee_wire::Sender;
 use tokio::sync::Notify;
@@ -18,8 +20,10 @@ use tracing::Instrument as _;
 
 use super::peer_message::SessionId;
 use super::plan::{Endpoint, EndpointPlan, RolePlan};
+use super::role_session::Given;
 use super::runtime::Runtime;
 use super::trace_context::TraceContext;
+use crate::clock;
 use crate::driver::{Driver, DriverOptions};
 use crate::metrics::lock;
 use crate::stream::Stream;
@@ -195,7 +199,10 @@ impl ComponentLink {
             total: None,
         };
         let meter = self.runtime.meter(self.slot, self.endpoint);
-        let mut driver = Driver::new(Arc::clone(engine), streams, (meter, Arc::default()), options);
+        // Since when it is connected does not matter: the session counts from when everyone had joined.
+        let now = clock::now();
+        let driver = Driver::new(Arc::clone(engine), streams, (meter, Arc::default()), options);
+        let mut driver = driver.began(Moment { earliest: i64::MIN, latest: now });
         driver.preload(side, unread);
         let outcome = driver.run(self.runtime.stopping(), |_| self.runtime.has_room_for_reports()).await;
         tracing::debug!(why = %outcome.why, error = ?outcome.error, "the component's connection ended");
@@ -226,6 +233,14 @@ impl ComponentLink {
         let written = self.queue.repeat(lock(engine).reconnect());
         self.delivered(written);
         Some(incoming)
+    }
+
+    /// Changes what is known of the times of the session.
+    fn with_times(
+        &self,
+        act: impl FnOnce(&Engine, &mut Run<Payload>, &mut Given, &mut dyn FnMut(Effect<Payload>)),
+    ) {
+        self.runtime.with_times(self.slot, self.id, act);
     }
 
     /// So many messages and bytes were written to the component.
@@ -284,6 +299,38 @@ impl RoleHost for ComponentLink {
 
     fn pause(&self) {
         self.queue.pause();
+        if self.is_timed() {
+            self.with_times(|engine, run, _, _| engine.forget_times(run));
+        }
+    }
+
+    fn is_timed(&self) -> bool {
+        self.plan.judges_times()
+    }
+
+    fn note_arrival(&self, arrival: Arrival) {
+        let arrival = ArrivalTimes { first: arrival.first, last: arrival.any };
+        self.with_times(|engine, run, _, _| engine.note_offer(run, arrival));
+    }
+
+    fn note_handed(&self, end: u64, moment: Moment) {
+        self.with_times(|engine, run, given, _| engine.note_handed(run, given.handed(end), moment));
+    }
+
+    fn note_writable(&self, time: i64) {
+        self.with_times(|engine, run, _, _| engine.note_writable(run, time));
+    }
+
+    fn next_deadline(&self) -> Option<i64> {
+        self.runtime.next_deadline(self.slot, self.id)
+    }
+
+    fn overdue(&self, now: i64) {
+        self.with_times(|engine, run, _, effects| engine.overdue(run, now, effects));
+    }
+
+    fn expire(&self, now: i64) {
+        self.with_times(|engine, run, _, effects| engine.expire(run, now, effects));
     }
 
     fn close(&self) -> (EndReason, Bytes) {

@@ -12,18 +12,18 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use referee_functions::{Limits, NoMonitor, with_functions};
 use referee_monitor::Registry;
-use referee_monitor::multiparty::{Dependencies, Engine, Notice, Settings, Turn};
+use referee_monitor::multiparty::{Dependencies, Engine, Judging, Notice, Settings, Turn};
 use referee_pipeline::Projected;
-use referee_session::Properties;
 use referee_session::role::payload::Payload;
-use referee_theory::{Label, Role};
+use referee_session::{Deadlines, Properties};
+use referee_theory::{Label, Role, time};
 use referee_wire::Codec;
 
 use super::peer_message::SessionId;
 use super::protocol::{self, CheckedProtocol, ProtocolError};
 use super::transport::{NatsPlan, TcpPlan};
 use super::violation;
-use crate::config::{Address, DependenciesName, Multiparty, PolicyName, RoleTable, TransportName};
+use crate::config::{Address, DependenciesName, Multiparty, PolicyName, Problem, RoleTable, TransportName};
 use crate::plan::PlanReader;
 use crate::protocol::unmonitorable;
 
@@ -153,8 +153,16 @@ impl MultipartyPlan {
                 1 => "; 1 property is observed".to_owned(),
                 count => format!("; {count} properties are observed"),
             };
+            let times = match plan.engine.settings().judging.filter(|_| plan.judges_times()) {
+                None => String::new(),
+                Some(Judging { tolerance, enforces }) => format!(
+                    "; deadlines are {} (tolerance {})",
+                    if enforces { "enforced" } else { "reported" },
+                    if tolerance == i64::MAX { "none".to_owned() } else { time::show_duration(tolerance) }
+                ),
+            };
             format!(
-                "{}: the monitor of {}, {endpoint}{}{properties}; {} begins sessions; the other monitors: {}{}",
+                "{}: the monitor of {}, {endpoint}{}{properties}{times}; {} begins sessions; the other monitors: {}{}",
                 self.name,
                 plan.name,
                 plan.main.setup.in_words(),
@@ -172,6 +180,11 @@ impl MultipartyPlan {
 }
 
 impl RolePlan {
+    /// Whether the component's times are judged.
+    pub(super) fn judges_times(&self) -> bool {
+        self.engine.is_timed()
+    }
+
     pub(super) fn hides(&self) -> bool {
         self.engine.settings().dependencies == Dependencies::Hide
     }
@@ -234,9 +247,6 @@ impl<'a> PlanBuilder<'a, '_> {
         let parsed = self.reader.parse(&text, &self.config.import_path, protocol.span())?;
         match protocol::read(parsed, self.config.protocol_name.as_deref()) {
             Ok(checked) => {
-                if checked.network.vocabulary().is_timed() {
-                    self.reader.without_times(protocol.span());
-                }
                 return Some(checked);
             }
             Err(ProtocolError::Errors(source, diagnostics)) => {
@@ -349,6 +359,7 @@ impl<'a> PlanBuilder<'a, '_> {
             dependencies,
             // Dependencies do not wait for credit, so there may be more than the window.
             capacity: limits.window as usize * 2,
+            judging: self.judging(table, checked, &further),
         };
         let is_asked = |endpoint: &EndpointPlan| endpoint.rules.is_service();
         if table.trace_context && !std::iter::once(&main).chain(&further).any(is_asked) {
@@ -389,6 +400,33 @@ impl<'a> PlanBuilder<'a, '_> {
             self.problem(written.span(), message);
         }
         Some(plan)
+    }
+
+    /// How the times of the role of `table` are judged.
+    fn judging(
+        &mut self,
+        table: &RoleTable,
+        checked: &CheckedProtocol,
+        further: &[EndpointPlan],
+    ) -> Option<Judging> {
+        let chosen = table.deadlines.map_or(Deadlines::Report, Deadlines::from);
+        let is_timed = checked.network.vocabulary().is_timed();
+        if let (false, Deadlines::Enforce) = (is_timed, chosen) {
+            let message = "the protocol has no times (`within`, `after`) to enforce";
+            self.reader.warnings.push(Problem::new(message, table.name.span()));
+        }
+        if chosen == Deadlines::Off || !is_timed {
+            return None;
+        }
+        if !further.is_empty() || self.config.state.is_some() {
+            let why = if further.is_empty() { "sessions that are remembered" } else { "several endpoints" };
+            let message = format!("the times of `{}` are not judged: it has {why}", table.name.get_ref());
+            let problem = Problem::new(message, table.name.span());
+            self.reader.warnings.push(problem.with_help("`deadlines = \"off\"` says so too"));
+            return None;
+        }
+        let enforces = chosen == Deadlines::Enforce;
+        Some(Judging { tolerance: table.tolerance.nanoseconds(), enforces })
     }
 
     /// The properties of `table`.

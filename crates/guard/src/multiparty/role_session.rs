@@ -52,6 +52,20 @@ pub(super) struct Peer {
     pub(super) ended: bool,
 }
 
+/// Where the messages end that a component was sent and that were not handed to it, in bytes of its first connection; and how many were.
+#[derive(Debug, Default)]
+pub(super) struct Given(VecDeque<u64>, u64);
+
+impl Given {
+    /// The first `end` bytes were handed: how many messages that is.
+    pub(super) fn handed(&mut self, end: u64) -> u64 {
+        while self.0.pop_front_if(|last| *last <= end).is_some() {
+            self.1 += 1;
+        }
+        self.1
+    }
+}
+
 /// One session at one role.
 #[derive(Debug)]
 pub(super) struct RoleSession {
@@ -88,6 +102,8 @@ pub(super) struct RoleSession {
     /// Messages sent to the component, and the last of them if it can resume.
     pub(super) given: u64,
     pub(super) kept: VecDeque<Bytes>,
+    /// Where they end, if times are judged.
+    pub(super) given_ends: Given,
     /// How many of `undelivered` are repetitions.
     pub(super) repeated: u32,
     /// Whether the component was connected to again after a crash. It cannot say what it remembers, so it is not blamed any more.
@@ -126,6 +142,7 @@ impl RoleSession {
             taken: 0,
             given: 0,
             kept: VecDeque::new(),
+            given_ends: Given::default(),
             repeated: 0,
             is_resumed_blindly: false,
             observed: Observed::default(),
@@ -152,6 +169,9 @@ impl RoleSession {
         self.unwritten += bytes.len();
         self.bytes[1] += bytes.len() as u64;
         self.given += 1;
+        if plan.judges_times() {
+            self.given_ends.0.push_back(self.bytes[1]);
+        }
         if plan.resumes {
             // A component that resumes is not behind by more than a window.
             self.kept.push_back(bytes.clone());

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hyper::body::Bytes;
 use referee_monitor::Policy;
+use referee_monitor::multiparty::{Effect, Engine, Run};
 use referee_session::Offer;
 use referee_session::role::payload::Payload;
 use referee_theory::Role;
@@ -23,10 +24,12 @@ use tokio::sync::{Notify, watch};
 use super::component::ComponentQueue;
 use super::peer_message::{PeerMessage, SessionId};
 use super::plan::{Endpoint, MultipartyPlan, RolePlan, TransportPlan};
+use super::role_session::Given;
 use super::session_table::{End, Finding, SessionAction, SessionTable};
 use super::state_log::{Change, StateLog};
 use super::transport::{Nats, Receiver, Tcp, Transport};
 use super::violation;
+use crate::clock;
 use crate::config::Address;
 use crate::listen::{self, Acceptor, Listener};
 use crate::metrics::{Meter, lock};
@@ -285,6 +288,21 @@ impl Runtime {
         offered
     }
 
+    /// Changes what is known of the times of session `id`.
+    pub(super) fn with_times(
+        &self,
+        slot: usize,
+        id: SessionId,
+        act: impl FnOnce(&Engine, &mut Run<Payload>, &mut Given, &mut dyn FnMut(Effect<Payload>)),
+    ) {
+        self.with(slot, |table, now, out| table.with_times(id, now, out, act));
+    }
+
+    /// Until when the component of session `id` has to speak.
+    pub(super) fn next_deadline(&self, slot: usize, id: SessionId) -> Option<i64> {
+        lock(&self.slots)[slot].table.next_deadline(id)
+    }
+
     /// Messages, and their bytes, were written to the component.
     pub(super) fn delivered(&self, slot: usize, id: SessionId, written: (u32, usize)) {
         self.with(slot, |table, now, out| table.delivered(id, written, now, out));
@@ -328,6 +346,10 @@ impl Runtime {
         {
             let mut slots = lock(&self.slots);
             let mut actions = Vec::new();
+            if slots.iter().any(|slot| slot.plan.judges_times()) {
+                let time = clock::now();
+                slots.iter_mut().for_each(|slot| slot.table.time = time);
+            }
             if let Some(slot) = slots.get_mut(slot) {
                 act(&mut slot.table, now, &mut actions);
             }

@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::AHashMap;
-use referee_monitor::Party;
-use referee_monitor::multiparty::{Arrival, Breach, Notice, Status, Turn};
+use referee_monitor::multiparty::{Arrival, Breach, Effect, Engine, Notice, Run, Status, Turn};
+use referee_monitor::{Moment, Party};
 use referee_theory::Role;
 use referee_verdict::EndReason;
 use serde_json::Value;
 
 use super::peer_message::{MessageKind, PeerMessage, SessionId};
 use super::plan::{Endpoint, RolePlan};
-use super::role_session::{Phase, RoleSession};
+use super::role_session::{Given, Phase, RoleSession};
 use super::trace_context::TraceContext;
 use super::violation;
 pub(super) use action::{End, Finding, SessionAction};
@@ -57,6 +57,8 @@ pub(super) struct SessionTable {
     traces: AHashMap<u128, Vec<SessionId>>,
     /// Whether new sessions are refused.
     pub(super) draining: bool,
+    /// What time it is by the clock of deadlines, where they are judged; whoever calls says so.
+    pub(super) time: i64,
     /// The sessions that changed since the state log was written.
     pub(super) changed: Vec<SessionId>,
 }
@@ -75,6 +77,7 @@ impl SessionTable {
             keys,
             traces: AHashMap::new(),
             draining: false,
+            time: 0,
             changed: Vec::new(),
         }
     }
@@ -314,6 +317,10 @@ impl SessionTable {
             Phase::Inviting | Phase::Ready | Phase::AwaitingComponent => {
                 session.phase = Phase::Running;
                 session.owed = self.plan.window.0;
+                let began = Moment { earliest: i64::MIN, latest: self.time };
+                if self.plan.judges_times() {
+                    self.plan.engine.begin_times(&mut session.run, began);
+                }
                 out.push(SessionAction::Wake(id));
             }
         }
@@ -334,7 +341,13 @@ impl SessionTable {
         }
         session.messages += 1;
         let mut full = false;
+        let time = self.time;
+        // What it has to say may be due now, although it is given nothing.
+        if matches!(arrival, Arrival::Dependency(_)) && self.plan.judges_times() {
+            out.push(SessionAction::Wake(id));
+        }
         step(&self.plan, id, session, out, |engine, run, effects| {
+            engine.note_time(run, time);
             full = engine.arrives(run, from, arrival, &lend, effects).is_err();
         });
         if full {
@@ -372,6 +385,26 @@ impl SessionTable {
         });
         self.settle(id, now, out);
         Offer::Taken
+    }
+
+    /// Changes what is known of the times of session `id`.
+    pub(super) fn with_times(
+        &mut self,
+        id: SessionId,
+        now: Duration,
+        out: &mut Vec<SessionAction>,
+        act: impl FnOnce(&Engine, &mut Run<Payload>, &mut Given, &mut dyn FnMut(Effect<Payload>)),
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let mut given = std::mem::take(&mut session.given_ends);
+        step(&self.plan, id, session, out, |engine, run, effects| act(engine, run, &mut given, effects));
+        session.given_ends = given;
+        self.settle(id, now, out);
+    }
+
+    /// Until when the component of session `id` has to speak.
+    pub(super) fn next_deadline(&self, id: SessionId) -> Option<i64> {
+        self.plan.engine.next_deadline(&self.sessions.get(&id)?.run)
     }
 
     /// `count` messages, of so many bytes, were written to the component.

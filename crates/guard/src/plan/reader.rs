@@ -57,13 +57,6 @@ impl<'a> PlanReader<'a> {
         self.warnings.append(&mut other.warnings);
     }
 
-    /// Warns that the times of the protocol at `span` are not looked at.
-    pub(crate) fn without_times(&mut self, span: Range<usize>) {
-        let message = "the protocol has times (`within`, `after`), which a network does not judge: messages are judged as without them";
-        let help = "`referee watch` judges times in logs; `referee convert --to scr` shows where they are";
-        self.warnings.push(Problem::new(message, span).with_help(help));
-    }
-
     pub(crate) fn problem(&mut self, span: Range<usize>, message: impl Into<String>) {
         self.refusal.problems.push(Problem::new(message, span));
     }

@@ -165,18 +165,21 @@ fn what_times_are_not_judged_is_said() {
 }
 
 #[test]
-fn a_network_says_that_it_does_not_judge_times() {
+fn a_role_whose_times_are_not_judged_says_so() {
     let folder = Folder::new();
     let role = |name: &str, key: &str, port: u16| {
         format!(
             "[[multiparty.role]]\nname = \"{name}\"\n{key} = \"127.0.0.1:{port}\"\ncodec = {{ kind = \"json\" }}\n"
         )
     };
-    let network = format!(
-        "[multiparty]\nprotocol = \"protocol P(role a, role b) {{ M() from a to b; N() from b to a within 5s; }}\"\n{}{}",
-        role("a", "listen", 0),
-        role("b", "upstream", 7)
-    );
-    let told = warnings(&folder, &network);
-    assert!(told.len() == 1 && told[0].contains("which a network does not judge"), "{told:?}");
+    let network = |times: &str, deadlines: &str| {
+        format!(
+            "[multiparty]\nprotocol = \"protocol P(role a, role b) {{ M() from a to b; N() from b to a {times}; }}\"\n{}{deadlines}{}",
+            role("a", "listen", 0),
+            role("b", "upstream", 7)
+        )
+    };
+    assert!(warnings(&folder, &network("within 5s", "")).is_empty());
+    let told = warnings(&folder, &network("", "deadlines = \"enforce\"\n"));
+    assert!(told.len() == 1 && told[0].contains("has no times"), "{told:?}");
 }

@@ -1,6 +1,7 @@
 //! Monitors of three roles, each in a guard of its own, over the framed transport.
 
 mod components;
+mod deadlines;
 mod endpoints;
 mod like_listeners;
 mod links;

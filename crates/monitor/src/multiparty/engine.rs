@@ -23,6 +23,7 @@ mod notice;
 mod ruling;
 mod run;
 mod step;
+mod times;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use smallvec::SmallVec;
 
 pub use notice::{Breach, Notice, Rule};
 pub use run::{Arrival, Effect, Finding, Full, Run, Status, Turn};
+pub use times::{ArrivalTimes, Judging};
 
 use super::network::Network;
 use crate::event::Channel;
@@ -62,11 +64,13 @@ pub struct Settings {
     pub dependencies: Dependencies,
     /// How many messages of one sender may wait in a session.
     pub capacity: usize,
+    /// How the times of its protocol are judged, if they are.
+    pub judging: Option<Judging>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { policy: Policy::Halt, dependencies: Dependencies::Deliver, capacity: 64 }
+        Self { policy: Policy::Halt, dependencies: Dependencies::Deliver, capacity: 64, judging: None }
     }
 }
 

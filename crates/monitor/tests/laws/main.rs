@@ -17,6 +17,7 @@ mod multiparty_engine;
 mod multiparty_soundness;
 mod multiparty_synthesis;
 mod multiparty_transparency;
+mod network_deadlines;
 mod no_innocent;
 mod par;
 mod possible;

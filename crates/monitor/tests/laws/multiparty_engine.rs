@@ -198,6 +198,7 @@ impl World {
                 }
                 Effect::Finished => self.step(p, "MON-END", |_, _| true),
                 Effect::Tell(_) => panic!("nobody told anything"),
+                Effect::Untimely { notice, .. } => panic!("no times are judged: {notice}"),
                 Effect::Report(notice) => {
                     let part = &self.parts[p];
                     let rules: Vec<&str> = self.seen(p).steps().iter().map(|(rule, ..)| *rule).collect();

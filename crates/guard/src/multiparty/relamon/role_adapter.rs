@@ -494,6 +494,8 @@ impl RoleAdapter {
             Effect::Report(notice) => actions.push(AdapterAction::Violated(notice)),
             Effect::Tell(notice) => actions.push(AdapterAction::ForwardNotice(notice)),
             Effect::Finished => actions.push(AdapterAction::Finished),
+            // Times are not judged here.
+            Effect::Untimely { .. } => {}
         });
         actions.sort_by_key(|action| !matches!(action, AdapterAction::Inform(..)));
         for action in &actions {

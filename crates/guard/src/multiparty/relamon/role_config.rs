@@ -93,7 +93,8 @@ pub fn read_relamon(text: &str, options: RelamonOptions) -> Result<RoleConfig, P
     for peer in network.vocabulary().roles() {
         monitors.push(if peer == role { None } else { Some(address(peer)?) });
     }
-    let settings = Settings { policy: options.policy, dependencies: options.dependencies, capacity: 64 };
+    let settings =
+        Settings { policy: options.policy, dependencies: options.dependencies, capacity: 64, judging: None };
     let engine = Engine::new(&network, role, &externals, settings)
         .map_err(|error| other(format!("the protocol cannot be monitored: {error}")))?;
     let adapter = RoleAdapter::new(engine, &network);

@@ -2,6 +2,7 @@
 
 use referee_monitor::multiparty::{Effect, Engine, Finding as Judgement, Notice, Run};
 use referee_theory::Role;
+use referee_verdict::VerdictAction;
 
 use super::properties::{Seen, observe, suppresses};
 use super::{Finding, SessionAction};
@@ -10,6 +11,8 @@ use crate::multiparty::plan::RolePlan;
 use crate::multiparty::role_session::RoleSession;
 use crate::multiparty::violation;
 use referee_session::role::payload::Payload;
+
+const IN_DOUBT: &str = "; the monitor did not see exactly enough when, so nobody is blamed";
 
 /// Sends a peer message of `session` to `to`.
 pub(super) fn send(
@@ -58,6 +61,8 @@ pub(super) fn step(
             (Seen::Passes, _) => {}
             (Seen::Suppressed, Some(before)) => {
                 session.run = before.clone();
+                // Some of it may have been given.
+                plan.engine.forget_times(&mut session.run);
                 return;
             }
             _ => return,
@@ -101,6 +106,15 @@ pub(super) fn step(
                 }
                 notify_others(plan, id, session, &notice, out);
                 out.push(Finding::action(plan, id, session, notice, true));
+            }
+            Effect::Untimely { notice, certain } => {
+                let mut record = violation::record(&notice, plan.engine.vocabulary());
+                record.certain = certain;
+                record.action = notice.got.is_some().then_some(VerdictAction::Forwarded);
+                if !certain {
+                    record.message += IN_DOUBT;
+                }
+                out.push(Finding::with_record(plan, id, session, notice, true, Some(Box::new(record))));
             }
             Effect::Tell(notice) => out.push(Finding::action(plan, id, session, notice, false)),
             Effect::Finished => {}

@@ -47,7 +47,7 @@ impl Engine {
                     body.extend(index.to_le_bytes());
                     (1, from.0)
                 }
-                Waiting::Held(to, message) => {
+                Waiting::Held(to, message, _) => {
                     write(message, &mut body);
                     (2, if let Party::Role(role) = to { role.0 } else { STRANGER })
                 }
@@ -92,7 +92,7 @@ impl Engine {
             return Err(damaged);
         }
         let [gone, unsure, adrift] = [1, 2, 4].map(|bit| flags & bit != 0);
-        Ok(Run { session, waiting, room, status, gone, unsure, adrift })
+        Ok(Run { session, waiting, room, status, gone, unsure, adrift, times: None })
     }
 
     fn waiting<T>(&self, rest: &mut &[u8], read: &mut impl FnMut(&[u8]) -> Option<T>) -> Option<Waiting<T>> {
@@ -106,9 +106,9 @@ impl Engine {
                 Waiting::Message(Role(role), read(body)?, known)
             }
             1 if known => Waiting::Dependency(Role(role), u32::from_le_bytes(body.try_into().ok()?)),
-            2 if known => Waiting::Held(Party::Role(Role(role)), read(body)?),
+            2 if known => Waiting::Held(Party::Role(Role(role)), read(body)?, None),
             3 if known => Waiting::Wrong(Role(role), read(body)?),
-            2 if role == STRANGER => Waiting::Held(Party::Stranger, read(body)?),
+            2 if role == STRANGER => Waiting::Held(Party::Stranger, read(body)?, None),
             _ => return None,
         })
     }

@@ -6,6 +6,7 @@ use referee_theory::{Label, Role, State};
 use smallvec::SmallVec;
 
 use super::notice::Notice;
+use super::times::{ArrivalTimes, RunTimes};
 use crate::event::Party;
 use crate::session::Session;
 
@@ -26,6 +27,8 @@ pub struct Run<T> {
     /// Whether something that is no step was let through, here or elsewhere: nobody knows where the components are, and
     /// what they wait for.
     pub(super) adrift: bool,
+    /// Where times are judged.
+    pub(super) times: Option<Box<RunTimes>>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,8 +39,8 @@ pub(super) enum Waiting<T> {
     Wrong(Role, T),
     /// A dependency from the monitor of another role: which of the engine's labels, or none of them.
     Dependency(Role, u32),
-    /// From the component, before its monitor was told what it needs to judge it.
-    Held(Party, T),
+    /// From the component, before its monitor was told what it needs to judge it; and when, where times are judged.
+    Held(Party, T, Option<ArrivalTimes>),
 }
 
 /// What is known of a message that waits to be judged.
@@ -88,6 +91,7 @@ impl<T> Run<T> {
             gone: false,
             unsure: false,
             adrift: false,
+            times: None,
         }
     }
 
@@ -284,6 +288,13 @@ pub enum Effect<T> {
     },
     /// A violation was found here: tell the component and the monitors of all other roles.
     Report(Box<Notice>),
+    /// The component is not in time, which is reported and changes nothing; nobody is blamed where it is not certain.
+    Untimely {
+        /// What is reported.
+        notice: Box<Notice>,
+        /// Whether it is certain.
+        certain: bool,
+    },
     /// A violation was found elsewhere: tell the component.
     Tell(Box<Notice>),
     /// The component ended when it should.

@@ -7,6 +7,7 @@ use super::notice::{Breach, Notice, Rule};
 use super::ruling::Wrong;
 use super::run::{Arrival, Effect, Finding, Full, Known, Run, Status, Waiting};
 use super::{Confirms, Dependencies, Duty, Engine};
+use crate::deadline::TimeVerdict;
 use crate::early::Lend;
 use crate::event::{Event, EventLabel, Party, Payload};
 use crate::labels::LabelId;
@@ -52,7 +53,8 @@ impl Engine {
             if run.waiting_of(None) >= self.settings.capacity {
                 return Err(Full(message));
             }
-            run.waiting.push_back(Waiting::Held(to, message));
+            let arrived = run.times.as_mut().and_then(|times| times.offered.take());
+            run.waiting.push_back(Waiting::Held(to, message, arrived));
             return Ok(());
         }
         self.output(run, to, message, lend, out);
@@ -218,7 +220,7 @@ impl Engine {
                     self.input(run, waiting, lend, out);
                 }
                 Duty::Send => match run.take(None) {
-                    Some(Waiting::Held(to, message)) => self.output(run, to, message, lend, out),
+                    Some(held @ Waiting::Held(..)) => self.input(run, held, lend, out),
                     _ => return,
                 },
                 Duty::End => match run.take_first() {
@@ -247,14 +249,26 @@ impl Engine {
     fn output<T>(&self, run: &mut Run<T>, to: Party, message: T, lend: &impl Lend<T>, out: Out<'_, T>) {
         let (mut handling, mut finding) = (Handling::Forward, Finding::Right);
         let mut notice: Option<Box<Notice>> = None;
+        let mut untimely = None;
         lend.lend(&message, &mut |event| {
             if run.status == Status::Lost {
                 return;
             }
             let event = Event { from: Party::Role(self.role), to, ..*event };
             let number = run.session.events();
+            untimely = match self.time_verdict(run, &event) {
+                TimeVerdict::InTime => None,
+                TimeVerdict::NoTime => Some(self.no_time(run)),
+                TimeVerdict::Untimely(untimely) => Some(self.untimely(run, &untimely)),
+            };
+            if run.status == Status::Halted {
+                handling = Handling::Close;
+                return;
+            }
             let verdict = self.step(run, &event);
-            if verdict != Verdict::Forward {
+            if verdict == Verdict::Forward {
+                self.note_sent(run, &event);
+            } else {
                 let blamed = SmallVec::from_slice(&[self.role]);
                 let wrong = Wrong { verdict, rule: Rule::ErrorOut, blamed, dependency: false, event, number };
                 (handling, notice) = self.rule(run, wrong);
@@ -263,6 +277,9 @@ impl Engine {
                 }
             }
         });
+        if let Some(untimely) = untimely {
+            out(untimely);
+        }
         if let (Handling::Forward, Party::Role(to)) = (handling, to) {
             out(Effect::Send { to, message, finding });
         }
@@ -277,6 +294,9 @@ impl Engine {
             Waiting::Message(from, message, known) => {
                 let mut handling = Handling::Forward;
                 let mut notice = None;
+                if !known.given {
+                    self.note_given(run);
+                }
                 lend.lend(&message, &mut |event| {
                     if run.status == Status::Lost {
                         return;
@@ -290,6 +310,9 @@ impl Engine {
                         }
                         _ => self.step(run, &event),
                     };
+                    if verdict == Verdict::Forward {
+                        self.note_received_message(run, &event);
+                    }
                     if known.misstep && matches!(verdict, Verdict::Forward | Verdict::Violation(_)) {
                         run.session.taint();
                         self.let_through(run, &event, verdict);
@@ -312,7 +335,10 @@ impl Engine {
             }
             Waiting::Wrong(from, message) => self.deliver(run, from, message, out),
             Waiting::Dependency(from, index) => self.learn(run, from, index, out),
-            Waiting::Held(to, message) => self.output(run, to, message, lend, out),
+            Waiting::Held(to, message, arrived) => {
+                run.times.iter_mut().for_each(|times| times.offered = arrived);
+                self.output(run, to, message, lend, out);
+            }
         }
     }
 
@@ -368,7 +394,15 @@ impl Engine {
                 Dependencies::DeliverOnce => !again,
                 Dependencies::Hide => false,
             };
-            if let (true, Some((label, _))) = (delivered, told) {
+            let shown = told.filter(|_| delivered);
+            if shown.is_some() {
+                self.note_given(run);
+            }
+            // Of two that say the same, the first is what the component knows it by.
+            if shown.is_some() || !again {
+                self.note_received(run, channel, label, shown.is_none());
+            }
+            if let Some((label, _)) = shown {
                 run.room = run.room.saturating_sub(1);
                 out(Effect::DeliverDependency { from, label });
             }
