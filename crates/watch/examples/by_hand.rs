@@ -3,6 +3,7 @@
 //! `cargo run --release -p referee-watch --example by_hand -- EVENTS A|B`
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let events = lines.map(serde_json::from_slice::<Event<'_>>);
     let found = if question == "A" { failures(events)? } else { replies(events)? };
-    println!("{found}");
+    writeln!(std::io::stdout(), "{found}")?;
     Ok(())
 }
 
@@ -54,7 +55,8 @@ fn replies<'a>(events: impl Iterator<Item = serde_json::Result<Event<'a>>>) -> s
     let mut found = FxHashSet::default();
     for event in events {
         let Event { time, key, event } = event?;
-        while let Some((asked, late)) = due.pop_front_if(|(asked, _)| *asked + 5000 < time) {
+        while let Some((asked, late)) = due.front().copied().filter(|(asked, _)| *asked + 5000 < time) {
+            due.pop_front();
             if since.get(&late) == Some(&asked) {
                 since.remove(&late);
                 found.insert(late);

@@ -59,7 +59,8 @@ pub(super) struct Given(VecDeque<u64>, u64);
 impl Given {
     /// The first `end` bytes were handed: how many messages that is.
     pub(super) fn handed(&mut self, end: u64) -> u64 {
-        while self.0.pop_front_if(|last| *last <= end).is_some() {
+        while self.0.front().is_some_and(|last| *last <= end) {
+            self.0.pop_front();
             self.1 += 1;
         }
         self.1

@@ -57,7 +57,7 @@ impl Reader {
             (stepped.len() <= MOST_MEMBERS).then(|| stepped.into_iter().map(Into::into).collect());
         let tree = Tree::new(shape);
         let tree = match &stepped {
-            Some(names) => tree.with_members(names.iter().map(|name: &Box<str>| &**name)),
+            Some(names) => tree.with_members(names.iter().map(|name| &**name)),
             None => tree,
         };
         Self { format, tree, wanted, stepped }
