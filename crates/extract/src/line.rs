@@ -50,6 +50,11 @@ impl Extractor {
         Self { source, scratch: String::new(), event: String::new(), header }
     }
 
+    /// Whether the next row of CSV is the header.
+    pub(crate) fn wants_header(&self) -> bool {
+        self.header.is_none()
+    }
+
     /// Gives the events in `line`, which is a whole line, or a row of CSV: one, or of JSON and OTLP as many as are there. Of a line that
     /// no rule is about nothing but that.
     pub fn events(&mut self, line: &str, give: &mut Give<'_>) {

@@ -39,6 +39,9 @@ pub struct EventStream {
     skipping: Option<u64>,
     number: u64,
     has_started: bool,
+    /// How many bytes were taken, and how many of them are of whole records.
+    taken: u64,
+    whole: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,8 @@ impl EventStream {
             skipping: None,
             number: 0,
             has_started: false,
+            taken: 0,
+            whole: 0,
         }
     }
 
@@ -78,10 +83,37 @@ impl EventStream {
         self.number
     }
 
+    /// How many bytes were taken of a record that is not whole.
+    #[must_use]
+    pub fn pending(&self) -> u64 {
+        self.taken - self.whole
+    }
+
+    /// Goes on behind the first `records` records of a log that begins with `beginning`.
+    pub fn resume(&mut self, beginning: &[u8], records: u64) {
+        if records == 0 {
+            return;
+        }
+        if self.framing == Framing::QuotedLines {
+            // Its header says what the cells are.
+            let mark = if beginning.starts_with(&BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+            let text = beginning.get(mark..).unwrap_or_default();
+            let end = self.line_end(text).unwrap_or(text.len());
+            self.in_quotes = false;
+            let mut header = text.get(..end).unwrap_or_default().to_vec();
+            if self.extractor.wants_header() {
+                self.record(&mut header, &mut |_| {});
+            }
+        }
+        (self.number, self.has_started) = (records, true);
+    }
+
     /// Takes the next bytes and gives what the records that end in them became.
     pub fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(Found<'_>)) {
         self.pending.extend_from_slice(bytes);
         let mut pending = mem::take(&mut self.pending);
+        self.taken += bytes.len() as u64;
+        let begin = self.taken - pending.len() as u64;
         let mut start = 0;
         if !self.has_started && self.framing != Framing::Length {
             if pending.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&pending) {
@@ -96,6 +128,9 @@ impl EventStream {
                 self.record(record, give);
             }
             start = next;
+            if self.skipping.is_none() {
+                self.whole = begin + start as u64;
+            }
         }
         pending.drain(..start.min(pending.len()));
         self.pending = pending;

@@ -143,7 +143,7 @@ fn end(result: Result<Summary, WatchError>) -> End {
         WatchError::Report(error) | WatchError::Read { error, .. } => {
             error.get_ref().and_then(|error| error.downcast_ref::<Lost>()).map(ToString::to_string)
         }
-        WatchError::Defect | WatchError::NoTime(_) => None,
+        WatchError::Defect | WatchError::NoTime(_) | WatchError::Checkpoint(_) => None,
     };
     match lost {
         Some(lost) => End::Lost(lost),

@@ -15,6 +15,8 @@ pub enum WatchError {
     },
     /// Inputs are to be put in the order of their times, and the first event of this one has none that can be read.
     NoTime(String),
+    /// The checkpoint cannot be read or written.
+    Checkpoint(io::Error),
     /// Whoever was told of a violation does not want to hear more.
     Report(io::Error),
     /// A thread stopped without an answer: a defect of Referee.
@@ -31,6 +33,7 @@ impl fmt::Display for WatchError {
                  and --time says where they are",
                 referee_theory::time::FORMATS
             ),
+            Self::Checkpoint(_) => f.write_str("cannot go on with the checkpoint"),
             Self::Report(_) => f.write_str("cannot report what was found"),
             Self::Defect => f.write_str("a thread stopped without an answer; this is a defect of Referee"),
         }
@@ -40,7 +43,7 @@ impl fmt::Display for WatchError {
 impl std::error::Error for WatchError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Read { error, .. } | Self::Report(error) => Some(error),
+            Self::Read { error, .. } | Self::Report(error) | Self::Checkpoint(error) => Some(error),
             Self::Defect | Self::NoTime(_) => None,
         }
     }

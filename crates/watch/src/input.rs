@@ -9,6 +9,7 @@ mod interrupt;
 pub(crate) mod line_ends;
 pub(crate) mod merge;
 pub(crate) mod reorder;
+mod rotated;
 pub(crate) mod tail;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::feed::Feed;
 use self::merge::{Merge, MergeMode};
+use crate::checkpoint::Checkpoint;
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
 use crate::options::Options;
@@ -90,13 +92,44 @@ pub(crate) enum LinesIn {
     InTurn(Box<Feed>),
     /// By time.
     Merged(Box<Merge>),
+    /// As they were read before, then as they are read, each kept before it is judged.
+    Kept(Box<Kept>),
+}
+
+/// What is read with a checkpoint.
+pub(crate) struct Kept {
+    feed: Feed,
+    checkpoint: Arc<Checkpoint>,
+    is_replaying: bool,
+}
+
+impl Kept {
+    fn next(&mut self, buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Option<Chunk>, WatchError> {
+        let mut buffer = buffer;
+        if self.is_replaying {
+            match self.checkpoint.replay(buffer).map_err(WatchError::Checkpoint)? {
+                Ok((mut chunk, header)) => {
+                    chunk.columns = header.map(|header| self.feed.columns(&header)).transpose()?;
+                    count.fetch_add(chunk.text.len() as u64, Ordering::Relaxed);
+                    return Ok(Some(chunk));
+                }
+                Err(unused) => buffer = unused,
+            }
+            self.is_replaying = false;
+            self.feed.resume(&self.checkpoint);
+        }
+        let Some(chunk) = self.feed.next(buffer, count)? else { return Ok(None) };
+        let position = self.feed.position(chunk.source);
+        self.checkpoint.append(&chunk, position).map_err(WatchError::Checkpoint)?;
+        Ok(Some(chunk))
+    }
 }
 
 impl LinesIn {
     /// How many lines have the time of the one before, which is of another input.
     pub(crate) fn ties(&self) -> u64 {
         match self {
-            Self::InTurn(_) => 0,
+            Self::InTurn(_) | Self::Kept(_) => 0,
             Self::Merged(merge) => merge.ties,
         }
     }
@@ -104,6 +137,10 @@ impl LinesIn {
     pub(crate) fn new(inputs: Vec<Input>, options: &Options) -> Self {
         let messages = |input: &Input| matches!(input.kind, InputKind::Messages(_));
         let alone = inputs.len() < 2 || options.follow || inputs.iter().any(messages);
+        if let Some(checkpoint) = &options.checkpoint {
+            let (feed, checkpoint) = (Feed::new(inputs, options), Arc::clone(checkpoint));
+            return Self::Kept(Box::new(Kept { feed, checkpoint, is_replaying: true }));
+        }
         if alone && options.merge != MergeMode::Always || options.merge == MergeMode::Never {
             Self::InTurn(Box::new(Feed::new(inputs, options)))
         } else {
@@ -120,6 +157,7 @@ impl LinesIn {
         match self {
             Self::InTurn(feed) => feed.next(buffer, count),
             Self::Merged(merge) => merge.next(buffer, count),
+            Self::Kept(kept) => kept.next(buffer, count),
         }
     }
 }
@@ -140,6 +178,8 @@ pub(crate) struct Chunk {
     pub(crate) oversize: bool,
     /// After the lines, why the rest of the input cannot be read.
     pub(crate) broken: Option<String>,
+    /// How many lines of the input come before it, where these are not all that were read.
+    pub(crate) base: Option<u64>,
     /// The number of each line, where they are not consecutive.
     pub(crate) numbers: Option<Vec<u64>>,
     /// Instead of lines: nothing is to be read, and it is this late.

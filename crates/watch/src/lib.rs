@@ -15,6 +15,7 @@
 //!
 //! Reading order: [`report`], [`options`], [`shape`], `run`; then `input`, `decode`, `lane`, `sessions`, `scan`.
 
+pub mod checkpoint;
 mod decode;
 mod error;
 mod held;
@@ -32,6 +33,7 @@ mod scan;
 mod sessions;
 pub mod shape;
 
+pub use checkpoint::{Checkpoint, Told};
 pub use error::WatchError;
 pub use input::{Input, Messages};
 pub use options::{EventBatch, EventDecoder, EventReader, EventsFormat, MergeMode, Options, SessionEnds};

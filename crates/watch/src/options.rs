@@ -8,6 +8,7 @@ use referee_monitor::KeyedMonitor;
 
 pub use crate::input::extracting::{EventBatch, EventDecoder, EventReader};
 pub use crate::input::merge::MergeMode;
+use crate::checkpoint::Checkpoint;
 use crate::partitions::Partitions;
 use crate::shape::Shape;
 
@@ -86,6 +87,8 @@ pub struct Options {
     pub messages: bool,
     /// How many submonitors and keys of properties are kept.
     pub max_instances: usize,
+    /// What is kept on disk, so that another goes on where this one stops. All inputs are files that are followed.
+    pub checkpoint: Option<Arc<Checkpoint>>,
     /// Which keys to look at, when others look at the rest. What is forgotten is then decided in each partition by itself.
     pub partitions: Option<Arc<Partitions>>,
     /// The monitor of a protocol that opens sub-sessions, whose parent's monitor is watched with.
@@ -127,6 +130,7 @@ impl Default for Options {
             stop: Arc::default(),
             messages: true,
             max_instances: MAX_INSTANCES,
+            checkpoint: None,
             partitions: None,
             calls: None,
             chunk: 256 * 1024,

@@ -21,6 +21,7 @@ use referee_theory::property::{EventView, Property};
 
 use self::event::Reader;
 use self::plan::{KeyedBy, PropertyPlan};
+use crate::checkpoint::resuming;
 use crate::error::WatchError;
 use crate::input::Input;
 use crate::options::Options;
@@ -42,6 +43,15 @@ pub fn watch_properties(
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
     options.messages = false;
+    resuming(&options.clone(), observer, |observer| watch_all(monitors, inputs, options, observer))
+}
+
+fn watch_all(
+    monitors: Vec<Arc<PropertyMonitor>>,
+    inputs: Vec<Input>,
+    mut options: Options,
+    observer: &mut dyn Observer,
+) -> Result<Summary, WatchError> {
     options.clock |= monitors.iter().any(|monitor| monitor.property().is_timed());
     let mut at_start = Vec::new();
     for (number, monitor) in monitors.iter().enumerate() {

@@ -193,6 +193,14 @@ pub trait Observer: Send {
     /// # Errors
     /// If it does not want to hear more: watching stops.
     fn progress(&mut self, progress: &Progress) -> io::Result<()>;
+
+    /// How long the output is, where it is a file: who goes on later compares it with that.
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    fn written(&mut self) -> io::Result<u64> {
+        Ok(0)
+    }
 }
 
 /// How far it is.

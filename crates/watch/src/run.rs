@@ -14,6 +14,7 @@ use referee_monitor::Monitor;
 use referee_theory::Role;
 
 use self::board::{Board, Task};
+use crate::checkpoint::resuming;
 use crate::decode::Decoded;
 use crate::error::WatchError;
 use crate::input::reorder::Reorder;
@@ -39,7 +40,7 @@ pub fn watch(
 ) -> Result<Summary, WatchError> {
     options.clock |= monitor.is_timed();
     let plan = Plan::new(monitor, aliases, options.clone());
-    work(plan, inputs, &options, observer)
+    resuming(&options, observer, |observer| work(plan, inputs, &options, observer))
 }
 
 /// How often a thread looks for a change before it sleeps: some tens of microseconds.

@@ -227,4 +227,16 @@ impl EventDecoder for SourceDecoder {
     fn end(&mut self, events: &mut EventBatch) {
         self.stream.end(&mut Self::give(&self.unmatched, events));
     }
+
+    fn pending(&self) -> u64 {
+        self.stream.pending()
+    }
+
+    fn records(&self) -> u64 {
+        self.stream.records()
+    }
+
+    fn resume(&mut self, beginning: &[u8], records: u64) {
+        self.stream.resume(beginning, records);
+    }
 }

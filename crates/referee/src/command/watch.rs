@@ -13,11 +13,12 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
 use referee::watch::{
-    EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
+    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
     WatchError, watch, watch_properties,
 };
 
 mod captures;
+mod continuing;
 mod documents;
 mod metrics;
 mod nats;
@@ -166,6 +167,10 @@ pub(crate) struct Arguments {
     /// Go on with what is appended to the files, until Ctrl-C.
     #[arg(long)]
     follow: bool,
+    /// Keep in FILE what was read and told, so that after a crash or a stop the same command goes on where it was: nothing is lost, and
+    /// nothing told twice.
+    #[arg(long, value_name = "FILE", requires = "follow", conflicts_with_all = ["nats", "pcap", "until", "now", "export_html"])]
+    checkpoint: Option<PathBuf>,
     /// Answer scrapers at this address with what was counted so far (OpenMetrics, at /metrics).
     #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
     metrics: Option<SocketAddr>,
@@ -275,6 +280,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let metrics = metrics.as_ref();
     let source = arguments.source()?;
     let mut options = arguments.options(Arc::clone(&stop));
+    options.checkpoint = arguments.checkpoint(&options)?;
     options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
     let mut captures = None;
     let summary = if arguments.property.is_empty() {
@@ -358,7 +364,8 @@ impl Arguments {
         judge: &Judge<'_>,
     ) -> Result<Summary> {
         handle_ctrl_c(&options.stop);
-        let mut reporter = Reporter::new(self, scrutiny);
+        let checkpoint = options.checkpoint.clone();
+        let mut reporter = Reporter::new(self, scrutiny, checkpoint.as_deref());
         if self.broker.is_given() {
             let summary = self.broker.judge(self, scrutiny, &options, judge, &mut reporter)?;
             return reporter.finish(Ok(summary));
@@ -373,6 +380,24 @@ impl Arguments {
             None => judge(inputs, options, &mut reporter),
         };
         reporter.finish(summary)
+    }
+
+    /// The checkpoint to go on with, if there is to be one.
+    fn checkpoint(&self, options: &Options) -> Result<Option<Arc<Checkpoint>>> {
+        let Some(path) = &self.checkpoint else { return Ok(None) };
+        if self.format == Format::Sarif {
+            bail!("one document at the end cannot be continued: --checkpoint needs --format text or json");
+        }
+        if let Some(stream) = self.events.iter().find(|path| path.as_os_str() == "-" || path.exists() && !path.is_file()) {
+            bail!("`{}` cannot be read again from where it was left: --checkpoint needs files", stream.display());
+        }
+        let judged = nats::specification(self, options)?;
+        let source = self.source.as_deref().map(super::extract::text).transpose()?;
+        let read = (judged, &self.events, options.reorder, source, self.explain);
+        let specification = nats::hash(format!("{read:?}").as_bytes());
+        let checkpoint = Checkpoint::open(path, specification, self.events.len());
+        let checkpoint = checkpoint.with_context(|| format!("cannot go on with `{}`", path.display()))?;
+        Ok(Some(Arc::new(checkpoint)))
     }
 
     /// What is read.

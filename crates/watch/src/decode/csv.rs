@@ -5,6 +5,8 @@
 //! `payload.`. An empty cell is absent; `""` is an empty text. What a cell holds is decided by the type that
 //! the message declares.
 
+use std::sync::Arc;
+
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use referee_monitor::{FieldValue, Payload};
@@ -16,6 +18,8 @@ use crate::shape::{PARTS, Part, Shape, Tree};
 /// What the columns of a CSV input are.
 #[derive(Debug)]
 pub(crate) struct Columns {
+    /// As it is written.
+    pub(crate) header: Arc<[u8]>,
     columns: Vec<Column>,
 }
 
@@ -32,6 +36,7 @@ pub(crate) type Parts<'a> = [Option<std::borrow::Cow<'a, str>>; PARTS];
 impl Columns {
     /// Reads the header. Only messages of a protocol must say who sent them, and what they are.
     pub(crate) fn parse(header: &[u8], shape: &Shape, messages: bool) -> Result<Self, String> {
+        let written = Arc::from(header);
         let header = std::str::from_utf8(header).map_err(|_| "the header is not UTF-8".to_owned())?;
         let tree = Tree::new(shape);
         let root = tree.nodes.first();
@@ -51,7 +56,7 @@ impl Columns {
                 .any(|column| matches!(column, Column::Parts(parts) if parts & 1 << part as u8 != 0))
         };
         if !messages || has(Part::From) && has(Part::Label) {
-            return Ok(Self { columns });
+            return Ok(Self { header: written, columns });
         }
         let names: Vec<_> = cells(header).flatten().map(|cell| format!("`{}`", cell.text())).collect();
         Err(format!(

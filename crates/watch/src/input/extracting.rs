@@ -17,6 +17,16 @@ pub trait EventDecoder: Send {
     fn take(&mut self, bytes: &[u8], events: &mut EventBatch);
     /// The log has ended.
     fn end(&mut self, events: &mut EventBatch);
+    /// How many of the bytes that it took are of a record that is not whole. Where logs are not followed nobody asks.
+    fn pending(&self) -> u64 {
+        0
+    }
+    /// How many records were whole so far.
+    fn records(&self) -> u64 {
+        0
+    }
+    /// Goes on behind the first `records` records of a log that begins with `beginning`.
+    fn resume(&mut self, _beginning: &[u8], _records: u64) {}
 }
 
 /// Events, as lines of JSON.
@@ -54,7 +64,10 @@ pub(crate) struct Extracting {
 }
 
 impl Extracting {
-    pub(crate) fn new(decoder: Box<dyn EventDecoder>) -> Self {
+    pub(crate) fn new(mut decoder: Box<dyn EventDecoder>, resume: Option<(Vec<u8>, u64)>) -> Self {
+        if let Some((beginning, records)) = resume {
+            decoder.resume(&beginning, records);
+        }
         Self { decoder, block: vec![0; BLOCK] }
     }
 
@@ -79,6 +92,11 @@ impl Extracting {
             }
         }
         Ok(Fill::Paused)
+    }
+
+    /// How many bytes were read of a record that is not whole, and how many records were.
+    pub(crate) fn position(&self) -> (u64, u64) {
+        (self.decoder.pending(), self.decoder.records())
     }
 
     /// The input has ended for good.

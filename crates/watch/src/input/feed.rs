@@ -11,6 +11,7 @@ use super::interrupt::Interruptible;
 use super::line_ends::{self, LineEnds};
 use super::tail::Tail;
 use super::{Chunk, Counted, Input, InputKind, Messages, compression};
+use crate::checkpoint::{Checkpoint, Position};
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
 use crate::options::{EventReader, EventsFormat, Options};
@@ -36,6 +37,8 @@ pub(crate) struct Feed {
     stop: Arc<AtomicBool>,
     /// What makes events of the bytes, where they are no events as they stand.
     events: Option<Arc<dyn EventReader>>,
+    /// The columns of a header that was read before.
+    known: Option<Arc<Columns>>,
 }
 
 struct Source {
@@ -51,13 +54,41 @@ struct Source {
     broken: Option<String>,
     /// What makes events of its bytes.
     extracting: Option<Extracting>,
+    /// How many lines of a file that is followed were given.
+    lines: u64,
+    /// Where it goes on, if it was read before.
+    resume: Option<Position>,
+    /// How a log begins that goes on, and how many of its records were read.
+    beginning: Option<(Vec<u8>, u64)>,
 }
 
 enum State {
     Waiting(InputKind),
-    Open { reader: Box<dyn io::Read + Send>, live: bool, tail: bool, compressed: bool },
+    Open { reader: Reader, live: bool, compressed: bool },
     Messages(Box<dyn Messages>),
     Done,
+}
+
+enum Reader {
+    Stream(Box<dyn io::Read + Send>),
+    /// A file that is followed.
+    Tail(Box<Tail>),
+}
+
+impl Reader {
+    /// Whether it gives more when it has given nothing.
+    fn grows(&self) -> bool {
+        matches!(self, Self::Tail(tail) if !tail.is_at_boundary())
+    }
+}
+
+impl io::Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(reader) => reader.read(buffer),
+            Self::Tail(tail) => tail.read(buffer),
+        }
+    }
 }
 
 /// What came of reading a source.
@@ -78,6 +109,9 @@ impl Feed {
             columns: None,
             broken: None,
             extracting: None,
+            lines: 0,
+            resume: None,
+            beginning: None,
         };
         Self {
             sources: inputs.into_iter().map(source).collect(),
@@ -91,6 +125,7 @@ impl Feed {
             told: false,
             stop: Arc::clone(&options.stop),
             events: options.source.clone(),
+            known: None,
         }
     }
 
@@ -141,6 +176,38 @@ impl Feed {
         }
     }
 
+    /// Goes on where `checkpoint` says.
+    pub(crate) fn resume(&mut self, checkpoint: &Checkpoint) {
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            source.resume = checkpoint.position(index);
+        }
+    }
+
+    /// Where the input at `index` goes on behind what was given of it.
+    pub(crate) fn position(&self, index: usize) -> Position {
+        let Some(source) = self.sources.get(index) else { return Position::default() };
+        let (file, read) = match &source.state {
+            State::Open { reader: Reader::Tail(tail), .. } => tail.position(),
+            _ => return source.resume.clone().unwrap_or_default(),
+        };
+        let (pending, lines) = match &source.extracting {
+            Some(extracting) => extracting.position(),
+            None => (source.carry.len() as u64, source.lines),
+        };
+        let header = source.columns.as_ref().map(|columns| Arc::clone(&columns.header));
+        Position { file, offset: read.saturating_sub(pending), lines, header }
+    }
+
+    /// The columns that `header` names.
+    pub(crate) fn columns(&mut self, header: &Arc<[u8]>) -> Result<Arc<Columns>, WatchError> {
+        if let Some(known) = self.known.as_ref().filter(|known| known.header == *header) {
+            return Ok(Arc::clone(known));
+        }
+        let parsed = Columns::parse(header, &self.shape, self.messages)
+            .map_err(|why| WatchError::Checkpoint(io::Error::new(io::ErrorKind::InvalidData, why)))?;
+        Ok(Arc::clone(self.known.insert(Arc::new(parsed))))
+    }
+
     fn fill(&mut self, index: usize, mut buffer: Vec<u8>, count: &Arc<AtomicU64>) -> io::Result<Filled> {
         let follow = self.follow;
         let source = &mut self.sources[index];
@@ -156,14 +223,23 @@ impl Feed {
                 ..Chunk::default()
             }));
         }
-        source.open(follow, self.clock, &self.stop, count)?;
+        let (shape, messages) = (&self.shape, self.messages);
+        let columns = |header: &[u8]| Columns::parse(header, shape, messages).map(Arc::new);
+        source.open(follow, self.clock, &self.stop, count, &columns)?;
+        if let Some(why) = source.gap() {
+            buffer.clear();
+            let (broken, base) = (Some(why), Some(source.lines));
+            return Ok(Filled::Chunk(Chunk { source: index, text: buffer, broken, base, ..Chunk::default() }));
+        }
         if let Some(events) = &self.events
             && !matches!(source.state, State::Messages(_))
         {
-            let start = || Extracting::new(events.start(self.max_line));
+            let beginning = source.beginning.take();
+            let start = || Extracting::new(events.start(self.max_line), beginning);
             let mut extracting = source.extracting.take().unwrap_or_else(start);
             let filled = source.extract(index, buffer, &mut extracting, self.size, &self.stop);
             source.extracting = Some(extracting);
+            source.cross()?;
             return filled;
         }
         if let State::Messages(messages) = &mut source.state {
@@ -179,10 +255,10 @@ impl Feed {
             let numbers = Some(numbers);
             return Ok(Filled::Chunk(Chunk { source: index, text: buffer, numbers, ..Chunk::default() }));
         }
-        let State::Open { reader, live, tail, compressed } = &mut source.state else {
+        let State::Open { reader, live, compressed } = &mut source.state else {
             return Ok(Filled::Idle(buffer));
         };
-        let (live, tail, compressed) = (*live, *tail, *compressed);
+        let (live, compressed) = (*live, *compressed);
         buffer.resize(self.size.max(source.carry.len() + 1), 0);
         buffer[..source.carry.len()].copy_from_slice(&source.carry);
         let mut filled = mem::take(&mut source.carry).len();
@@ -230,26 +306,31 @@ impl Feed {
                 break;
             }
         }
-        if exhausted && !tail {
+        let has_ended = exhausted && !reader.grows();
+        if has_ended {
             if source.broken.is_none() {
-                source.state = State::Done;
                 cut = filled;
             } else {
                 // Half a line is part of what is missing.
                 filled = cut;
             }
-            if source.discarding.take().is_some() {
-                return source.oversize(index, buffer, self.csv).map(Filled::Chunk);
-            }
         }
         source.carry = buffer[cut..filled].to_vec();
-        if cut == 0 {
-            return Ok(Filled::Idle(buffer));
+        let filled = if has_ended && source.discarding.take().is_some() {
+            Filled::Chunk(source.oversize(index, buffer, self.csv)?)
+        } else if cut == 0 {
+            Filled::Idle(buffer)
+        } else {
+            buffer.truncate(cut);
+            let mut chunk = Chunk { source: index, text: buffer, ..Chunk::default() };
+            source.start(&mut chunk, self.csv, &self.shape, self.messages, self.max_line)?;
+            source.number(&mut chunk, self.csv);
+            Filled::Chunk(chunk)
+        };
+        if has_ended && source.broken.is_none() {
+            source.end()?;
         }
-        buffer.truncate(cut);
-        let mut chunk = Chunk { source: index, text: buffer, ..Chunk::default() };
-        source.start(&mut chunk, self.csv, &self.shape, self.messages, self.max_line)?;
-        Ok(Filled::Chunk(chunk))
+        Ok(filled)
     }
 }
 
@@ -260,6 +341,7 @@ impl Source {
         clock: bool,
         stop: &Arc<AtomicBool>,
         count: &Arc<AtomicU64>,
+        columns: &dyn Fn(&[u8]) -> Result<Arc<Columns>, String>,
     ) -> io::Result<()> {
         let kind = match mem::replace(&mut self.state, State::Done) {
             State::Waiting(kind) => kind,
@@ -270,9 +352,19 @@ impl Source {
         };
         let counted = |inner| Box::new(Counted { inner, count: Arc::clone(count) });
         self.state = match kind {
+            InputKind::File(path) if follow && self.resume.is_some() => {
+                let position = self.resume.take().unwrap_or_default();
+                let (tail, beginning) = Tail::resume(path, &position, Arc::clone(count))?;
+                (self.lines, self.started) = (position.lines, position.offset > 0);
+                if let Some(header) = &position.header {
+                    self.columns = columns(header).ok();
+                }
+                self.beginning = Some((beginning, position.lines));
+                State::Open { reader: Reader::Tail(Box::new(tail)), live: true, compressed: false }
+            }
             InputKind::File(path) if follow && path.is_file() => {
-                let reader = Tail::open(path, Arc::clone(count))?;
-                State::Open { reader: Box::new(reader), live: true, tail: true, compressed: false }
+                let tail = Tail::open(path, Arc::clone(count))?;
+                State::Open { reader: Reader::Tail(Box::new(tail)), live: true, compressed: false }
             }
             InputKind::File(path) => {
                 let file = std::fs::File::open(&path)?;
@@ -283,7 +375,7 @@ impl Source {
                     file = Box::new(Interruptible::new(file, Arc::clone(stop), clock));
                 }
                 let (reader, compressed) = compression::open(counted(file))?;
-                State::Open { reader, live, tail: false, compressed }
+                State::Open { reader: Reader::Stream(reader), live, compressed }
             }
             InputKind::Messages(messages) => State::Messages(messages),
             InputKind::Stream { reader, live } => {
@@ -292,10 +384,55 @@ impl Source {
                     false => reader,
                 };
                 let (reader, compressed) = compression::open(counted(reader))?;
-                State::Open { reader, live, tail: false, compressed }
+                State::Open { reader: Reader::Stream(reader), live, compressed }
             }
         };
         Ok(())
+    }
+
+    /// Why something that was written to a file that is followed will not be read.
+    fn gap(&mut self) -> Option<String> {
+        let State::Open { reader: Reader::Tail(tail), .. } = &mut self.state else { return None };
+        tail.take_gap()
+    }
+
+    /// There is nothing more: of a file that is followed, until its name is another's.
+    fn end(&mut self) -> io::Result<()> {
+        if let State::Open { reader: Reader::Tail(_), .. } = &self.state {
+            return self.cross();
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// Goes on with the next file, if this one will give nothing more.
+    fn cross(&mut self) -> io::Result<()> {
+        if let State::Open { reader: Reader::Tail(tail), .. } = &mut self.state
+            && tail.is_at_boundary()
+        {
+            tail.cross()?;
+            (self.started, self.lines) = (false, 0);
+            (self.columns, self.extracting) = (None, None);
+        }
+        Ok(())
+    }
+
+    /// Numbers the lines of a file that is followed, which is not always the same one.
+    fn number(&mut self, chunk: &mut Chunk, csv: bool) {
+        if !matches!(&self.state, State::Open { reader: Reader::Tail(_), .. }) {
+            return;
+        }
+        chunk.base = Some(self.lines);
+        let mut rest = chunk.text.as_slice();
+        if csv {
+            while !rest.is_empty() {
+                rest = rest.get(line_ends::first(rest, true)..).unwrap_or_default();
+                self.lines += 1;
+            }
+        } else {
+            let open = !rest.is_empty() && !rest.ends_with(b"\n");
+            self.lines += memchr::memchr_iter(b'\n', rest).count() as u64 + u64::from(open);
+        }
     }
 
     /// The events in what comes next.
@@ -307,14 +444,14 @@ impl Source {
         size: usize,
         stop: &AtomicBool,
     ) -> io::Result<Filled> {
-        let State::Open { reader, live, tail, compressed } = &mut self.state else {
+        let State::Open { reader, live, compressed } = &mut self.state else {
             return Ok(Filled::Idle(buffer));
         };
         buffer.clear();
         let mut events = EventBatch { text: buffer, numbers: Vec::new() };
         let ended = match extracting.fill(reader, &mut events, (size, *live), stop) {
             Ok(Fill::Paused) => false,
-            Ok(Fill::Ended) => !*tail,
+            Ok(Fill::Ended) => !reader.grows(),
             // All that could be decompressed is judged; half a record is part of what is missing.
             Err(error) if *compressed && is_damage(&error) => {
                 self.broken = Some(format!("the rest of the input cannot be decompressed: {error}"));
@@ -324,7 +461,9 @@ impl Source {
         };
         if ended {
             extracting.end(&mut events);
-            self.state = State::Done;
+            if !matches!(reader, Reader::Tail(_)) {
+                self.state = State::Done;
+            }
         }
         let EventBatch { text, numbers } = events;
         if text.is_empty() {
@@ -341,7 +480,9 @@ impl Source {
         buffer.clear();
         self.started = true;
         let columns = self.columns.clone();
-        Ok(Chunk { source: index, text: buffer, oversize: true, columns, ..Chunk::default() })
+        let base = matches!(&self.state, State::Open { reader: Reader::Tail(_), .. }).then_some(self.lines);
+        self.lines += 1;
+        Ok(Chunk { source: index, text: buffer, oversize: true, columns, base, ..Chunk::default() })
     }
 
     /// Skips what stands before the first event.

@@ -37,6 +37,8 @@ pub(crate) struct Reorder {
     size: usize,
     max_line: usize,
     ended: bool,
+    /// Whether what is held at the end is kept for whoever goes on.
+    keeps: bool,
     /// Whether the first line was seen, which must have a time; and where it is from.
     has_started: bool,
     first_input: Arc<str>,
@@ -112,6 +114,7 @@ impl Reorder {
             size: options.chunk,
             max_line: options.max_line,
             ended: false,
+            keeps: options.checkpoint.is_some(),
             has_started: false,
             first_input,
             quiet: None,
@@ -136,10 +139,23 @@ impl Reorder {
             if self.ended {
                 return Ok(self.broken.pop());
             }
-            match self.lines_in.next(std::mem::take(&mut buffer), count)? {
+            let chunk = self.lines_in.next(std::mem::take(&mut buffer), count)?;
+            if let Some(chunk) = &chunk
+                && let (Some(base), Some(next)) = (chunk.base, self.lines.get_mut(chunk.source))
+            {
+                *next = base;
+            }
+            match chunk {
+                // Whoever goes on later puts what is held in order with what comes then.
+                None if self.keeps => return Ok(None),
                 None => {
                     self.ended = true;
                     self.ready_before(i64::MAX);
+                }
+                // Part of an input is missing, which goes on behind it: what is held came before it.
+                Some(chunk) if chunk.broken.is_some() && self.keeps => {
+                    self.ready_before(i64::MAX);
+                    self.quiet = Some(chunk);
                 }
                 // After all lines before it.
                 Some(chunk) if chunk.broken.is_some() => {

@@ -135,23 +135,25 @@ impl<R> Board<R> {
         if let Some(cell) = self.cell(seq) {
             cell.decoded = Some(Arc::new(decoded));
         }
-        while let Some((source, lines)) = self.next_decoded() {
-            let base = self.lines.get(source).copied().unwrap_or_default();
+        while let Some((source, base, lines)) = self.next_decoded() {
+            let counted = self.lines.get(source).copied().unwrap_or_default();
+            let base = base.unwrap_or(counted);
             let placed = self.placed;
             if let Some(cell) = self.cell(placed) {
                 cell.base = base;
             }
             if let Some(total) = self.lines.get_mut(source) {
-                *total += u64::from(lines);
+                *total = base + u64::from(lines);
             }
             self.placed += 1;
         }
     }
 
-    /// The input and the number of lines of the next chunk without a place, if it is decoded.
-    fn next_decoded(&mut self) -> Option<(usize, u32)> {
+    /// The input of the next chunk without a place, how many lines come before it, if it says so, and how many it has; if it is
+    /// decoded.
+    fn next_decoded(&mut self) -> Option<(usize, Option<u64>, u32)> {
         let decoded = self.cell(self.placed)?.decoded.as_ref()?;
-        Some((decoded.chunk.source, decoded.lines))
+        Some((decoded.chunk.source, decoded.chunk.base, decoded.lines))
     }
 
     /// `lane` is done with chunk `seq`.

@@ -95,6 +95,10 @@ impl Observer for Counting<'_> {
         }
         self.observer.progress(progress)
     }
+
+    fn written(&mut self) -> io::Result<u64> {
+        self.observer.written()
+    }
 }
 
 impl Figures {

@@ -97,7 +97,7 @@ impl Broker {
 }
 
 /// A number that is another when verdicts may be others.
-fn specification(arguments: &Arguments, options: &Options) -> Result<u64> {
+pub(super) fn specification(arguments: &Arguments, options: &Options) -> Result<u64> {
     let mut text = Vec::new();
     for path in arguments.protocol.iter().chain(&arguments.property).chain(&arguments.functions) {
         text.extend(std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?);
@@ -110,7 +110,11 @@ fn specification(arguments: &Arguments, options: &Options) -> Result<u64> {
     let functions = (arguments.functions_fuel, arguments.functions_memory);
     let form = (&options.format, &options.shape);
     text.extend(format!("{choices:?}{limits:?}{functions:?}{form:?}").bytes());
-    // FNV-1a: the same for every build.
+    Ok(hash(&text))
+}
+
+/// FNV-1a: the same for every build.
+pub(super) fn hash(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    Ok(text.iter().fold(0xcbf2_9ce4_8422_2325, step))
+    text.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

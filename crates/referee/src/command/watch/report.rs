@@ -11,12 +11,13 @@ use referee::studio::{self, Trace};
 use referee::theory::Origin;
 use referee::view;
 use referee::watch::{
-    Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError, visible,
+    Checkpoint, Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError, visible,
 };
 
 use serde_json::Value;
 
 use super::scrutiny::Scrutiny;
+use super::continuing::{self, Continuing};
 use super::{Arguments, Format, documents, summary};
 use crate::output::{self, BAD, SOFT, STRONG, WARN, sarif, styled};
 
@@ -44,10 +45,20 @@ pub(super) struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    pub(super) fn new(arguments: &'a Arguments, scrutiny: Option<&'a Scrutiny>) -> Self {
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        scrutiny: Option<&'a Scrutiny>,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Self {
         let out: Box<dyn Write + Send> = match arguments.format {
+            // Colours are taken out before what stands in a file is compared.
+            Format::Text if checkpoint.is_some() => {
+                let choice = anstream::AutoStream::choice(&io::stdout());
+                let out: Box<dyn Write + Send> = Box::new(Continuing::new(io::stdout(), checkpoint));
+                Box::new(anstream::AutoStream::new(out, choice))
+            }
             Format::Text => Box::new(anstream::stdout()),
-            Format::Json | Format::Sarif => Box::new(io::stdout()),
+            Format::Json | Format::Sarif => Box::new(Continuing::new(io::stdout(), checkpoint)),
         };
         Self {
             scrutiny,
@@ -251,6 +262,10 @@ impl Observer for Reporter<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn written(&mut self) -> io::Result<u64> {
+        continuing::written()
     }
 
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
