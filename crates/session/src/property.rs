@@ -14,7 +14,7 @@ use referee_monitor::property::{
     MAX_KEY, PropertyBundle, PropertyFamily, PropertyMemories, PropertyMonitor, PropertyVerdict,
 };
 use referee_theory::Field;
-use referee_theory::property::{EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
+use referee_theory::property::{Again, EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
 use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
 
 /// The properties of a listener, those with the same keys together.
@@ -108,6 +108,11 @@ impl Properties {
             let name = property.name();
             if property.is_timed() {
                 return Err(format!("`{name}` speaks of time, which guards do not judge: watch it"));
+            }
+            if property.again() != Again::Never {
+                return Err(format!(
+                    "`{name}` begins anew (`again`), which properties of guards do not: watch it"
+                ));
             }
             let keys: Box<[Key]> = match property.scope() {
                 Scope::Stream => Box::default(),

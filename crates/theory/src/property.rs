@@ -200,6 +200,18 @@ pub struct Variable {
     pub origin: Origin,
 }
 
+/// Whether an instance that has given its verdict begins anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Again {
+    /// It gives one verdict.
+    #[default]
+    Never,
+    /// With the next event.
+    EachTime,
+    /// With the first event that is so many nanoseconds later than the verdict.
+    After(i64),
+}
+
 /// A named formula whose recursion is closed and guarded; only [`PropertyBuilder::finish`] makes one.
 #[derive(Clone, Debug)]
 pub struct Property {
@@ -207,6 +219,7 @@ pub struct Property {
     documentation: Arc<str>,
     origin: Origin,
     scope: Scope,
+    again: Again,
     nodes: Vec<Formula>,
     // INVARIANT: as long as `nodes`.
     origins: Vec<Origin>,
@@ -243,6 +256,18 @@ impl Property {
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// Whether an instance that has given its verdict begins anew.
+    #[must_use]
+    pub fn again(&self) -> Again {
+        self.again
+    }
+
+    /// The property whose instances begin anew as `again` says.
+    #[must_use]
+    pub fn beginning(self, again: Again) -> Self {
+        Self { again, ..self }
     }
 
     /// The whole formula.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use referee_theory::Origin;
 use referee_theory::property::{
-    EventPattern, Fixpoint, Formula, FormulaId, Key, Modality, ProcessScope, PropertyBuilder, Scope, Slot,
-    TimeBound,
+    Again, EventPattern, Fixpoint, Formula, FormulaId, Key, Modality, ProcessScope, PropertyBuilder, Scope,
+    Slot, TimeBound,
 };
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     fn finish(&mut self, header: Header, file: &mut PropertyFile, names: &mut Vec<(Arc<str>, Span)>) {
-        let Header { name, span, documentation, scope, root } = header;
+        let Header { name, span, documentation, scope, again, root } = header;
         if let Some((_, first)) = names.iter().find(|(known, _)| *known == name) {
             self.cursor.report(duplicate_property(span, *first, &name));
         }
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         let origin = self.origins.add(span);
         let builder = std::mem::take(&mut self.builder);
         match builder.finish(name, documentation.into(), origin, scope, root) {
-            Ok(property) => file.properties.push(Arc::new(property)),
+            Ok(property) => file.properties.push(Arc::new(property.beginning(again))),
             Err(errors) => {
                 for error in errors {
                     let diagnostic = unguarded_formula(&error, &self.origins);
@@ -136,7 +136,8 @@ impl<'a> Parser<'a> {
         if !self.cursor.is_at_end() {
             return Err(self.cursor.unexpected(&["`and`", "`or`", "the end of the text"]));
         }
-        Ok(Header { name: "property".into(), span, documentation, scope: Scope::Stream, root })
+        let (scope, again) = (Scope::Stream, Again::Never);
+        Ok(Header { name: "property".into(), span, documentation, scope, again, root })
     }
 
     fn named_property(&mut self) -> Parsed<Header> {
@@ -157,13 +158,31 @@ impl<'a> Parser<'a> {
         } else {
             Scope::Stream
         };
+        let again = self.again()?;
         self.cursor.expect(Token::OpenBrace)?;
         let root = self.formula()?;
         if !self.cursor.is_at(Token::CloseBrace) {
             return Err(self.cursor.unexpected(&["`and`", "`or`", "`}`"]));
         }
         self.cursor.bump();
-        Ok(Header { name, span, documentation, scope, root })
+        Ok(Header { name, span, documentation, scope, again, root })
+    }
+
+    /// `again each time`, `again after 5m`, or nothing.
+    fn again(&mut self) -> Parsed<Again> {
+        if !self.cursor.eat_word("again") {
+            return Ok(Again::Never);
+        }
+        if self.cursor.eat_word("each") {
+            return match self.cursor.eat_word("time") {
+                true => Ok(Again::EachTime),
+                false => Err(self.cursor.unexpected(&["`time`"])),
+            };
+        }
+        if !self.cursor.eat_word("after") {
+            return Err(self.cursor.unexpected(&["`each time`", "`after`"]));
+        }
+        self.constant_duration("after", "how long an instance waits is a constant").map(Again::After)
     }
 
     /// detectEr's `with m:f(a) when G check φ`, and the comma or full stop after it.
@@ -200,7 +219,7 @@ impl<'a> Parser<'a> {
         let name: Arc<str> =
             if index == 0 { Arc::clone(&function) } else { format!("{function}#{}", index + 1).into() };
         let scope = Scope::PerProcess(Box::new(ProcessScope { start: pattern, function }));
-        Ok(Header { name, span, documentation, scope, root })
+        Ok(Header { name, span, documentation, scope, again: Again::Never, root })
     }
 
     /// A key by name, or a JSON pointer in quotes.
@@ -482,5 +501,6 @@ struct Header {
     span: Span,
     documentation: String,
     scope: Scope,
+    again: Again,
     root: FormulaId,
 }

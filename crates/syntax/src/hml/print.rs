@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::property::{
-    Fixpoint, Formula, FormulaId, Guard, Key, Modality, Property, Scope, Slot, TimeBound, Window, WindowSpan,
+    Again, Fixpoint, Formula, FormulaId, Guard, Key, Modality, Property, Scope, Slot, TimeBound, Window,
+    WindowSpan,
 };
 
 use referee_theory::property::window::placeholder;
@@ -78,6 +79,14 @@ impl Printer<'_> {
                 if let Scope::PerKey(keys) = scope {
                     let keys: Vec<String> = keys.iter().map(key).collect();
                     let _ = write!(self.out, " for each {}", keys.join(", "));
+                }
+                match self.property.again() {
+                    Again::Never => {}
+                    Again::EachTime => self.out.push_str(" again each time"),
+                    Again::After(wait) => {
+                        let wait = referee_theory::time::show_duration(wait);
+                        let _ = write!(self.out, " again after {wait}");
+                    }
                 }
                 self.out.push_str(" {\n  ");
                 self.formula();

@@ -72,6 +72,18 @@ impl Parser<'_> {
         }
     }
 
+    /// A duration after `word` that is written as one; `otherwise` says why it must be.
+    pub(super) fn constant_duration(&mut self, word: &'static str, otherwise: &str) -> Parsed<i64> {
+        let start = self.cursor.span();
+        match self.duration(word)?.node() {
+            Node::Literal(Literal::Duration(length)) => Ok(*length),
+            _ => {
+                let error = RF0806.at(start, otherwise.to_owned());
+                Err(self.cursor.report(error.help("write a duration, as `60s`")))
+            }
+        }
+    }
+
     /// The text from `start` on with a name in place of each window, and the windows.
     pub(super) fn windows(&mut self, start: usize) -> Parsed<(String, Asked)> {
         let text = self.cursor.whole_text();
@@ -147,15 +159,8 @@ impl Parser<'_> {
             return Ok(WindowSpan::Day);
         }
         if !self.cursor.eat_word("last") {
-            let start = self.cursor.span();
-            let duration = self.duration("in")?;
-            return match duration.node() {
-                Node::Literal(Literal::Duration(length)) => Ok(WindowSpan::Duration(*length)),
-                _ => {
-                    let error = RF0806.at(start, "the length of a window is a constant");
-                    Err(self.cursor.report(error.help("write a duration, as `60s`")))
-                }
-            };
+            let constant = self.constant_duration("in", "the length of a window is a constant");
+            return constant.map(WindowSpan::Duration);
         }
         let text = self.cursor.text();
         self.cursor.expect_as(Token::Int, "how many events")?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict::Outcomes;
-use super::{EventPattern, Formula, FormulaId, PatternId, Property, Scope, Slot, Variable};
+use super::{Again, EventPattern, Formula, FormulaId, PatternId, Property, Scope, Slot, Variable};
 use crate::unfold;
 use crate::vocabulary::Origin;
 
@@ -88,6 +88,7 @@ impl PropertyBuilder {
             documentation,
             origin,
             scope,
+            again: Again::Never,
             nodes,
             origins,
             patterns,
