@@ -96,6 +96,20 @@ impl Possible {
         self.alternatives.iter().map(|alternative| &alternative.session)
     }
 
+    /// Whether it may need lost events of unknown sessions.
+    #[must_use]
+    pub fn has_claims(&self) -> bool {
+        self.alternatives.iter().any(|alternative| alternative.claims > 0)
+    }
+
+    /// Takes in the states that the session may be in as well.
+    pub fn absorb(&mut self, monitor: &Monitor, other: Self) {
+        self.joined |= other.joined;
+        for alternative in other.alternatives {
+            self.add(monitor, alternative);
+        }
+    }
+
     fn add(&mut self, monitor: &Monitor, added: Alternative) -> bool {
         let state = added.session.state;
         match self.alternatives.binary_search_by_key(&state, |known| known.session.state) {
@@ -151,6 +165,12 @@ impl Monitor {
     /// A session that may have begun before anybody looked: every state, all variables unknown.
     #[must_use]
     pub fn join(&self) -> Possible {
+        Possible { joined: true, ..self.anywhere() }
+    }
+
+    /// A session that was seen to begin and may be in any state by now: every state, all variables unknown.
+    #[must_use]
+    pub fn anywhere(&self) -> Possible {
         let mut possible = self.known(self.session());
         for state in self.machine.states() {
             let unknown = self.layout.live(state.0).map(|variable| variable.slot).collect();
@@ -158,7 +178,6 @@ impl Monitor {
             session.state = state.0;
             possible.add(self, Alternative { session, unknown, claims: 0 });
         }
-        possible.joined = true;
         possible
     }
 

@@ -14,7 +14,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 const PROTOCOL: &str = "protocol Ping(role pinger, role ponger) {
     rec X { Ping(n: int) from pinger to ponger; Pong(n: int) from ponger to pinger; continue X; }
 }";
-const PROPERTY: &str = r#"property once { [_ -> _ : Ping] max X.([_ -> _ : Ping][_ -> _ : Ping]ff and [_]X) }"#;
+const PROPERTY: &str =
+    r#"property once { [_ -> _ : Ping] max X.([_ -> _ : Ping][_ -> _ : Ping]ff and [_]X) }"#;
 
 /// A log, who watches it, and what it told.
 struct Place {
@@ -51,9 +52,8 @@ impl Place {
     }
 
     fn start(&self) -> Child {
-        let append = |name: &str| {
-            OpenOptions::new().create(true).append(true).open(self.folder.join(name)).unwrap()
-        };
+        let append =
+            |name: &str| OpenOptions::new().create(true).append(true).open(self.folder.join(name)).unwrap();
         self.referee(&["--format", "json", "--all", "--follow", "--checkpoint", "state", "log"])
             .stdout(append("told"))
             .stderr(append("remarks"))
@@ -153,7 +153,11 @@ fn killed_at_random(name: &str, arguments: &[&str], csv: bool, seed: u64) {
         }
     }
     // Something that is always told, so that its coming says that all was read.
-    let last = if csv { "last,ponger,Pong,0\n" } else { "{\"session\":\"last\",\"from\":\"ponger\",\"label\":\"Pong\",\"payload\":[0]}\n" };
+    let last = if csv {
+        "last,ponger,Pong,0\n"
+    } else {
+        "{\"session\":\"last\",\"from\":\"ponger\",\"label\":\"Pong\",\"payload\":[0]}\n"
+    };
     place.append(last);
     if arguments.contains(&"--property") {
         place.append(&last.replace("onger", "inger").replace("Pong", "Ping").repeat(4));

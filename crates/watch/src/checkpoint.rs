@@ -65,6 +65,14 @@ struct Log {
     _lock: File,
 }
 
+/// What was read before.
+pub(crate) enum Replay {
+    /// The next chunk, and the header of its input if it has one.
+    Chunk(Chunk, Option<Arc<[u8]>>),
+    /// There is no more; the buffer.
+    End(Vec<u8>),
+}
+
 /// Where an input goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
@@ -110,7 +118,10 @@ impl Checkpoint {
             return Ok(Self { log: Mutex::new(log), told });
         }
         let mut magic = [0; MAGIC.len()];
-        file.read_exact(&mut magic).ok().filter(|()| magic == *MAGIC).ok_or_else(|| bad("is no checkpoint"))?;
+        file.read_exact(&mut magic)
+            .ok()
+            .filter(|()| magic == *MAGIC)
+            .ok_or_else(|| bad("is no checkpoint"))?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let mut is_ours = false;
         while let Some(entry) = next_entry(&mut reader)? {
@@ -118,7 +129,9 @@ impl Checkpoint {
             match decoder.u8() {
                 Some(SPECIFICATION) if decoder.u64() == Some(specification) => is_ours = true,
                 Some(SPECIFICATION) => {
-                    return Err(bad("is of another protocol, other options or other inputs; delete it to begin anew"));
+                    return Err(bad(
+                        "is of another protocol, other options or other inputs; delete it to begin anew",
+                    ));
                 }
                 Some(TOLD) => told = read_told(&mut decoder).ok_or_else(|| bad("is damaged"))?,
                 Some(FILE) => log.identify(&mut decoder).ok_or_else(|| bad("is damaged"))?,
@@ -164,8 +177,8 @@ impl Checkpoint {
         log.positions.get(source).filter(|position| **position != Position::default()).cloned()
     }
 
-    /// The next chunk that was read before, in `buffer`, and the header of its input if it has one.
-    pub(crate) fn replay(&self, buffer: Vec<u8>) -> io::Result<Result<(Chunk, Option<Arc<[u8]>>), Vec<u8>>> {
+    /// The next chunk that was read before, in `buffer`.
+    pub(crate) fn replay(&self, buffer: Vec<u8>) -> io::Result<Replay> {
         let mut log = self.log();
         let log = &mut *log;
         while let Some(reader) = &mut log.replay {
@@ -176,10 +189,11 @@ impl Checkpoint {
             let entry = next_entry(reader)?.ok_or_else(|| bad("is damaged"))?;
             let mut decoder = Decoder::new(&entry);
             if decoder.u8() == Some(CHUNK) {
-                return log.chunk(&mut decoder, buffer).map(Ok).ok_or_else(|| bad("is damaged"));
+                let (chunk, header) = log.chunk(&mut decoder, buffer).ok_or_else(|| bad("is damaged"))?;
+                return Ok(Replay::Chunk(chunk, header));
             }
         }
-        Ok(Err(buffer))
+        Ok(Replay::End(buffer))
     }
 
     /// Keeps `chunk`, which is about to be judged; its input goes on at `position` then.

@@ -8,6 +8,7 @@ use referee_monitor::{Early, Party, Possible};
 use crate::decode::csv::Columns;
 use crate::lane::clock::SessionTimes;
 use crate::lane::keyed::Calls;
+use crate::lane::skewed::Window;
 use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
@@ -22,6 +23,8 @@ pub(crate) struct Extra {
     pub(crate) history: VecDeque<Step>,
     /// The states it may be in, if something of it was not seen.
     pub(crate) possible: Option<Possible>,
+    /// Events whose order is not known yet.
+    pub(crate) window: Window,
     /// Where the protocol has deadlines.
     pub(crate) times: SessionTimes,
     /// Where the protocol opens sub-sessions.
@@ -31,7 +34,14 @@ pub(crate) struct Extra {
 impl Default for Extra {
     fn default() -> Self {
         let early = Early::new(MOST_EARLY).within(MOST_EARLY_BYTES, |kept: &Kept| kept.text.len());
-        Self { early, history: VecDeque::new(), possible: None, times: SessionTimes::default(), calls: None }
+        Self {
+            early,
+            history: VecDeque::new(),
+            possible: None,
+            window: Window::default(),
+            times: SessionTimes::default(),
+            calls: None,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::feed::Feed;
 use self::merge::{Merge, MergeMode};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Replay};
 use crate::decode::csv::Columns;
 use crate::error::WatchError;
 use crate::options::Options;
@@ -108,12 +108,12 @@ impl Kept {
         let mut buffer = buffer;
         if self.is_replaying {
             match self.checkpoint.replay(buffer).map_err(WatchError::Checkpoint)? {
-                Ok((mut chunk, header)) => {
+                Replay::Chunk(mut chunk, header) => {
                     chunk.columns = header.map(|header| self.feed.columns(&header)).transpose()?;
                     count.fetch_add(chunk.text.len() as u64, Ordering::Relaxed);
                     return Ok(Some(chunk));
                 }
-                Err(unused) => buffer = unused,
+                Replay::End(unused) => buffer = unused,
             }
             self.is_replaying = false;
             self.feed.resume(&self.checkpoint);
@@ -184,6 +184,8 @@ pub(crate) struct Chunk {
     pub(crate) numbers: Option<Vec<u64>>,
     /// Instead of lines: nothing is to be read, and it is this late.
     pub(crate) now: Option<i64>,
+    /// Where inputs were merged by time and clocks may differ: when each line was, and for how long that may be.
+    pub(crate) times: Option<Vec<(i64, i64)>>,
     /// The input of each line, where they are not all of one.
     pub(crate) sources: Option<Vec<u32>>,
 }

@@ -6,6 +6,7 @@ pub(crate) mod clock;
 mod endings;
 mod explain;
 pub(crate) mod keyed;
+pub(crate) mod skewed;
 mod uncertain;
 
 use bumpalo::Bump;
@@ -34,6 +35,7 @@ pub(crate) struct Lane {
     shards: Vec<Sessions>,
     bump: Bump,
     clock: clock::Clock,
+    settling: skewed::Settling,
 }
 
 /// What one lane found in one chunk.
@@ -87,6 +89,7 @@ impl Job for Plan {
 
     fn end(lane: &mut Lane, plan: &Self) -> Outcome {
         let mut outcome = Outcome::default();
+        lane.settle_before(plan, i64::MAX, 0, &mut outcome);
         if let Some(until) = plan.options.until.filter(|_| plan.timed) {
             lane.reach(plan, until, 0, &mut outcome);
         }
@@ -113,7 +116,12 @@ impl Plan {
 impl Lane {
     pub(crate) fn new(plan: &Plan) -> Self {
         let shards = (0..plan.shards / plan.lanes).map(|_| plan.sessions()).collect();
-        Self { shards, bump: Bump::new(), clock: clock::Clock::default() }
+        Self {
+            shards,
+            bump: Bump::new(),
+            clock: clock::Clock::default(),
+            settling: skewed::Settling::default(),
+        }
     }
 
     /// How many sessions are not over.
@@ -133,6 +141,7 @@ impl Lane {
         let before: (u64, u64) = self.totals();
         let records = position.decoded.lanes.get(number).map(Vec::as_slice).unwrap_or_default();
         let mut passed = 0;
+        let is_skewed = plan.skew.is_some() && position.decoded.chunk.times.is_some();
         for group in records.chunks(GROUP) {
             let hints = self.fetch(position, group);
             for (record, hint) in group.iter().zip(hints) {
@@ -143,6 +152,10 @@ impl Lane {
                 };
                 if record.what == What::LostAnywhere {
                     self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
+                    continue;
+                }
+                if is_skewed {
+                    self.keep(position, record, hint, &mut outcome);
                     continue;
                 }
                 let Some(sessions) = self.shards.get_mut(shard) else { continue };
@@ -164,6 +177,9 @@ impl Lane {
                     self.bump.reset();
                 }
             }
+        }
+        if is_skewed {
+            self.pass_settling(position, u32::MAX, &mut outcome);
         }
         if plan.timed {
             self.pass(position, u32::MAX, &mut passed, &mut outcome);
@@ -256,7 +272,7 @@ fn step(
         from: record.from,
         row: record.line,
     };
-    careful::settle(position, &line, sessions, index, verdict, decoded_payload, outcome);
+    careful::settle(plan, &line, sessions, index, verdict, decoded_payload, outcome);
 }
 
 /// The payload of a JSON event.

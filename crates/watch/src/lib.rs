@@ -41,7 +41,7 @@ pub use partitions::Partitions;
 pub use property::{recheck, watch_properties};
 pub use report::{
     Counts, Notice, Observer, Place, Progress, PropertyReport, Ranking, Report, Step, Summary, Unanswered,
-    visible,
+    Unseen, UnseenKind, visible,
 };
 pub use run::watch;
 pub use shape::{BadPointer, Pointer, Shape};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use referee_monitor::KeyedMonitor;
 
+use crate::checkpoint::Checkpoint;
 pub use crate::input::extracting::{EventBatch, EventDecoder, EventReader};
 pub use crate::input::merge::MergeMode;
-use crate::checkpoint::Checkpoint;
 use crate::partitions::Partitions;
 use crate::shape::Shape;
 
@@ -63,6 +63,11 @@ pub struct Options {
     pub reorder: Option<Duration>,
     /// Whether several inputs are merged by time.
     pub merge: MergeMode,
+    /// Events of inputs that are merged may have come in any order that their times allow, if clocks differ by no more than this;
+    /// without it, the order of their times is taken to be theirs. Not for protocols with deadlines, nor with `session_ends`.
+    pub skew: Option<Duration>,
+    /// How many sets of events that can come first are followed, of events that are not ordered among themselves.
+    pub max_orders: usize,
     /// Sessions may have begun before the first event: each starts in every state.
     pub join: bool,
     /// What ends a session, so that the next event with its key begins another.
@@ -104,6 +109,9 @@ pub const LONGEST_LINE: usize = 1 << 30;
 /// By default this many sessions are remembered after their end.
 pub const ENDED_SESSIONS: usize = 1 << 20;
 
+/// By default this many sets of events are followed.
+pub const MAX_ORDERS: usize = 10_000;
+
 /// By default this many submonitors and keys of properties are kept.
 pub const MAX_INSTANCES: usize = 1 << 24;
 
@@ -118,6 +126,8 @@ impl Default for Options {
             ended_sessions: ENDED_SESSIONS,
             reorder: None,
             merge: MergeMode::default(),
+            skew: None,
+            max_orders: MAX_ORDERS,
             session_ends: SessionEnds::default(),
             join: false,
             until: None,

@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) lanes: usize,
     /// Whether the protocol has deadlines.
     pub(crate) timed: bool,
+    /// How far clocks of inputs that are merged may differ; none where their times order all events.
+    pub(crate) skew: Option<i64>,
     /// Whether no event is plain: all are kept to be shown, or have times that are judged.
     pub(crate) careful: bool,
 }
@@ -62,6 +64,7 @@ impl Plan {
         let timed = monitor.is_timed();
         Self {
             timed,
+            skew: options.skew.map(|skew| i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX)),
             careful: timed || options.history > 0 || options.calls.is_some(),
             names: Names::new(&monitor, options.calls.as_deref(), aliases),
             flat_fields,

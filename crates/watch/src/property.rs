@@ -12,12 +12,13 @@ mod json;
 mod lane;
 mod plain;
 mod plan;
+mod unseen;
 
 use std::sync::Arc;
 
 use bumpalo::Bump;
 use referee_monitor::property::{Derivation, PropertyMonitor, PropertyVerdict};
-use referee_theory::property::{EventView, Property};
+use referee_theory::property::{Again, EventView, Property};
 
 use self::event::Reader;
 use self::plan::{KeyedBy, PropertyPlan};
@@ -52,7 +53,8 @@ fn watch_all(
     mut options: Options,
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
-    options.clock |= monitors.iter().any(|monitor| monitor.property().is_timed());
+    let timed = |property: &Property| property.is_timed() || matches!(property.again(), Again::After(_));
+    options.clock |= monitors.iter().any(|monitor| timed(monitor.property()));
     let mut at_start = Vec::new();
     for (number, monitor) in monitors.iter().enumerate() {
         let Some(verdict) = monitor.verdict_at_start() else { continue };

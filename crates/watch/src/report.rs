@@ -326,6 +326,49 @@ pub struct Summary {
     pub states: Ranking,
     /// Violations by property.
     pub properties: Ranking,
+    /// Names that properties ask for and no event had.
+    pub unseen: Vec<Unseen>,
+    /// Whether none of the properties could find anything because of that.
+    pub is_blind: bool,
+}
+
+/// A name that a property asks for and no event had, but for one like it; or a member that never was what it is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// What it is the name of.
+    pub kind: UnseenKind,
+    /// The name.
+    pub name: String,
+    /// What it is compared with, and what it was, if it was there.
+    pub compared: Option<(String, String)>,
+    /// A name like it that some event had.
+    pub alike: Option<String>,
+}
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnseenKind {
+    /// A key after `for each`.
+    Key,
+    /// A member of an event.
+    Member,
+    /// A label.
+    Label,
+    /// Who sent or received.
+    Role,
+}
+
+impl UnseenKind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Member => "member",
+            Self::Label => "label",
+            Self::Role => "role",
+        }
+    }
 }
 
 impl Summary {
@@ -353,6 +396,8 @@ impl Summary {
         self.pending += other.pending;
         self.late += other.late;
         self.ties += other.ties;
+        self.unseen.extend(other.unseen);
+        self.is_blind |= other.is_blind;
         let rankings = [
             (&mut self.kinds, other.kinds),
             (&mut self.blamed, other.blamed),

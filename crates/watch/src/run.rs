@@ -22,7 +22,7 @@ use crate::input::{Chunk, Input, LinesIn};
 use crate::lane::{Claim, Outcome};
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::report::{Notice, Observer, Place, Progress, Summary};
+use crate::report::{Notice, Observer, Place, Progress, Summary, Unseen};
 use crate::shape::Tree;
 
 /// Watches the events of `inputs` with `monitor` and tells `observer` what it finds.
@@ -39,6 +39,9 @@ pub fn watch(
     observer: &mut dyn Observer,
 ) -> Result<Summary, WatchError> {
     options.clock |= monitor.is_timed();
+    if monitor.is_timed() || options.calls.is_some() || options.session_ends.is_any() || inputs.len() < 2 {
+        options.skew = None;
+    }
     let plan = Plan::new(monitor, aliases, options.clone());
     resuming(&options, observer, |observer| work(plan, inputs, &options, observer))
 }
@@ -67,6 +70,10 @@ pub(crate) trait Job: Sync + Sized {
     /// The input has ended.
     fn end(_lane: &mut Self::Lane, _plan: &Self) -> Outcome {
         Outcome::default()
+    }
+    /// Names that no event had, and whether nothing could be judged without them.
+    fn unseen(&self) -> (Vec<Unseen>, bool) {
+        (Vec::new(), false)
     }
     /// How many deadlines have not passed.
     fn pending(_lane: &mut Self::Lane, _plan: &Self) -> u64 {
@@ -301,6 +308,7 @@ impl<J: Job> Work<'_, J> {
         let mut summary = teller.summary;
         summary.pending = self.lanes.iter().map(|lane| J::pending(&mut lock(lane), &self.plan)).sum();
         summary.open = self.lanes.iter().map(|lane| J::open(&lock(lane))).sum();
+        (summary.unseen, summary.is_blind) = self.plan.unseen();
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Lines::AsRead(inputs) => summary.ties = inputs.ties(),
@@ -368,11 +376,13 @@ impl Teller<'_> {
 
     /// What the end of the input came to.
     fn tell_end(&mut self, outcomes: Vec<Outcome>) -> std::io::Result<()> {
-        let mut notices = Vec::new();
+        let (mut notices, mut claims) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);
+            claims.extend(outcome.claims);
         }
+        notices.extend(self.settle(claims, &[]));
         self.give(notices)
     }
 

@@ -13,8 +13,8 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
 use referee::watch::{
-    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape, Summary,
-    WatchError, watch, watch_properties,
+    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape,
+    Summary, WatchError, watch, watch_properties,
 };
 
 mod captures;
@@ -388,8 +388,13 @@ impl Arguments {
         if self.format == Format::Sarif {
             bail!("one document at the end cannot be continued: --checkpoint needs --format text or json");
         }
-        if let Some(stream) = self.events.iter().find(|path| path.as_os_str() == "-" || path.exists() && !path.is_file()) {
-            bail!("`{}` cannot be read again from where it was left: --checkpoint needs files", stream.display());
+        if let Some(stream) =
+            self.events.iter().find(|path| path.as_os_str() == "-" || path.exists() && !path.is_file())
+        {
+            bail!(
+                "`{}` cannot be read again from where it was left: --checkpoint needs files",
+                stream.display()
+            );
         }
         let judged = nats::specification(self, options)?;
         let source = self.source.as_deref().map(super::extract::text).transpose()?;

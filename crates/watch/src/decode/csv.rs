@@ -96,9 +96,9 @@ impl Columns {
     }
 
     /// The time in `row`; `None` if the row cannot be read.
-    pub(crate) fn time(&self, row: &[u8]) -> Option<Option<i64>> {
+    pub(crate) fn time<T>(&self, row: &[u8], read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
         let parts = self.parts(std::str::from_utf8(row).ok()?).ok()?;
-        Some(parts[Part::Time as usize].as_deref().and_then(referee_theory::time::read))
+        Some(parts[Part::Time as usize].as_deref().and_then(read))
     }
 
     /// The payload in `row`, whose message declares `fields`.

@@ -224,12 +224,18 @@ impl Feed {
             }));
         }
         let (shape, messages) = (&self.shape, self.messages);
-        let columns = |header: &[u8]| Columns::parse(header, shape, messages).map(Arc::new);
-        source.open(follow, self.clock, &self.stop, count, &columns)?;
+        let columns = |header: &[u8]| Columns::parse(header, shape, messages);
+        source.open(follow, self.clock, &self.stop, count, columns)?;
         if let Some(why) = source.gap() {
             buffer.clear();
             let (broken, base) = (Some(why), Some(source.lines));
-            return Ok(Filled::Chunk(Chunk { source: index, text: buffer, broken, base, ..Chunk::default() }));
+            return Ok(Filled::Chunk(Chunk {
+                source: index,
+                text: buffer,
+                broken,
+                base,
+                ..Chunk::default()
+            }));
         }
         if let Some(events) = &self.events
             && !matches!(source.state, State::Messages(_))
@@ -255,6 +261,12 @@ impl Feed {
             let numbers = Some(numbers);
             return Ok(Filled::Chunk(Chunk { source: index, text: buffer, numbers, ..Chunk::default() }));
         }
+        self.fill_lines(index, buffer)
+    }
+
+    /// Whole lines of an input that is open.
+    fn fill_lines(&mut self, index: usize, mut buffer: Vec<u8>) -> io::Result<Filled> {
+        let source = &mut self.sources[index];
         let State::Open { reader, live, compressed } = &mut source.state else {
             return Ok(Filled::Idle(buffer));
         };
@@ -341,7 +353,7 @@ impl Source {
         clock: bool,
         stop: &Arc<AtomicBool>,
         count: &Arc<AtomicU64>,
-        columns: &dyn Fn(&[u8]) -> Result<Arc<Columns>, String>,
+        columns: impl Fn(&[u8]) -> Result<Columns, String>,
     ) -> io::Result<()> {
         let kind = match mem::replace(&mut self.state, State::Done) {
             State::Waiting(kind) => kind,
@@ -357,7 +369,7 @@ impl Source {
                 let (tail, beginning) = Tail::resume(path, &position, Arc::clone(count))?;
                 (self.lines, self.started) = (position.lines, position.offset > 0);
                 if let Some(header) = &position.header {
-                    self.columns = columns(header).ok();
+                    self.columns = columns(header).ok().map(Arc::new);
                 }
                 self.beginning = Some((beginning, position.lines));
                 State::Open { reader: Reader::Tail(Box::new(tail)), live: true, compressed: false }

@@ -7,9 +7,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use referee_theory::time;
+
 use super::feed::Feed;
 use super::line_ends::first;
-use super::reorder::time_of;
+use super::reorder::with_time;
 use super::{Chunk, Input};
 use crate::decode::fields::Scanner;
 use crate::error::WatchError;
@@ -28,6 +30,9 @@ pub enum MergeMode {
     Never,
 }
 
+/// How exact the place of a line without a time is, in nanoseconds.
+const UNKNOWN: i64 = 1_000_000_000;
+
 /// Inputs that are merged.
 pub(crate) struct Merge {
     streams: Vec<Stream>,
@@ -36,21 +41,32 @@ pub(crate) struct Merge {
     /// Chunks that stand for something that was not read, after what came before it.
     gap: Option<Chunk>,
     is_csv: bool,
+    /// Whether clocks may differ, so that times are handed on.
+    keeps_times: bool,
     by_time: bool,
     /// What was asked for, until the first lines are read.
     mode: Option<MergeMode>,
     /// The time and the input of the last line.
     last: (i64, usize),
-    /// Lines that have the time of the one before, which is of another input.
+    /// Lines that have the time of the one before, which is of another input, where no order but this one is looked at.
     pub(crate) ties: u64,
+}
+
+/// A line that waits for its turn: its time, for how long that may be, and where it is.
+#[derive(Clone, Copy)]
+struct MergedLine {
+    time: i64,
+    resolution: i64,
+    start: usize,
+    end: usize,
 }
 
 struct Stream {
     feed: Feed,
     name: String,
     chunk: Chunk,
-    /// The lines of `chunk` that have not been given: their times, and where they are.
-    lines: VecDeque<(i64, usize, usize)>,
+    /// The lines of `chunk` that have not been given.
+    lines: VecDeque<MergedLine>,
     /// The number of the next line.
     number: u64,
     /// How many lines of `chunk` have been given.
@@ -84,6 +100,7 @@ impl Merge {
             size: options.chunk.max(1),
             gap: None,
             is_csv: options.format == crate::options::EventsFormat::Csv,
+            keeps_times: options.skew.is_some(),
             by_time: true,
             mode: Some(options.merge),
             last: (i64::MIN, 0),
@@ -95,7 +112,7 @@ impl Merge {
     fn start(&mut self, mode: MergeMode, count: &Arc<AtomicU64>) -> Result<(), WatchError> {
         let tree = self.tree.clone();
         for (index, stream) in self.streams.iter_mut().enumerate() {
-            stream.refill(index, &tree, count)?;
+            stream.refill(index, &tree, self.keeps_times, count)?;
             if stream.is_timed != Some(false) {
                 continue;
             }
@@ -121,11 +138,11 @@ impl Merge {
         }
         buffer.clear();
         let mut merged = Chunk { text: buffer, ..Chunk::default() };
-        let (mut numbers, mut sources) = (Vec::new(), Vec::new());
+        let (mut numbers, mut sources, mut times) = (Vec::new(), Vec::new(), Vec::new());
         let tree = self.tree.clone();
         while merged.text.len() < self.size {
             for (index, stream) in self.streams.iter_mut().enumerate() {
-                stream.refill(index, &tree, count)?;
+                stream.refill(index, &tree, self.keeps_times, count)?;
             }
             let Some((index, until)) = self.earliest() else { break };
             let Some(stream) = self.streams.get_mut(index) else { break };
@@ -147,25 +164,30 @@ impl Merge {
             if self.is_csv {
                 merged.columns.clone_from(&stream.chunk.columns);
             }
-            while let Some(&(time, start, end)) = stream.lines.front() {
+            while let Some(&MergedLine { time, resolution, start, end }) = stream.lines.front() {
                 if time > until || merged.text.len() >= self.size {
                     break;
                 }
                 stream.lines.pop_front();
                 let (before, other) = std::mem::replace(&mut self.last, (time, index));
-                self.ties += u64::from(self.by_time && before == time && other != index && time > i64::MIN);
+                let counts = self.by_time && !self.keeps_times;
+                self.ties += u64::from(counts && before == time && other != index && time > i64::MIN);
                 merged.text.extend_from_slice(stream.chunk.text.get(start..end).unwrap_or_default());
                 if merged.text.last() != Some(&b'\n') {
                     merged.text.push(b'\n');
                 }
                 numbers.push(stream.next_number());
                 sources.push(index as u32);
+                if self.keeps_times {
+                    times.push((time, resolution));
+                }
             }
         }
         if numbers.is_empty() {
             return Ok(None);
         }
         merged.source = sources.first().map_or(0, |source| *source as usize);
+        merged.times = (self.keeps_times && self.by_time).then_some(times);
         (merged.numbers, merged.sources) = (Some(numbers), Some(sources));
         Ok(Some(merged))
     }
@@ -173,7 +195,7 @@ impl Merge {
     /// The input whose next line is the earliest, and the time up to which it may go on.
     fn earliest(&self) -> Option<(usize, i64)> {
         let heads = self.streams.iter().enumerate().filter(|(_, stream)| stream.has_next());
-        let head = |stream: &Stream| stream.lines.front().map_or(stream.latest, |(time, ..)| *time);
+        let head = |stream: &Stream| stream.lines.front().map_or(stream.latest, |line| line.time);
         if !self.by_time {
             return heads.map(|(index, _)| (index, i64::MAX)).next();
         }
@@ -210,7 +232,13 @@ impl Stream {
     }
 
     /// Reads on if there is no line left.
-    fn refill(&mut self, index: usize, tree: &Tree, count: &Arc<AtomicU64>) -> Result<(), WatchError> {
+    fn refill(
+        &mut self,
+        index: usize,
+        tree: &Tree,
+        keeps_times: bool,
+        count: &Arc<AtomicU64>,
+    ) -> Result<(), WatchError> {
         while !self.is_done && !self.has_next() {
             let buffer = std::mem::take(&mut self.chunk.text);
             let Some(chunk) = self.feed.next(buffer, count)? else {
@@ -223,22 +251,27 @@ impl Stream {
                 return Ok(());
             }
             self.number += u64::from(chunk.lines_before);
-            self.cut(&chunk, tree);
+            self.cut(&chunk, tree, keeps_times);
             (self.chunk, self.given) = (chunk, 0);
         }
         Ok(())
     }
 
-    fn cut(&mut self, chunk: &Chunk, tree: &Tree) {
+    fn cut(&mut self, chunk: &Chunk, tree: &Tree, keeps_times: bool) {
         let mut scanner = Scanner::new(tree);
         let mut at = chunk.body;
         while let Some(rest) = chunk.text.get(at..).filter(|rest| !rest.is_empty()) {
             let length = first(rest, chunk.columns.is_some());
             let line = rest.get(..length).unwrap_or_default();
-            let time = time_of(&mut scanner, chunk.columns.as_deref(), line);
+            let read =
+                |text: &str| Some((time::read(text)?, if keeps_times { time::resolution(text) } else { 1 }));
+            let time = with_time(&mut scanner, chunk.columns.as_deref(), line, read);
             self.is_timed = self.is_timed.or(time.map(|time| time.is_some()));
-            self.latest = self.latest.max(time.flatten().unwrap_or(i64::MIN));
-            self.lines.push_back((self.latest, at, at + length));
+            // A line without a time has the place of the line before it.
+            let (time, resolution) = time.flatten().unwrap_or((self.latest, UNKNOWN));
+            self.latest = self.latest.max(time);
+            let (start, end) = (at, at + length);
+            self.lines.push_back(MergedLine { time: self.latest, resolution, start, end });
             at += length;
         }
     }

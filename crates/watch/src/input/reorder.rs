@@ -268,15 +268,25 @@ pub(crate) fn time_of(
     columns: Option<&Columns>,
     line: &[u8],
 ) -> Option<Option<i64>> {
+    with_time(scanner, columns, line, time::read)
+}
+
+/// What `read` makes of the time of the event in `line`; `None` if the line cannot be read, nothing inside if it has no time.
+pub(crate) fn with_time<T>(
+    scanner: &mut Scanner<'_>,
+    columns: Option<&Columns>,
+    line: &[u8],
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Option<Option<T>> {
     if let Some(columns) = columns {
-        return columns.time(line);
+        return columns.time(line, read);
     }
-    let Ok((fields, _)) = scanner.line(line, 0) else { return time_in_spoiled(scanner, line) };
+    let Ok((fields, _)) = scanner.line(line, 0) else { return time_in_spoiled(scanner, line, read) };
     // The rest of the line need not be text.
     let span = fields.get(Part::Time);
     let raw = std::str::from_utf8(line.get(span.start as usize..span.end as usize)?).ok()?;
     let mut scratch = String::new();
-    Some(scalar(raw, &mut scratch).ok().flatten().and_then(time::read))
+    Some(scalar(raw, &mut scratch).ok().flatten().and_then(read))
 }
 
 /// The time of the event in `line`, as it is written.
@@ -292,7 +302,11 @@ pub(crate) fn time_text(scanner: &mut Scanner<'_>, columns: Option<&Columns>, li
 
 /// The time of a line that is no JSON as it stands: perhaps nobody reads what is wrong with it.
 #[cold]
-fn time_in_spoiled(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<Option<i64>> {
+fn time_in_spoiled<T>(
+    scanner: &mut Scanner<'_>,
+    line: &[u8],
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Option<Option<T>> {
     let mut masked = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
     mask_invalid(&mut masked);
     let nothing = BTreeSet::new();
@@ -300,5 +314,5 @@ fn time_in_spoiled(scanner: &mut Scanner<'_>, line: &[u8]) -> Option<Option<i64>
     let clean = salvage(std::str::from_utf8(&masked).ok()?, scanner.tree(), reads).line;
     let (fields, _) = scanner.line(clean.as_bytes(), 0).ok()?;
     let mut scratch = String::new();
-    Some(scalar(fields.get(Part::Time).of(&clean), &mut scratch).ok().flatten().and_then(time::read))
+    Some(scalar(fields.get(Part::Time).of(&clean), &mut scratch).ok().flatten().and_then(read))
 }

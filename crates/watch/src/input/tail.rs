@@ -117,8 +117,7 @@ impl Tail {
             Some(older) => match rotated::open(&older) {
                 Ok((reader, head)) => {
                     let identity = FileIdentity { head, ..FileIdentity::default() };
-                    self.current =
-                        Some(Current { contents: Contents::Whole(reader), identity, position: 0 });
+                    self.current = Some(Current { contents: Contents::Whole(reader), identity, position: 0 });
                 }
                 Err(error) => {
                     self.gap = Some(format!("`{}` cannot be read: {error}", older.display()));
@@ -223,7 +222,8 @@ impl Current {
         };
         let head = &mut self.identity.head;
         if head.len() < HEAD && self.position + length as u64 > head.len() as u64 {
-            let known = usize::try_from(head.len() as u64 - self.position.min(head.len() as u64)).unwrap_or(0);
+            let known =
+                usize::try_from(head.len() as u64 - self.position.min(head.len() as u64)).unwrap_or(0);
             let fresh = buffer.get(known..length).unwrap_or_default();
             head.extend_from_slice(fresh.get(..fresh.len().min(HEAD - head.len())).unwrap_or_default());
         }

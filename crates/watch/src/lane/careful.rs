@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use referee_monitor::{Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict};
+use referee_monitor::{
+    Channel, Event, FaultKind, Party, Payload, Policy, Report as Ruled, Ruling, Session, Verdict,
+};
 
 use super::clock::{self, When};
 use super::{Outcome, Position, explain, fields_now, keyed, uncertain};
@@ -52,6 +54,20 @@ impl<'a> Line<'a> {
     }
 }
 
+/// What an event does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stepped {
+    pub(crate) what: What,
+    pub(crate) channel: Channel,
+    pub(crate) label: u32,
+}
+
+impl Stepped {
+    pub(super) fn of(record: &Record) -> Self {
+        Self { what: record.what, channel: record.channel, label: record.label }
+    }
+}
+
 #[cold]
 pub(super) fn step(
     position: Position<'_>,
@@ -68,7 +84,7 @@ pub(super) fn step(
         outcome.counts.unjudged += 1;
         return;
     }
-    uncertain::catch_up(position, sessions, index);
+    uncertain::catch_up(plan, sessions, index);
     let Some(entry) = sessions.entry(index) else { return };
     if entry.status == Status::Evicted {
         outcome.counts.unjudged += 1;
@@ -85,62 +101,88 @@ pub(super) fn step(
         from: record.from,
         row: record.line,
     };
-    if plan.options.history > 0 && record.what != What::Foreign {
-        let history = &mut entry.extra.get_or_insert_default().history;
-        if history.len() == plan.options.history {
-            history.pop_front();
-        }
-        history.push_back(explain::step(plan, &line));
+    if record.what != What::Foreign {
+        explain::remember(plan, &line, entry);
     }
+    let timed = (record, when);
+    judge(
+        plan,
+        (&Stepped::of(record), &line),
+        Some((position, timed)),
+        sessions,
+        index,
+        payload,
+        bump,
+        outcome,
+    );
+}
+
+/// Judges an event whose turn it is. `timed` is there where the protocol may have deadlines.
+#[expect(clippy::too_many_arguments, reason = "the event, the session, and where to tell of it")]
+pub(super) fn judge(
+    plan: &Plan,
+    (event, line): (&Stepped, &Line<'_>),
+    timed: Option<(Position<'_>, (&Record, When))>,
+    sessions: &mut Sessions,
+    index: u32,
+    payload: Payload<'_>,
+    bump: &Bump,
+    outcome: &mut Outcome,
+) {
+    let Some(entry) = sessions.entry(index) else { return };
     let is_uncertain = entry.extra.as_deref().is_some_and(|extra| extra.possible.is_some());
     if is_uncertain {
         clock::forget(entry);
     }
-    match record.what {
+    match event.what {
         What::Foreign => outcome.counts.ignored += 1,
         What::Message | What::End if plan.options.calls.is_some() => {
-            let payload = match columns {
-                Some(columns) => columns.payload(line.text, plan.names.fields(record.label), bump),
+            // Who keeps events until their order is known has no calls: see `watch`.
+            let Some((position, (record, _))) = timed else { return };
+            let payload = match line.columns {
+                Some(columns) => columns.payload(line.text, plan.names.fields(event.label), bump),
                 None => payload,
             };
-            keyed::step(position, record, &line, sessions, index, payload, outcome);
+            keyed::step(position, record, line, sessions, index, payload, outcome);
         }
         What::Message | What::End if is_uncertain => {
-            let payload = match columns {
-                Some(columns) => columns.payload(line.text, plan.names.fields(record.label), bump),
+            let payload = match line.columns {
+                Some(columns) => columns.payload(line.text, plan.names.fields(event.label), bump),
                 None => payload,
             };
-            uncertain::step(position, record, &line, sessions, index, payload, outcome);
+            uncertain::step(plan, event, line, sessions, index, payload, outcome);
         }
         What::Lost | What::LostAnywhere => {}
         What::End => {
-            let verdict = plan.monitor.end(&mut entry.session, record.from);
-            settle(position, &line, sessions, index, verdict, Payload::Positional(&[]), outcome);
+            let verdict = plan.monitor.end(&mut entry.session, line.from);
+            settle(plan, line, sessions, index, verdict, Payload::Positional(&[]), outcome);
         }
         What::Message => {
             if entry.extra.as_deref().is_some_and(|extra| !extra.early.is_empty()) {
-                return in_order(position, &line, sessions, index, outcome);
+                return in_order(plan, line, sessions, index, outcome);
             }
-            let payload = match columns {
+            let payload = match line.columns {
                 Some(columns) => {
-                    columns.payload(line.text, fields_now(plan, &entry.session, record.label), bump)
+                    columns.payload(line.text, fields_now(plan, &entry.session, event.label), bump)
                 }
                 None => payload,
             };
-            let label = plan.names.label_id(record.label);
-            let judged = clock::judge(plan, record, when, &line, entry);
-            let verdict = plan.monitor.step_interned(&mut entry.session, record.channel, label, payload);
-            clock::settle(position, (record, &line, when), entry, (judged, verdict), outcome);
-            settle(position, &line, sessions, index, verdict, payload, outcome);
-            finish(position, sessions, index, outcome);
+            let label = plan.names.label_id(event.label);
+            let judged = timed.map(|(_, (record, when))| clock::judge(plan, record, when, line, entry));
+            let verdict = plan.monitor.step_interned(&mut entry.session, event.channel, label, payload);
+            if let (Some((position, (record, when))), Some(judged)) = (timed, judged) {
+                clock::settle(position, (record, line, when), entry, (judged, verdict), outcome);
+            }
+            settle(plan, line, sessions, index, verdict, payload, outcome);
+            finish(plan, sessions, index, outcome);
         }
     }
 }
 
 /// The protocol is over: the session need not be kept.
-pub(super) fn finish(position: Position<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
+pub(super) fn finish(plan: &Plan, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
     let Some(entry) = sessions.entry(index) else { return };
-    if position.plan.monitor.is_over(&entry.session) && entry.status == Status::Live {
+    if plan.monitor.is_over(&entry.session) && entry.status == Status::Live {
         outcome.counts.ended += 1;
         sessions.retire(index, Status::Ended);
     }
@@ -149,7 +191,7 @@ pub(super) fn finish(position: Position<'_>, sessions: &mut Sessions, index: u32
 /// Tells of `verdict`, if there is something to tell.
 #[cold]
 pub(super) fn settle(
-    position: Position<'_>,
+    plan: &Plan,
     line: &Line<'_>,
     sessions: &mut Sessions,
     index: u32,
@@ -158,7 +200,7 @@ pub(super) fn settle(
     outcome: &mut Outcome,
 ) {
     if verdict == Verdict::Early {
-        return in_order(position, line, sessions, index, outcome);
+        return in_order(plan, line, sessions, index, outcome);
     }
     let Some(entry) = sessions.entry(index) else { return };
     if let Some(report) = Policy::Observe.rule(&mut entry.session, verdict).report {
@@ -166,7 +208,7 @@ pub(super) fn settle(
         let history = entry.extra.as_deref().map_or(&none, |extra| &extra.history);
         let about =
             explain::About { session: &entry.session, key: &entry.key, events: entry.events, history };
-        tell(position.plan, line, about, report, payload, outcome);
+        tell(plan, line, about, report, payload, outcome);
         if entry.session.is_lost() {
             sessions.retire(index, Status::Evicted);
         }
@@ -207,14 +249,7 @@ pub(super) fn tell(
 }
 
 /// Keeps a message until its turn comes, or rules on it and on those that waited for it.
-fn in_order(
-    position: Position<'_>,
-    line: &Line<'_>,
-    sessions: &mut Sessions,
-    index: u32,
-    outcome: &mut Outcome,
-) {
-    let plan = position.plan;
+fn in_order(plan: &Plan, line: &Line<'_>, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
     let Some(entry) = sessions.entry(index) else { return };
     // In which order its messages count is not that of their times.
     clock::forget(entry);
@@ -241,5 +276,5 @@ fn in_order(
     if is_lost {
         sessions.retire(index, Status::Evicted);
     }
-    finish(position, sessions, index, outcome);
+    finish(plan, sessions, index, outcome);
 }

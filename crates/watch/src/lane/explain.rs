@@ -131,6 +131,19 @@ pub(super) fn lend(plan: &Plan, kept: &Kept, look: &mut dyn FnMut(&Event<'_>)) {
     look(&Event { from: kept.from, to, label: EventLabel::Text(&written.label), payload });
 }
 
+/// Keeps the event to be shown later, if events are.
+pub(super) fn remember(plan: &Plan, line: &Line<'_>, entry: &mut Entry) {
+    let most = plan.options.history;
+    if most == 0 {
+        return;
+    }
+    let history = &mut entry.extra.get_or_insert_default().history;
+    if history.len() == most {
+        history.pop_front();
+    }
+    history.push_back(step(plan, line));
+}
+
 fn receiver(plan: &Plan, from: Party, written: &str) -> Party {
     if written.is_empty() { plan.monitor.opposite(from) } else { plan.names.party_called(written) }
 }

@@ -4,10 +4,11 @@
 
 use referee_monitor::{Payload, Policy, Possible, PossibleVerdict, Verdict};
 
-use super::careful::{Line, finish, settle};
+use super::careful::{Line, Stepped, finish, settle};
 use super::{Claim, Outcome, Position, explain};
 use crate::decode::Record;
 use crate::decode::event::What;
+use crate::plan::Plan;
 use crate::report::{Notice, Report};
 use crate::sessions::{Entry, Sessions, Status, UNSEEN};
 
@@ -24,35 +25,39 @@ pub(super) fn lose(
     outcome: &mut Outcome,
 ) {
     let index = sessions.locate(record.hash, position.decoded.key(record), hint);
-    catch_up(position, sessions, index);
-    widen(position, sessions, index, 1, false);
+    catch_up(position.plan, sessions, index);
+    widen(position.plan, sessions, index, 1, false);
     let lost = sessions.entry(index).is_some_and(|entry| entry.status == Status::Evicted);
     outcome.counts.unjudged += u64::from(lost);
 }
 
 /// Takes note of events of unknown sessions that were lost since the session's last event.
-pub(super) fn catch_up(position: Position<'_>, sessions: &mut Sessions, index: u32) {
-    let lost = sessions.lost;
+pub(super) fn catch_up(plan: &Plan, sessions: &mut Sessions, index: u32) {
+    catch_up_to(plan, sessions, index, sessions.lost);
+}
+
+/// Takes note of the first `lost` events of unknown sessions that were lost.
+pub(super) fn catch_up_to(plan: &Plan, sessions: &mut Sessions, index: u32, lost: u32) {
     let Some(entry) = sessions.entry(index) else { return };
     let before = std::mem::replace(&mut entry.lost, lost);
     if before == lost || entry.status != Status::Live {
         return;
     }
     if before == UNSEEN {
-        entry.extra.get_or_insert_default().possible = Some(position.plan.monitor.join());
+        entry.extra.get_or_insert_default().possible = Some(plan.monitor.join());
         return;
     }
-    widen(position, sessions, index, lost - before, true);
+    widen(plan, sessions, index, lost.saturating_sub(before), true);
 }
 
 /// Up to `times` events of the session may have been lost, or, with `claim`, of others.
-fn widen(position: Position<'_>, sessions: &mut Sessions, index: u32, times: u32, claim: bool) {
-    let monitor = &position.plan.monitor;
+fn widen(plan: &Plan, sessions: &mut Sessions, index: u32, times: u32, claim: bool) {
+    let monitor = &plan.monitor;
     let Some(entry) = sessions.entry(index).filter(|entry| entry.status == Status::Live) else { return };
     let Entry { session, extra, .. } = entry;
     let extra = extra.get_or_insert_default();
     // Which of the messages that wait would have their turn cannot be told any more.
-    let mut too_many = !extra.early.is_empty() || position.plan.options.calls.is_some();
+    let mut too_many = !extra.early.is_empty() || plan.options.calls.is_some();
     if !too_many {
         let possible = extra.possible.get_or_insert_with(|| monitor.known(session.clone()));
         monitor.lose(possible, times, claim);
@@ -72,26 +77,25 @@ fn set_aside(sessions: &mut Sessions, index: u32) {
 /// An event of a session that may be in several states.
 #[cold]
 pub(super) fn step(
-    position: Position<'_>,
-    record: &Record,
+    plan: &Plan,
+    event: &Stepped,
     line: &Line<'_>,
     sessions: &mut Sessions,
     index: u32,
     payload: Payload<'_>,
     outcome: &mut Outcome,
 ) {
-    let plan = position.plan;
     let Some(entry) = sessions.entry(index) else { return };
     let Some(possible) = entry.extra.as_deref_mut().and_then(|extra| extra.possible.as_mut()) else { return };
     let before = possible.clone();
-    let verdict = match record.what {
-        What::End => plan.monitor.end_possible(possible, record.from),
-        _ => plan.monitor.step_possible(possible, record.channel, plan.names.label_id(record.label), payload),
+    let verdict = match event.what {
+        What::End => plan.monitor.end_possible(possible, line.from),
+        _ => plan.monitor.step_possible(possible, event.channel, plan.names.label_id(event.label), payload),
     };
     match verdict {
         PossibleVerdict::Forward { claims: 0 } => {}
         PossibleVerdict::Forward { claims } => {
-            let otherwise = Box::new(unexplained(position, line, entry, &before, payload));
+            let otherwise = Box::new(unexplained(plan, line, entry, &before, payload));
             outcome.claims.push(Claim { line: line.row, events: claims, otherwise });
         }
         PossibleVerdict::Violation(violations) => {
@@ -116,15 +120,15 @@ pub(super) fn step(
             return set_aside(sessions, index);
         }
         PossibleVerdict::Fault(fault) => {
-            return settle(position, line, sessions, index, Verdict::Fault(fault), payload, outcome);
+            return settle(plan, line, sessions, index, Verdict::Fault(fault), payload, outcome);
         }
     }
     resolve(sessions, index);
-    finish(position, sessions, index, outcome);
+    finish(plan, sessions, index, outcome);
 }
 
 /// If nothing is unknown any more, the session is one like all others.
-fn resolve(sessions: &mut Sessions, index: u32) {
+pub(super) fn resolve(sessions: &mut Sessions, index: u32) {
     let Some(Entry { session, extra, .. }) = sessions.entry(index) else { return };
     let Some(held) = extra.as_deref_mut() else { return };
     let Some(possible) = &held.possible else { return };
@@ -133,7 +137,7 @@ fn resolve(sessions: &mut Sessions, index: u32) {
     }
     if possible.certain().is_some() && !possible.is_joined() {
         held.possible = None;
-        if held.early.is_empty() && held.history.is_empty() {
+        if held.early.is_empty() && held.history.is_empty() && held.window.is_empty() {
             *extra = None;
         }
     }
@@ -141,13 +145,12 @@ fn resolve(sessions: &mut Sessions, index: u32) {
 
 /// What is said if no lost event is left for the session.
 fn unexplained(
-    position: Position<'_>,
+    plan: &Plan,
     line: &Line<'_>,
     entry: &Entry,
     before: &Possible,
     payload: Payload<'_>,
 ) -> Report {
-    let plan = position.plan;
     let about = explain::About::of(entry);
     let mut report = explain::uncertain(plan, line, about, before, &[], false, payload);
     report.sentence += "; more sessions have such a gap than lines could not be read";

@@ -165,6 +165,7 @@ impl Lane {
             if is_done {
                 // The key itself is still kept.
                 shard.held += 1;
+                entry.anew = family.begins_anew(deadline).filter(|_| !step.verdicts.is_empty());
                 entry.bundle = None;
                 entry.history = None;
             } else {

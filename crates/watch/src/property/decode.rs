@@ -77,6 +77,7 @@ pub(super) fn decode(plan: &PropertyPlan, chunk: Chunk, decoded: &mut Decoded<Re
         lose(plan, &Session::Unknown, decoded.lines - 1, decoded);
     }
     let mut text = std::mem::take(&mut decoded.text);
+    plan.wanted.look(&text);
     let columns = decoded.chunk.columns.clone();
     let csv = plan.options.format == EventsFormat::Csv;
     let json = plan.options.format == EventsFormat::JsonLines;
@@ -318,7 +319,9 @@ fn time_of(plan: &PropertyPlan, event: &Line<'_>) -> Option<i64> {
             let mut scratch = String::new();
             time::read(scalar(raw, &mut scratch).ok()??)
         }
-        (EventsFormat::Csv, Some(columns)) => columns.time(event.place.of(event.text).as_bytes())?,
+        (EventsFormat::Csv, Some(columns)) => {
+            columns.time(event.place.of(event.text).as_bytes(), time::read)?
+        }
         _ => None,
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub(super) lost: bool,
     /// One of each property of the family; none when they can say nothing any more.
     pub(super) bundle: Option<PropertyBundle>,
+    /// From which time on it begins anew, if it does; set with its verdict.
+    pub(super) anew: Option<i64>,
     /// When it is to be told what time it is; never, if that is the end of time.
     pub(super) wakes: i64,
     /// The lines it has seen, if they are kept.
@@ -104,6 +106,7 @@ impl Instances {
             events: 0,
             lost: false,
             bundle,
+            anew: None,
             wakes: i64::MAX,
             history: None,
         });

@@ -18,7 +18,7 @@ use crate::decode::Decoded;
 use crate::decode::event::scalar_text;
 use crate::input::Chunk;
 use crate::lane::Outcome;
-use crate::report::{Notice, PropertyReport};
+use crate::report::{Notice, PropertyReport, Unseen};
 use crate::run::{self, Job};
 use crate::scan::Flaw;
 use crate::shape::Part;
@@ -108,6 +108,10 @@ impl Job for PropertyPlan {
             lane.reach(plan, until, None, 0, &mut outcome);
         }
         outcome
+    }
+
+    fn unseen(&self) -> (Vec<Unseen>, bool) {
+        self.wanted.unseen()
     }
 
     fn pending(lane: &mut Lane, plan: &Self) -> u64 {
@@ -336,6 +340,14 @@ impl Stepping<'_> {
         let Some(entry) = instances.entry(index) else { return };
         let number = entry.events;
         entry.events += 1;
+        if entry.bundle.is_none() && entry.anew.is_some_and(|time| self.record.time >= time) {
+            entry.bundle = self.family.properties.begin(self.memories, event);
+            if let Some(bundle) = &entry.bundle {
+                entry.anew = None;
+                // The key itself was kept.
+                *held = held.saturating_add(bundle.submonitors().max(1)).saturating_sub(1);
+            }
+        }
         let Some(bundle) = &mut entry.bundle else { return };
         let step = self.family.properties.step(self.memories, bundle, event, limit.saturating_sub(*held));
         *held = held.saturating_add_signed(step.grown);
@@ -358,6 +370,8 @@ impl Stepping<'_> {
         if is_done {
             // The key itself is still kept.
             *held += 1;
+            let verdict = step.verdicts.iter().any(|(_, verdict)| *verdict != PropertyVerdict::ResourceLimit);
+            entry.anew = self.family.begins_anew(self.record.time).filter(|_| verdict);
             entry.bundle = None;
             entry.history = None;
         }

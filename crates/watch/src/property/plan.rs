@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ahash::RandomState;
 use referee_monitor::property::{PropertyFamily, PropertyMonitor};
-use referee_theory::property::{Key, Property, Scope};
+use referee_theory::property::{Again, Key, Property, Scope};
 
 use super::event::Reader;
+use super::unseen::Wanted;
 use crate::options::Options;
 use crate::shape::Tree;
 
@@ -44,6 +45,19 @@ pub(super) struct Family {
     pub(super) numbers: Vec<usize>,
     /// Whether one of them speaks of time.
     pub(super) timed: bool,
+    /// Whether instances begin anew after a verdict: then it is the only property of its family.
+    pub(super) again: Again,
+}
+
+impl Family {
+    /// From which time on an instance begins anew that gave its verdict at `time`; `None` if it does not.
+    pub(super) fn begins_anew(&self, time: i64) -> Option<i64> {
+        match self.again {
+            Again::Never => None,
+            Again::EachTime => Some(i64::MIN),
+            Again::After(wait) => Some(time.saturating_add(wait)),
+        }
+    }
 }
 
 /// Monitors with their positions among all.
@@ -60,6 +74,8 @@ pub(super) struct PropertyPlan {
     pub(super) lanes: usize,
     /// Whether a property speaks of time.
     pub(super) timed: bool,
+    /// Names that properties ask for.
+    pub(super) wanted: Wanted,
     /// Where lines have their parts, and the key of the only family, if that is one member of the line.
     pub(super) tree: Tree,
 }
@@ -77,18 +93,26 @@ impl PropertyPlan {
         };
         let properties = monitors.iter().map(|monitor| &**monitor.property());
         let reader = Reader::new(options.format, &options.shape, properties);
+        let wanted = Wanted::new(monitors.iter().map(|monitor| &**monitor.property()), options.format);
         let mut groups: Vec<(KeyedBy, Numbered)> = Vec::new();
         for (number, monitor) in monitors.into_iter().enumerate() {
             let keyed_by = KeyedBy::of(monitor.property());
-            match groups.iter_mut().find(|(known, _)| *known == keyed_by) {
+            let is_once = monitor.property().again() == Again::Never;
+            let same = |(known, members): &&mut (KeyedBy, Numbered)| {
+                let mut others = members.iter().map(|(_, other)| other.property().again());
+                *known == keyed_by && others.all(|again| again == Again::Never)
+            };
+            match groups.iter_mut().find(|group| is_once && same(group)) {
                 Some((_, members)) => members.push((number, monitor)),
                 None => groups.push((keyed_by, vec![(number, monitor)])),
             }
         }
         let family = |(keyed_by, members): (KeyedBy, Numbered)| {
-            let (numbers, members) = members.into_iter().unzip();
+            let (numbers, members): (_, Vec<Arc<PropertyMonitor>>) = members.into_iter().unzip();
+            let again = members.first().map_or(Again::Never, |monitor| monitor.property().again());
             let properties = PropertyFamily::new(members);
-            Family { keyed_by, timed: properties.is_timed(), properties, numbers }
+            let timed = properties.is_timed() || matches!(again, Again::After(_));
+            Family { keyed_by, timed, properties, numbers, again }
         };
         let families: Vec<Family> = groups.into_iter().map(family).collect();
         let timed = families.iter().any(|family| family.timed);
@@ -101,7 +125,7 @@ impl PropertyPlan {
             },
             _ => reader.tree.clone(),
         };
-        Self { tree, timed, families, reader, hasher: RandomState::new(), shards, lanes, options }
+        Self { tree, timed, wanted, families, reader, hasher: RandomState::new(), shards, lanes, options }
     }
 
     /// How many submonitors one shard may keep.

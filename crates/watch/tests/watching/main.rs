@@ -10,5 +10,6 @@ mod lost;
 mod merge;
 mod properties;
 mod sessions;
+mod skew;
 mod support;
 mod threads;

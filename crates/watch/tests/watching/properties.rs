@@ -229,3 +229,81 @@ fn what_has_no_time_is_said_to_be_unjudged() {
     ];
     assert_eq!(told(lasts, events, EventsFormat::JsonLines), expected);
 }
+
+#[test]
+fn instances_begin_anew() {
+    let events = |times: &[(u32, &str)]| -> String {
+        let line =
+            |(time, user): &(u32, &str)| format!("{{\"host\":\"h\",\"user\":\"{user}\",\"time\":{time}}}\n");
+        times.iter().map(line).collect()
+    };
+    let rule = "max X.([{user: \"root\"}]ff and [_]X)";
+    let all = events(&[(0, "bob"), (10, "root"), (12, "root"), (70, "root"), (75, "eve"), (140, "root")]);
+    let told = |again: &str| {
+        let property = format!("property no_root for each host {again} {{ {rule} }}");
+        let told = told(&property, &all, EventsFormat::JsonLines);
+        told.into_iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(""), ["log:2"]);
+    assert_eq!(told("again each time"), ["log:2", "log:3", "log:4", "log:6"]);
+    // Exactly a minute later is late enough.
+    assert_eq!(told("again after 1m"), ["log:2", "log:4", "log:6"]);
+    assert_eq!(told("again after 61s"), ["log:2", "log:6"]);
+    // What an instance knew is forgotten: two in a row are needed each time.
+    let twice = "property twice for each host again each time { max X.([{user: \"root\"}][{user: \"root\"}]ff and [_]X) }";
+    let (told, summary) = watch(twice, &all, Options::default());
+    assert_eq!(told, ["log:3 h event 2 twice violation"]);
+    assert_eq!((summary.counts.violated, summary.open), (1, 1));
+    // Properties that begin anew and others, of the same keys.
+    let both = format!(
+        "property one for each host {{ {rule} }}\nproperty many for each host again each time {{ {rule} }}"
+    );
+    let (told, _) = watch(&both, &all, Options::default());
+    assert_eq!(told.len(), 5, "{told:?}");
+}
+
+#[test]
+fn a_deadline_that_was_missed_is_expected_anew() {
+    let rule = "property reply for each id again after 10s { max X.([{event: \"request\"}]expect [{event: \"reply\"}] within 5s and [_]X) }";
+    let line = |time: u32, event: &str| format!("{{\"time\":{time},\"event\":\"{event}\",\"id\":1}}\n");
+    let log: String = [(0, "request"), (6, "request"), (30, "request"), (40, "other")]
+        .map(|(time, event)| line(time, event))
+        .concat();
+    let (told, summary) = watch(rule, &log, Options::default());
+    // The deadline of the first passed at 5: what comes before 15 is not observed.
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(summary.counts.violated, 2);
+}
+
+/// A misspelt name finds nothing. That no event has an `error` is no mistake.
+#[test]
+fn names_and_kinds_that_no_event_has_are_said() {
+    let log = "{\"session\":\"1\",\"method\":\"GET\",\"status\":500}\n{\"session\":\"1\",\"method\":\"PUT\",\"status\":200}\n";
+    let judged = |pattern: &str| {
+        let property = format!("property p {{ max X.([{pattern}]ff and [_]X) }}");
+        let (_, summary) = watch(&property, log, Options::default());
+        let unseen = summary.unseen.iter().map(|unseen| {
+            let compared = unseen.compared.as_ref().map(|(with, was)| format!("{with}/{was}"));
+            format!(
+                "{} {} {}",
+                unseen.kind.name(),
+                unseen.name,
+                compared.or(unseen.alike.clone()).unwrap_or_default()
+            )
+        });
+        (unseen.collect::<Vec<_>>(), summary.is_blind)
+    };
+    assert_eq!(judged("{metod: \"GET\"}"), (vec!["member metod method".to_owned()], true));
+    assert_eq!(judged("{method: \"DELETE\"}"), (vec![], false));
+    assert_eq!(judged("{error: e}"), (vec![], false));
+    assert_eq!(judged("{status: \"500\"}"), (vec!["member status a text/a number".to_owned()], true));
+    assert_eq!(
+        judged("{status: s} when s == \"500\""),
+        (vec!["member status a text/a number".to_owned()], true)
+    );
+    assert_eq!(judged("{status: s} when s >= 501"), (vec![], false));
+    assert_eq!(judged("{status: s} when s != \"500\""), (vec![], false));
+    let two = "property p { max X.([{metod: \"GET\"}]ff and [_]X) }\nproperty q { max X.([{status: 404}]ff and [_]X) }";
+    let (_, summary) = watch(two, log, Options::default());
+    assert_eq!((summary.unseen.len(), summary.is_blind), (1, false));
+}

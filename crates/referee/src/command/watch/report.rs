@@ -16,8 +16,8 @@ use referee::watch::{
 
 use serde_json::Value;
 
-use super::scrutiny::Scrutiny;
 use super::continuing::{self, Continuing};
+use super::scrutiny::Scrutiny;
 use super::{Arguments, Format, documents, summary};
 use crate::output::{self, BAD, SOFT, STRONG, WARN, sarif, styled};
 

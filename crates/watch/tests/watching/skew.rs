@@ -1,0 +1,198 @@
+//! Inputs whose clocks differ, against every interleaving that the definition in `docs/uncertainty.md` allows.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use referee_watch::{Input, MergeMode, Notice, Observer, Options, Progress, Summary, watch};
+
+use crate::support::monitor;
+
+const PING: &str = "protocol P(role a, role b) {
+    rec X { Ping() from a to b; Pong() from b to a; continue X; }
+}";
+const SECOND: i64 = 1;
+
+/// An event: a `Ping` or a `Pong`, and the second in which it was.
+type Event = (bool, i64);
+
+#[derive(Default)]
+struct Blames(Vec<(String, Option<String>)>);
+
+impl Observer for Blames {
+    fn notice(&mut self, notice: Notice) -> std::io::Result<()> {
+        if let Notice::Violation(report) = notice
+            && !report.consequence
+        {
+            self.0.push((report.kind.to_string(), report.blame));
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn log(events: &[Event], session: &str) -> String {
+    let line = |(ping, second): &Event| {
+        let (from, label) = if *ping { ("a", "Ping") } else { ("b", "Pong") };
+        format!(
+            "{{\"session\":\"{session}\",\"from\":\"{from}\",\"label\":\"{label}\",\"time\":\"2026-01-01T00:00:{second:02}Z\"}}\n"
+        )
+    };
+    events.iter().map(line).collect()
+}
+
+fn judged(inputs: &[Vec<Event>], skew: u64, max_orders: usize) -> (Blames, Summary) {
+    let stream = |(number, events): (usize, &Vec<Event>)| {
+        Input::stream(&format!("log{number}"), Cursor::new(log(events, "s").into_bytes()))
+    };
+    let inputs = inputs.iter().enumerate().map(stream).collect();
+    let options = Options {
+        merge: MergeMode::Always,
+        skew: Some(Duration::from_secs(skew)),
+        max_orders,
+        chunk: 4096,
+        ..Options::default()
+    };
+    let mut blames = Blames::default();
+    let summary = watch(monitor(PING, "a"), &[], inputs, options, &mut blames).unwrap();
+    (blames, summary)
+}
+
+/// The first violation of an order: the window it is in, and whether the pinger is to blame for it.
+type First = (usize, bool);
+
+/// The window of each event.
+fn windows(inputs: &[Vec<Event>], skew: i64) -> Vec<Vec<usize>> {
+    let mut all: Vec<(i64, usize, usize)> = Vec::new();
+    for (input, events) in inputs.iter().enumerate() {
+        all.extend(events.iter().enumerate().map(|(at, event)| (event.1, input, at)));
+    }
+    all.sort_unstable();
+    let mut windows: Vec<Vec<usize>> = inputs.iter().map(|events| vec![0; events.len()]).collect();
+    let mut window = 0;
+    for (place, (_, input, at)) in all.iter().enumerate() {
+        windows[*input][*at] = window;
+        let (before, after) = all.split_at(place + 1);
+        let ordered =
+            |e: &(i64, usize, usize), f: &(i64, usize, usize)| e.1 == f.1 || f.0 - e.0 > SECOND + skew;
+        window += usize::from(before.iter().all(|e| after.iter().all(|f| ordered(e, f))));
+    }
+    windows
+}
+
+/// The first violation of every order, `None` for one without.
+fn orders(inputs: &[Vec<Event>], skew: i64) -> Vec<Option<First>> {
+    let precedes = |e: &Event, f: &Event| f.1 - e.1 > SECOND + skew;
+    let windows = windows(inputs, skew);
+    let mut found = Vec::new();
+    let mut stack = vec![(vec![0_usize; inputs.len()], true, None)];
+    while let Some((cut, expects_ping, first)) = stack.pop() {
+        let mut is_end = true;
+        for (input, events) in inputs.iter().enumerate() {
+            let Some(event) = events.get(cut[input]) else { continue };
+            is_end = false;
+            let waits = inputs.iter().zip(&cut).enumerate().any(|(other, (events, taken))| {
+                other != input && events[*taken..].iter().any(|before| precedes(before, event))
+            });
+            if waits {
+                continue;
+            }
+            let window = windows[input][cut[input]];
+            let mut after = cut.clone();
+            after[input] += 1;
+            let is_right = event.0 == expects_ping;
+            let first = first.or((!is_right).then_some((window, event.0)));
+            stack.push((after, if is_right { !expects_ping } else { expects_ping }, first));
+        }
+        if is_end {
+            found.push(first);
+        }
+    }
+    found
+}
+
+fn agrees(inputs: &[Vec<Event>], skew: u64) -> bool {
+    let (told, summary) = judged(inputs, skew, 10_000);
+    let orders = orders(inputs, skew as i64);
+    let expected = orders.iter().all(Option::is_some);
+    assert_eq!(!told.0.is_empty(), expected, "{inputs:?} skew {skew}: {:?}", told.0);
+    assert_eq!(summary.counts.unjudged, 0, "{inputs:?}");
+    if let [(_, Some(blame))] = &*told.0 {
+        // Of the orders that were right until then, all blame the same.
+        let last = orders.iter().flatten().map(|(window, _)| *window).max().unwrap();
+        let mut others = orders.iter().flatten().filter(|(window, _)| *window == last);
+        assert!(others.all(|(_, pinger)| *pinger == (blame == "a")), "{inputs:?} skew {skew}: {blame}");
+    }
+    let turned: Vec<Vec<Event>> = inputs.iter().rev().cloned().collect();
+    assert_eq!(judged(&turned, skew, 10_000).0.0, told.0, "{inputs:?} skew {skew}");
+    expected
+}
+
+/// All sequences of `length` events whose seconds do not go back.
+fn sequences(length: usize, seconds: &[i64]) -> Vec<Vec<Event>> {
+    let mut all: Vec<Vec<Event>> = vec![Vec::new()];
+    for _ in 0..length {
+        let extend = |events: Vec<Event>| {
+            let from = events.last().map_or(i64::MIN, |(_, second)| *second);
+            let next = seconds.iter().filter(move |second| **second >= from);
+            let both = next.flat_map(|second| [(true, *second), (false, *second)]);
+            both.map(|event| [events.clone(), vec![event]].concat()).collect::<Vec<_>>()
+        };
+        all = all.into_iter().flat_map(extend).collect();
+    }
+    all
+}
+
+#[test]
+fn a_violation_is_one_in_every_order() {
+    let (mut cases, mut wrong) = (0, 0);
+    let mut check = |inputs: &[Vec<Event>], skew: u64| {
+        cases += 1;
+        wrong += u64::from(agrees(inputs, skew));
+    };
+    for (left, right, seconds) in
+        [(1, 1, &[0, 1, 2, 3][..]), (2, 1, &[0, 1, 2, 4]), (2, 2, &[0, 2, 3]), (3, 2, &[0, 1, 3])]
+    {
+        for first in sequences(left, seconds) {
+            for second in sequences(right, seconds) {
+                check(&[first.clone(), second.clone()], 0);
+                check(&[first.clone(), second], 1);
+            }
+        }
+    }
+    for first in sequences(1, &[0, 1, 3]) {
+        for second in sequences(1, &[0, 1, 3]) {
+            for third in sequences(1, &[0, 1, 3]) {
+                check(&[first.clone(), second.clone(), third], 1);
+            }
+        }
+    }
+    assert!(wrong > 500 && cases - wrong > 500, "{wrong} of {cases}");
+}
+
+#[test]
+fn what_all_orders_agree_on_is_said() {
+    // One ping, two pongs: whichever was first, the ponger sent one too many.
+    let (told, _) = judged(&[vec![(true, 5)], vec![(false, 5), (false, 5)]], 0, 10_000);
+    assert_eq!(told.0, [("order".to_owned(), Some("b".to_owned()))]);
+    // A ping before, then two and a pong in one second: whatever their order, there is one ping too many.
+    let (told, _) = judged(&[vec![(true, 1), (true, 5), (true, 5)], vec![(false, 5)]], 0, 10_000);
+    assert_eq!(told.0, [("order".to_owned(), Some("a".to_owned()))]);
+    // Two pings, three pongs: always one too many, but who is wrong first depends on their order.
+    let (told, _) =
+        judged(&[vec![(true, 5), (true, 5)], vec![(false, 5), (false, 5), (false, 5)]], 0, 10_000);
+    assert_eq!(told.0, [("order".to_owned(), None)]);
+}
+
+#[test]
+fn too_many_orders_are_not_judged() {
+    let events: Vec<Event> = (0..8).map(|at| (at % 2 == 0, 5)).collect();
+    let wrong = vec![(true, 5); 8];
+    let (told, summary) = judged(&[events.clone(), wrong.clone()], 0, 3);
+    assert_eq!((told.0.len(), summary.counts.unjudged), (0, 16));
+    assert!(summary.counts.is_incomplete());
+    let (told, summary) = judged(&[events, wrong], 0, 10_000);
+    assert_eq!((told.0.len(), summary.counts.unjudged), (1, 0));
+}
