@@ -17,6 +17,7 @@ pub mod config;
 mod connection;
 mod descriptors;
 mod driver;
+mod endpoint;
 mod files;
 mod guard;
 mod http_answer;
@@ -46,6 +47,7 @@ mod websocket;
 mod worker;
 
 pub use descriptors::raise_limit as raise_descriptor_limit;
+pub use endpoint::Endpoint;
 pub use files::read_module;
 pub use guard::{Guard, Inherited};
 pub use listen::Listener;

@@ -8,21 +8,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ahash::AHashMap;
-use http_body_util::Full;
-use hyper::Request;
-use hyper::body::Bytes;
-use hyper::client::conn::http1;
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio_rustls::TlsConnector;
 
-use crate::config::{Address, Otlp};
+use crate::config::Otlp;
+use crate::endpoint::Endpoint;
 use crate::report::{Report, VerdictAction, VerdictRecord};
-use crate::stream::{Socket, Stream};
-use crate::tls;
-use crate::tls_records::TlsSocket;
 
+/// The port of a collector where none is said.
+const COLLECTOR_PORT: u16 = 4318;
 /// How many reports may wait.
 const MAX_QUEUED: usize = 4096;
 /// How many spans are sent at once, and how long they wait for others.
@@ -43,7 +36,7 @@ pub(crate) struct Exporter {
 impl Exporter {
     pub(crate) fn start(config: &Otlp) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MAX_QUEUED);
-        let collector = Collector::new(config).map_err(io::Error::other)?;
+        let collector = collector(config).map_err(io::Error::other)?;
         let service = config.service.clone();
         let seed = RandomState::new();
         let work = move || Batches { collector, service, seed, open: AHashMap::new() }.work(&receiver);
@@ -69,7 +62,7 @@ impl Drop for Exporter {
 }
 
 struct Batches {
-    collector: Collector,
+    collector: Endpoint,
     service: String,
     /// What makes this guard's traces different from those of others.
     seed: RandomState,
@@ -153,77 +146,20 @@ impl Batches {
                 "spans": std::mem::take(spans),
             }],
         }]});
-        if let Err(error) = self.post(body.to_string()) {
-            tracing::warn!(%error, spans = count, collector = self.collector.host, "spans could not be exported");
+        if let Err(error) = self.collector.post(body.to_string(), &[], COLLECTOR_TIMEOUT) {
+            tracing::warn!(%error, spans = count, collector = self.collector.host(), "spans could not be exported");
         }
-    }
-
-    fn post(&self, body: String) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let posted = async { tokio::time::timeout(COLLECTOR_TIMEOUT, self.collector.post(body)).await? };
-        runtime.block_on(posted)
     }
 }
 
-/// Where spans go.
-struct Collector {
-    /// With its port.
-    host: String,
-    path: String,
-    tls: Option<tls::ClientSide>,
-}
-
-impl Collector {
-    /// The collector at `http[s]://HOST[:PORT][/PATH]`: by default that of this machine.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    fn new(config: &Otlp) -> Result<Self, String> {
-        let endpoint = config.endpoint.get_ref();
-        let (is_tls, address) = match endpoint.split_once("://") {
-            Some(("http", address)) => (false, address),
-            Some(("https", address)) => (true, address),
-            _ => return Err("only `http://HOST:PORT` and `https://HOST:PORT` can be exported to".to_owned()),
-        };
-        let (host, path) = address.split_once('/').unwrap_or((address, ""));
-        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let port = if is_tls { 443 } else { 4318 };
-        let host = if has_port { host.to_owned() } else { format!("{host}:{port}") };
-        let path = path.trim_end_matches('/');
-        let path = if path.is_empty() { "/v1/traces".to_owned() } else { format!("/{path}") };
-        let named = Address::Tcp(host.clone());
-        let tls = is_tls.then(|| tls::client(&config.tls.clone().unwrap_or_default(), Some(&named)));
-        Ok(Self { host, path, tls: tls.transpose()? })
-    }
-
-    async fn post(&self, body: String) -> io::Result<()> {
-        let socket = Socket::connect(&Address::Tcp(self.host.clone())).await?;
-        let stream = match self.tls.clone() {
-            None => Stream::Plain(socket),
-            Some((config, name)) => Stream::TlsClient(Box::new(
-                TlsConnector::from(config).connect(name, TlsSocket::new(socket)).await?,
-            )),
-        };
-        let connection = http1::Builder::new().title_case_headers(true).handshake(TokioIo::new(stream));
-        let (mut sender, connection) = connection.await.map_err(io::Error::other)?;
-        tokio::spawn(connection);
-        let request = Request::post(&self.path)
-            .header(HOST, &self.host)
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(io::Error::other)?;
-        let answer = sender.send_request(request).await.map_err(io::Error::other)?;
-        if answer.status().is_success() {
-            Ok(())
-        } else {
-            Err(io::Error::other(format!("the collector said {}", answer.status())))
-        }
-    }
+/// Where spans go: by default to the collector of this machine.
+fn collector(config: &Otlp) -> Result<Endpoint, String> {
+    Endpoint::new(config.endpoint.get_ref(), COLLECTOR_PORT, "/v1/traces", config.tls.as_ref())
 }
 
 /// What is wrong with `config`, if anything is.
 pub(crate) fn problem(config: &Otlp) -> Option<String> {
-    Collector::new(config).err()
+    collector(config).err()
 }
 
 /// Sessions of different roles of a network may have the same number.
@@ -274,7 +210,7 @@ mod tests {
     #[test]
     fn the_roles_of_a_network_session_share_a_trace() {
         let span = |listener: &str, network_session: Option<&str>| {
-            let collector = Collector::new(&config("http://127.0.0.1")).unwrap();
+            let collector = collector(&config("http://127.0.0.1")).unwrap();
             let seed = RandomState::new();
             let mut process = Batches { collector, service: String::new(), seed, open: AHashMap::new() };
             let end = EndRecord {
@@ -303,18 +239,5 @@ mod tests {
         let [[one, s], [other, c]] = ["Auth/s", "Auth/c"].map(|listener| span(listener, Some(id)));
         assert!(one == id && other == id && s != c);
         assert!(span("a", None)[0] != span("a", None)[0] && span("a", None)[0].len() == 32);
-    }
-
-    #[test]
-    fn endpoints_have_defaults() {
-        let of = |endpoint: &str| {
-            let Collector { host, path, tls } = Collector::new(&config(endpoint)).unwrap();
-            format!("{host} {path}{}", if tls.is_some() { " tls" } else { "" })
-        };
-        assert_eq!(of("http://127.0.0.1"), "127.0.0.1:4318 /v1/traces");
-        assert_eq!(of("http://[::1]"), "[::1]:4318 /v1/traces");
-        assert_eq!(of("http://collector:80/"), "collector:80 /v1/traces");
-        assert_eq!(of("http://collector/custom/traces"), "collector:4318 /custom/traces");
-        assert!(problem(&config("ftp://collector")).unwrap().contains("https://"));
     }
 }

@@ -428,8 +428,8 @@ fn documents_with_many_events_keep_their_lines() {
         format!("{}\n", json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}))
     };
     const DAY: u64 = 1_770_091_506_000_000_000;
-    let first = protocol("a.otlp", &("\n".to_owned() + &document("a", &[("One", DAY), ("One", DAY + 2)])));
-    let second = protocol("b.otlp", &document("b", &[("Two", DAY + 1)]));
+    let first = protocol("a.otlp", &("\n".to_owned() + &document("a", &[("One", DAY), ("One", DAY + 20)])));
+    let second = protocol("b.otlp", &document("b", &[("Two", DAY + 10)]));
     let files = [&second, &first].map(|path| path.to_str().unwrap());
     let arguments =
         ["--protocol", ring.to_str().unwrap(), "--source", "preset:otlp-spans", "--format", "json"];

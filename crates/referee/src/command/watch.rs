@@ -11,15 +11,17 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::Language;
 use referee::functions::{Functions, Limits};
-use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE};
+use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE, MAX_ORDERS};
 use referee::watch::{
-    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Observer, Options, Pointer, SessionEnds, Shape,
-    Summary, WatchError, watch, watch_properties,
+    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Notice, Observer, Options, Pointer, SessionEnds,
+    Shape, Summary, WatchError, watch, watch_properties,
 };
 
+mod alerts;
 mod captures;
 mod continuing;
 mod documents;
+mod journal;
 mod metrics;
 mod nats;
 pub(crate) mod property;
@@ -27,6 +29,7 @@ mod report;
 mod scrutiny;
 mod summary;
 
+use alerts::Alerts;
 use metrics::Metrics;
 use report::Reporter;
 use scrutiny::Scrutiny;
@@ -95,6 +98,9 @@ pub(crate) struct Arguments {
     /// Files with events, merged by time if they have times, else one after the other; `-` is standard input.
     #[arg(value_name = "EVENTS", default_value = "-")]
     events: Vec<PathBuf>,
+    /// Watch the records of the journal that a guard writes to FOLDER (`referee journal`), each of which is an event.
+    #[arg(long, value_name = "FOLDER", requires = "property", conflicts_with_all = ["events", "events_format", "source", "follow", "nats", "pcap"])]
+    journal: Option<PathBuf>,
     /// In which form events come.
     #[arg(long, value_enum, default_value_t = Form::Jsonl)]
     events_format: Form,
@@ -144,6 +150,14 @@ pub(crate) struct Arguments {
     /// Read one input after the other, whatever their times.
     #[arg(long)]
     no_merge: bool,
+    /// How far the clocks of the inputs may differ, which are merged then: a violation is reported only if there is one in every order that
+    /// the times allow. Without it, only times that are not written exactly enough leave an order open.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration,
+          conflicts_with_all = ["no_merge", "follow", "nats", "property", "session_ends", "reorder", "tolerance", "pcap"])]
+    skew: Option<Duration>,
+    /// How many sets of events that can come first are followed, of events whose order is not known; beyond, they are not judged.
+    #[arg(long, value_name = "N", default_value_t = MAX_ORDERS as u32, value_parser = clap::value_parser!(u32).range(1..))]
+    max_orders: u32,
     /// Put events in the order of their times, if they are at most this late: 5s, 200ms, 1m.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     reorder: Option<Duration>,
@@ -172,8 +186,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "follow", conflicts_with_all = ["nats", "pcap", "until", "now", "export_html"])]
     checkpoint: Option<PathBuf>,
     /// Answer scrapers at this address with what was counted so far (OpenMetrics, at /metrics).
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
+    #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    alerts: alerts::AlertArguments,
     #[command(flatten)]
     captures: captures::Captures,
     #[command(flatten)]
@@ -281,6 +297,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let source = arguments.source()?;
     let mut options = arguments.options(Arc::clone(&stop));
     options.checkpoint = arguments.checkpoint(&options)?;
+    let told = options.checkpoint.as_ref().map(|checkpoint| checkpoint.told().notices);
+    let alerts = arguments.alerts.start(arguments.checkpoint.as_deref(), told)?;
+    let sinks = (metrics, alerts.as_ref());
     options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
     let mut captures = None;
     let summary = if arguments.property.is_empty() {
@@ -298,11 +317,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                     output::styled(output::STRONG, format!("role {}", scrutiny.role()))
                 ))?;
             }
+            if arguments.skew.is_some() && scrutiny.calls.is_some() {
+                bail!(
+                    "the protocol opens sub-sessions, which are judged in one order only: leave out --skew"
+                );
+            }
+            if arguments.skew.is_some() && scrutiny.monitor.is_timed() {
+                bail!(
+                    "the protocol has deadlines, and a difference of two clocks is no duration: leave out --skew, and say with --tolerance \
+                     how far each clock may be off"
+                );
+            }
             let judge = |inputs: Vec<Input>, mut options: Options, observer: &mut dyn Observer| {
                 options.calls = scrutiny.calls.clone();
                 watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
             };
-            total.absorb(arguments.judge((Some(scrutiny), metrics), options.clone(), &judge)?);
+            total.absorb(arguments.judge(Some(scrutiny), sinks, options.clone(), &judge)?);
         }
         total
     } else {
@@ -316,8 +346,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
             watch_properties(monitors.clone(), inputs, options, observer)
         };
-        arguments.judge((None, metrics), options, &judge)?
+        arguments.judge(None, sinks, options, &judge)?
     };
+    if let Some(alerts) = alerts {
+        alerts.finish();
+    }
     if let Some(captures) = captures {
         captures.report()?;
     }
@@ -334,12 +367,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             std::fs::write(path, document).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
+    Ok(outcome(arguments, &summary, lines, &stop))
+}
+
+/// What the command comes to.
+fn outcome(arguments: &Arguments, summary: &Summary, lines: bool, stop: &AtomicBool) -> Outcome {
     // A worker of a group may have had nothing to do. Events that concern nobody, or no key, are nothing either.
     let counts = &summary.counts;
     let nothing = counts.events == 0 || counts.ignored == counts.events && counts.sessions == 0 && !lines;
     let nothing = nothing && !arguments.broker.is_given();
-    let incomplete = summary.counts.is_incomplete() || nothing;
-    Ok(match summary.counts {
+    let incomplete = summary.counts.is_incomplete() || nothing || summary.is_blind;
+    match summary.counts {
         counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
         _ if incomplete && arguments.strict => Outcome::WrongInput,
@@ -349,7 +387,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             Outcome::NoAnswer
         }
         _ => Outcome::Holds,
-    })
+    }
 }
 
 /// Watches inputs.
@@ -359,25 +397,42 @@ impl Arguments {
     /// Judges the events and tells what comes of it.
     fn judge(
         &self,
-        (scrutiny, metrics): (Option<&Scrutiny>, Option<&Metrics>),
+        scrutiny: Option<&Scrutiny>,
+        (metrics, alerts): (Option<&Metrics>, Option<&Alerts>),
         options: Options,
         judge: &Judge<'_>,
     ) -> Result<Summary> {
         handle_ctrl_c(&options.stop);
         let checkpoint = options.checkpoint.clone();
         let mut reporter = Reporter::new(self, scrutiny, checkpoint.as_deref());
-        if self.broker.is_given() {
-            let summary = self.broker.judge(self, scrutiny, &options, judge, &mut reporter)?;
-            return reporter.finish(Ok(summary));
-        }
-        let input = |path: &PathBuf| match path.as_os_str() == "-" {
-            true => Input::live("-", io::stdin()),
-            false => Input::file(path),
+        let render = |notice: &Notice| report::json(notice, scrutiny);
+        let watch = |observer: &mut dyn Observer| -> Result<Summary> {
+            if self.broker.is_given() {
+                return self.broker.judge(self, &options, judge, &render, observer);
+            }
+            let input = |path: &PathBuf| match path.as_os_str() == "-" {
+                true => Input::live("-", io::stdin()),
+                false => Input::file(path),
+            };
+            let inputs = match &self.journal {
+                Some(folder) => vec![journal::input(folder)?],
+                None => self.inputs().iter().map(input).collect(),
+            };
+            Ok(judge(inputs, options.clone(), observer)?)
         };
-        let inputs = self.inputs().iter().map(input).collect();
-        let summary = match metrics {
-            Some(metrics) => judge(inputs, options, &mut metrics.observe(&mut reporter)),
-            None => judge(inputs, options, &mut reporter),
+        let summary = {
+            let mut counting;
+            let observer: &mut dyn Observer = match metrics {
+                Some(metrics) => {
+                    counting = metrics.observe(&mut reporter);
+                    &mut counting
+                }
+                None => &mut reporter,
+            };
+            match alerts {
+                Some(alerts) => watch(&mut alerts.observe(observer, &render)),
+                None => watch(observer),
+            }
         };
         reporter.finish(summary)
     }
@@ -403,6 +458,14 @@ impl Arguments {
         let checkpoint = Checkpoint::open(path, specification, self.events.len());
         let checkpoint = checkpoint.with_context(|| format!("cannot go on with `{}`", path.display()))?;
         Ok(Some(Arc::new(checkpoint)))
+    }
+
+    /// Whether the events of several inputs may have come in several orders.
+    fn has_orders(&self) -> bool {
+        self.events.len() > 1
+            && self.reorder.is_none()
+            && self.session_ends.is_empty()
+            && self.property.is_empty()
     }
 
     /// What is read.
@@ -436,7 +499,9 @@ impl Arguments {
             reorder: self.reorder,
             tolerance: self.tolerance.unwrap_or_default(),
             until: if self.now { Some(now()) } else { self.until },
-            merge: match (self.merge, self.no_merge) {
+            skew: self.skew.or_else(|| self.has_orders().then_some(Duration::ZERO)),
+            max_orders: self.max_orders as usize,
+            merge: match (self.merge || self.skew.is_some(), self.no_merge) {
                 (true, _) => MergeMode::Always,
                 (false, true) => MergeMode::Never,
                 (false, false) => MergeMode::IfTimed,

@@ -6,10 +6,9 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::jetstream::{self, Calls, Settings};
 use referee::watch::partitions::MOST_PARTITIONS;
-use referee::watch::{Notice, Options, Summary};
+use referee::watch::{Notice, Observer, Options, Summary};
+use serde_json::Value;
 
-use super::report::Reporter;
-use super::scrutiny::Scrutiny;
 use super::{Arguments, Form, Judge, parse_duration};
 use crate::output;
 
@@ -64,10 +63,10 @@ impl Broker {
     pub(super) fn judge(
         &self,
         arguments: &Arguments,
-        scrutiny: Option<&Scrutiny>,
         options: &Options,
         judge: &Judge<'_>,
-        reporter: &mut Reporter<'_>,
+        render: &(dyn Fn(&Notice) -> Option<Value> + Sync),
+        observer: &mut dyn Observer,
     ) -> Result<Summary> {
         let settings = Settings {
             url: self.nats.clone().unwrap_or_default(),
@@ -79,20 +78,13 @@ impl Broker {
             until_end: self.until_end,
             specification: specification(arguments, options)?,
         };
-        let render = |notice: &Notice| match notice {
-            Notice::Violation(report) => {
-                let place = scrutiny.and_then(|scrutiny| scrutiny.place(report.origin));
-                Some(output::json::violation(report, place, scrutiny.map(Scrutiny::role)).to_string())
-            }
-            Notice::Property(report) => Some(output::json::property(report).to_string()),
-            Notice::Malformed(..) | Notice::Unanswered(_) => None,
-        };
+        let render = |notice: &Notice| render(notice).map(|verdict| verdict.to_string());
         let calls = Calls {
             judge: &|input, options, observer| judge(vec![input], options, observer),
             render: &render,
             remark: &|text| output::remark(text),
         };
-        Ok(jetstream::run(&settings, options, calls, reporter)?)
+        Ok(jetstream::run(&settings, options, calls, observer)?)
     }
 }
 

@@ -11,7 +11,7 @@ use referee::studio::{self, Trace};
 use referee::theory::Origin;
 use referee::view;
 use referee::watch::{
-    Checkpoint, Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, WatchError, visible,
+    Checkpoint, Notice, Observer, Progress, PropertyReport, Report, Summary, Unanswered, visible,
 };
 
 use serde_json::Value;
@@ -42,6 +42,18 @@ pub(super) struct Reporter<'a> {
     unanswered: u64,
     bar: Option<ProgressBar>,
     started: Instant,
+}
+
+/// What `--format json` prints of `notice`.
+pub(super) fn json(notice: &Notice, scrutiny: Option<&Scrutiny>) -> Option<Value> {
+    match notice {
+        Notice::Violation(report) => {
+            let place = scrutiny.and_then(|scrutiny| scrutiny.place(report.origin));
+            Some(output::json::violation(report, place, scrutiny.map(Scrutiny::role)))
+        }
+        Notice::Property(report) => Some(output::json::property(report)),
+        Notice::Malformed(..) | Notice::Unanswered(_) => None,
+    }
 }
 
 impl<'a> Reporter<'a> {
@@ -75,7 +87,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Tells what it all came to.
-    pub(super) fn finish(mut self, summary: Result<Summary, WatchError>) -> Result<Summary> {
+    pub(super) fn finish(mut self, summary: Result<Summary>) -> Result<Summary> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -87,7 +99,7 @@ impl<'a> Reporter<'a> {
             Ok(summary) => summary,
             Err(error) => {
                 self.out.flush()?;
-                return Err(error.into());
+                return Err(error);
             }
         };
         if summary.counts.unanswered > 0 {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use indicatif::HumanCount;
-use referee::watch::{Ranking, Summary};
+use referee::watch::{Ranking, Summary, Unseen, visible};
 
 use crate::output::{BAD, GOOD, SOFT, STRONG, styled};
 
@@ -146,10 +146,26 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
             number(summary.pending, "deadline")
         ));
     }
+    if counts.events > 0 {
+        warnings.extend(summary.unseen.iter().map(unseen));
+    }
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
     }
     warnings
+}
+
+/// What no event had.
+fn unseen(unseen: &Unseen) -> String {
+    let Unseen { kind, name, compared, alike } = unseen;
+    if let Some((with, was)) = compared {
+        return format!(
+            "`{name}` is compared with {with}, and was {was} wherever it was: that is never true"
+        );
+    }
+    let hint =
+        alike.as_ref().map(|alike| format!("; did you mean `{}`?", visible(alike))).unwrap_or_default();
+    format!("no event has the {} `{}`, which a property asks for{hint}", kind.name(), visible(name))
 }
 
 fn row(text: &mut String, title: &str, content: &str) {
