@@ -13,8 +13,8 @@ use referee::Language;
 use referee::functions::{Functions, Limits};
 use referee::watch::options::{ENDED_SESSIONS, LONGEST_LINE, MAX_INSTANCES, MAX_LINE, MAX_ORDERS};
 use referee::watch::{
-    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Notice, Observer, Options, Pointer, SessionEnds,
-    Shape, Summary, WatchError, watch, watch_properties,
+    Checkpoint, EventReader, EventsFormat, Input, MergeMode, Notice, Observer, Options, SessionEnds, Summary,
+    WatchError, watch, watch_properties,
 };
 
 mod alerts;
@@ -24,6 +24,7 @@ mod documents;
 mod journal;
 mod metrics;
 mod nats;
+mod pointers;
 pub(crate) mod property;
 mod report;
 mod scrutiny;
@@ -31,6 +32,7 @@ mod summary;
 
 use alerts::Alerts;
 use metrics::Metrics;
+pub(crate) use pointers::Pointers;
 use report::Reporter;
 use scrutiny::Scrutiny;
 
@@ -194,46 +196,6 @@ pub(crate) struct Arguments {
     captures: captures::Captures,
     #[command(flatten)]
     broker: nats::Broker,
-}
-
-/// Where the parts of an event are, for logs of another shape.
-#[derive(Args)]
-pub(crate) struct Pointers {
-    /// Where the session's key is, as a JSON pointer (for CSV, `/` and the name of the column).
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/session")]
-    session_key: Pointer,
-    /// Where the sender is.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/from")]
-    from: Pointer,
-    /// Where the receiver is.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/to")]
-    to: Pointer,
-    /// Where the label is.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/label")]
-    label: Pointer,
-    /// Where the fields are; "" for the whole object, of which undeclared members are then ignored.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/payload")]
-    payload: Pointer,
-    /// Where the time is: RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/time")]
-    time: Pointer,
-    /// Where the name of who ended is, in lines without a label.
-    #[arg(long, value_name = "POINTER", value_parser = parse_pointer, default_value = "/end")]
-    end: Pointer,
-}
-
-impl Pointers {
-    pub(crate) fn shape(&self) -> Shape {
-        Shape {
-            session: self.session_key.clone(),
-            from: self.from.clone(),
-            to: self.to.clone(),
-            label: self.label.clone(),
-            payload: self.payload.clone(),
-            time: self.time.clone(),
-            end: self.end.clone(),
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -573,10 +535,6 @@ fn handle_ctrl_c(stop: &Arc<AtomicBool>) {
     };
     // Without a handler, Ctrl-C ends the process as usual.
     let _ = ctrlc::set_handler(handler);
-}
-
-fn parse_pointer(text: &str) -> Result<Pointer, String> {
-    Pointer::parse(text).map_err(|error| error.to_string())
 }
 
 /// `5s`, `200ms`, `1.5m`, `2h`; a number alone is seconds. Not `humantime`: it takes neither fractions nor bare numbers.
