@@ -17,7 +17,6 @@ mod lifting;
 mod property;
 mod reduction;
 mod repair;
-mod shuffle;
 mod symmetry;
 mod waiting;
 mod witness;

@@ -16,7 +16,7 @@ use crate::scr::cursor::{Parsed, Reported};
 use crate::scr::token::Token;
 use crate::source::Span;
 
-const STATEMENTS: [&str; 7] = ["choice", "par", "rec", "continue", "do", "open", "close"];
+const STATEMENTS: [&str; 6] = ["choice", "par", "rec", "continue", "do", "open"];
 
 impl Parser<'_> {
     /// A statement without a block, up to its semicolon.
