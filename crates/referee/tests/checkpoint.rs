@@ -87,6 +87,8 @@ impl Place {
 
     /// What logrotate does: rename, or copy and truncate; perhaps compress what was rotated before.
     fn rotate(&mut self, header: &str) {
+        // Rotated files are told apart by when they were last written, and clocks of file systems have ticks.
+        std::thread::sleep(Duration::from_millis(20));
         let log = self.folder.join("log");
         self.rotations += 1;
         let rotated = self.folder.join(format!("log.{}", self.rotations));
