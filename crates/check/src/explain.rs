@@ -270,7 +270,7 @@ impl Words<'_> {
                 _ => {}
             }
         }
-        list(&parts, "and")
+        parts.join(", and ")
     }
 
     /// "`A` waits for `x` from `B`".

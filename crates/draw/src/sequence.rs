@@ -70,8 +70,10 @@ pub enum MessageStyle {
     Dashed,
     /// An arrow that ends in a cross: the message that broke a rule.
     Failed,
-    /// An arrow that ends in an open dot before it arrives: a message nobody takes from its channel.
+    /// An arrow that ends in an open dot before it arrives: a message nobody takes from its channel, or not yet.
     Pending,
+    /// An arrow that begins in an open dot and arrives: a message that was sent before other steps of its receiver.
+    Late,
 }
 
 /// A message to draw.

@@ -103,6 +103,9 @@ fn a_counterexample_in_a_terminal() {
     chart.message(Message::new(c, c, "retry"));
     chart.message(Message::new(c, s, "Put").style(MessageStyle::Failed).note("expected Get"));
     chart.message(Message::new(s, c, "late").style(MessageStyle::Pending));
+    chart.message(Message::new(c, s, "bye").style(MessageStyle::Pending));
+    chart.message(Message::new(s, c, "late").style(MessageStyle::Late));
+    chart.message(Message::new(c, s, "bye").style(MessageStyle::Late));
     let expected = "
 ┌───┐                 ┌───┐
 │ C │                 │ S │
@@ -114,6 +117,9 @@ fn a_counterexample_in_a_terminal() {
   ├─────── Put ──────✗  │
   │   expected Get      │
   │  ○╌╌╌╌╌╌ late ╌╌╌╌╌╌┤
+  ├╌╌╌╌╌╌╌ bye ╌╌╌╌╌╌○  │
+  │◀╌╌╌╌╌╌ late ╌╌╌╌╌○  │
+  │  ○╌╌╌╌╌╌ bye ╌╌╌╌╌╌▶│
 ┌─┴──┐         ┌────────┴─────────┐
 │ q2 │         │ waits for C?data │
 └────┘         └──────────────────┘
@@ -197,7 +203,7 @@ fn the_deepest_chart_and_the_empty_one_are_drawn() {
 prop_compose! {
     fn random_chart()(count in 1_u32..6)(
         names in prop::collection::vec("[a-zA-Z0-9é日&<]{0,16}", count as usize),
-        steps in prop::collection::vec((0_u8..9, 0..count, 0..count, "[ -~]{0,60}", 0_usize..5), 0..40),
+        steps in prop::collection::vec((0_u8..9, 0..count, 0..count, "[ -~]{0,60}", 0_usize..6), 0..40),
     ) -> Sequence {
         let mut chart = Sequence::new("random");
         for (index, name) in names.into_iter().enumerate() {
@@ -210,6 +216,7 @@ prop_compose! {
             MessageStyle::Dashed,
             MessageStyle::Failed,
             MessageStyle::Pending,
+            MessageStyle::Late,
         ];
         let mut open: Vec<bool> = Vec::new();
         for (kind, from, to, text, style) in steps {

@@ -93,6 +93,30 @@ fn diagrams_leave_out_and_fold_and_fit() {
     assert_eq!(text.matches(" ping ").count() + text.matches("ping─").count().min(1), 1, "{text}");
 }
 
+/// `C` takes the vote of `A` first, though `B` voted first; and where messages cross, each role's lifeline has its own order.
+#[test]
+fn lifelines_have_the_order_of_their_role() {
+    let votes = "C: A?yes; B?no; A!abort; B!abort; end\nA: C!yes; C?abort; end\nB: C!no; C?commit; end";
+    let (_, text) = said("kmc", &[], votes);
+    let row = |text: &str, label: &str| {
+        text.lines().position(|line| line.contains(&format!(" {label} ─"))).unwrap()
+    };
+    assert!(row(&text, "yes") < row(&text, "no"), "{text}");
+    let crossing = "A: B!a1; B!a2; B?b; B!c; end\nB: A!b; A?a1; A?a2; A?d; end";
+    let (_, text) = said("kmc", &[], crossing);
+    let rows: Vec<&str> = text.lines().map(|line| line.trim().trim_matches(['│', ' '])).collect();
+    let of = |label: &str, begins: &str, ends: &str| {
+        let is_it = |row: &&str| {
+            row.contains(&format!(" {label} ")) && row.starts_with(begins) && row.ends_with(ends)
+        };
+        rows.iter().position(is_it).unwrap_or_else(|| panic!("{label}: {text}"))
+    };
+    // `a1` and `b` are sent before either is received; `A` receives `b` after it sent `a2`.
+    let order =
+        [of("a1", "├", "○"), of("b", "○", "┤"), of("a1", "○", "▶"), of("a2", "├", "▶"), of("b", "◀", "○")];
+    assert!(order.is_sorted(), "{order:?} {text}");
+}
+
 /// Thirty roles that all take part do not fit: then there is a list, with lines of the text.
 #[test]
 fn what_does_not_fit_is_a_list() {

@@ -260,11 +260,12 @@ impl Pen<'_> {
             note_frame = Rect { x, y: below, width: note_width, height: note_height };
             self.y = note_frame.bottom() + 6.0;
         } else {
-            let end = match message.style {
-                MessageStyle::Failed | MessageStyle::Pending => 28.0 * (to - from).signum(),
-                _ => 0.0,
+            let gap = 28.0 * (to - from).signum();
+            let middle = match message.style {
+                MessageStyle::Failed | MessageStyle::Pending => f64::midpoint(from, to - gap),
+                MessageStyle::Late => f64::midpoint(from + gap, to),
+                _ => f64::midpoint(from, to),
             };
-            let middle = f64::midpoint(from, to - end);
             label_frame = Rect {
                 x: middle - label_width / 2.0,
                 y: self.y + 6.0,

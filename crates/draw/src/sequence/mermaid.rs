@@ -35,7 +35,7 @@ fn write_diagram(out: &mut String, chart: &Sequence) -> fmt::Result {
             Step::Message(message) => {
                 let arrow = match message.style {
                     MessageStyle::Normal | MessageStyle::Highlight => "->>",
-                    MessageStyle::Dashed => "-->>",
+                    MessageStyle::Dashed | MessageStyle::Late => "-->>",
                     MessageStyle::Failed => "-x",
                     MessageStyle::Pending => "--x",
                 };

@@ -90,7 +90,7 @@ fn paint_mark(svg: &mut Svg, mark: &Mark) {
                 MessageStyle::Highlight => "rd-msg rd-mark",
                 MessageStyle::Dashed => "rd-msg rd-dash",
                 MessageStyle::Failed => "rd-msg rd-fail",
-                MessageStyle::Pending => "rd-msg rd-left",
+                MessageStyle::Pending | MessageStyle::Late => "rd-msg rd-left",
             };
             svg.group(class, None);
             halo(svg, label.frame);
@@ -165,7 +165,11 @@ fn paint_arrow(svg: &mut Svg, from: f64, to: f64, y: f64, style: MessageStyle) {
         MessageStyle::Pending => to - side * 28.0,
         _ => to - side * 7.0,
     };
-    let [start, stop, ny] = [from, end, y].map(N);
+    let start = if style == MessageStyle::Late { from + side * 28.0 } else { from };
+    if style == MessageStyle::Late {
+        paint_dot(svg, start, y);
+    }
+    let [start, stop, ny] = [start, end, y].map(N);
     svg.raw(format_args!("<path class=\"rd-stroke\" d=\"M{start} {ny}H{stop}\"/>"));
     paint_tip(svg, to, end, y, side, style);
 }
@@ -190,13 +194,15 @@ fn paint_tip(svg: &mut Svg, to: f64, end: f64, y: f64, side: f64, style: Message
                 "<path class=\"rd-stroke\" d=\"M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}\"/>"
             ));
         }
-        MessageStyle::Pending => {
-            let [x, y] = [end, y].map(N);
-            svg.raw(format_args!("<circle class=\"rd-head\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"));
-        }
-        MessageStyle::Normal | MessageStyle::Highlight | MessageStyle::Dashed => {
+        MessageStyle::Pending => paint_dot(svg, end, y),
+        MessageStyle::Normal | MessageStyle::Highlight | MessageStyle::Dashed | MessageStyle::Late => {
             let [tip, back, y, top, bottom] = [to - side * 0.5, to - side * 10.0, y, y - 4.5, y + 4.5].map(N);
             svg.raw(format_args!("<path class=\"rd-head\" d=\"M{tip} {y}L{back} {top}V{bottom}Z\"/>"));
         }
     }
+}
+
+fn paint_dot(svg: &mut Svg, x: f64, y: f64) {
+    let [x, y] = [x, y].map(N);
+    svg.raw(format_args!("<circle class=\"rd-head\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"));
 }

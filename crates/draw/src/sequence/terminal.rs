@@ -174,12 +174,14 @@ impl Pen<'_> {
         let (from, to) = (self.x[message.from.index()], self.x[message.to.index()]);
         let (left, right) = (from.min(to), from.max(to));
         let rightwards = from < to;
-        // Where a message does not arrive, a blank remains before the lifeline.
-        let short = match message.style {
-            MessageStyle::Failed | MessageStyle::Pending => 2,
-            _ => 0,
+        // Where a message does not arrive, or was sent before, a blank remains before the lifeline.
+        let (late, short) = match message.style {
+            MessageStyle::Failed | MessageStyle::Pending => (0, 2),
+            MessageStyle::Late => (3, 0),
+            _ => (0, 0),
         };
-        let (start, end) = if rightwards { (left, right - 1 - short) } else { (left + 1 + short, right) };
+        let (start, end) =
+            if rightwards { (left + late, right - 1 - short) } else { (left + 1 + short, right - late) };
         let centred = |text: &str| start + (end + 1 - start).saturating_sub(text.width()).div_ceil(2);
         let (last, above) = label.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
         for line in above {
@@ -190,7 +192,7 @@ impl Pen<'_> {
         let stroke = match message.style {
             MessageStyle::Normal | MessageStyle::Failed => Stroke::Light,
             MessageStyle::Highlight => Stroke::Heavy,
-            MessageStyle::Dashed | MessageStyle::Pending => Stroke::Dashed,
+            MessageStyle::Dashed | MessageStyle::Pending | MessageStyle::Late => Stroke::Dashed,
         };
         let mut row = self.row();
         row.line(start, end, stroke);
@@ -209,6 +211,10 @@ impl Pen<'_> {
             (_, Charset::Ascii, false) => "<",
         };
         row.text(if rightwards { end } else { start }, tip);
+        if message.style == MessageStyle::Late {
+            let dot = if self.charset == Charset::Unicode { "○" } else { "o" };
+            row.text(if rightwards { start } else { end }, dot);
+        }
         self.write(&row);
         for line in &note {
             let mut row = self.row();

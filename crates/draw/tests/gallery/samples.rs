@@ -256,6 +256,7 @@ pub(crate) fn failing_chart() -> Sequence {
     chart
         .message(Message::new(c, s, "Put(resource)").style(MessageStyle::Failed).note("expected Get or Rvk"));
     chart.message(Message::new(l, c, "late").style(MessageStyle::Pending));
+    chart.message(Message::new(l, c, "late").style(MessageStyle::Late));
     chart.message(Message::new(l, l, "done").style(MessageStyle::Failed));
     chart
 }

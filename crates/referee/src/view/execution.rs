@@ -4,10 +4,12 @@ use referee_check::{Execution, Fact, Failure, Fault, Situation, Step, Witness};
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
 use referee_theory::{Action, Role, System, Vocabulary};
 
+mod rows;
 pub(super) mod stepping;
 
 use super::signature;
 use super::witness::Places;
+use rows::{Deliveries, Row};
 
 /// What is drawn: steps, what is wrong with them, and where everything stands at their end.
 #[derive(Clone, Debug)]
@@ -86,7 +88,7 @@ impl<'a> Run<'a> {
     }
 
     /// As a chart: an arrow where a message is received, an open one where it is left in its channel or lost, a crossed one
-    /// where it is never received; under each role, where it stands at the end, if there are `footers`. Roles that take no
+    /// where it is never received, two open ones where messages cross; under each role, where it stands at the end, if there are `footers`. Roles that take no
     /// part are left out, repetitions are folded.
     #[must_use]
     pub fn chart(&self, footers: bool) -> Sequence {
@@ -129,29 +131,37 @@ impl<'a> Run<'a> {
     fn items(&self, participants: &[Option<ParticipantId>]) -> Vec<(usize, Item)> {
         let vocabulary = self.system.vocabulary();
         let fates = self.fates();
+        let arrow = |send: usize, style| {
+            let step = &self.steps[send];
+            let fault = match step.fault {
+                None => "",
+                Some(Fault::Reorder) => " (overtakes)",
+                Some(_) => " (lost)",
+            };
+            let text = signature(vocabulary, step.message) + fault;
+            let (from, to) = (participants[step.role.index()]?, participants[step.peer.index()]?);
+            Some(Item::Arrow(Message::new(from, to, text).style(style)))
+        };
+        let remark =
+            |index: usize, text| Some(Item::Remark(participants[self.steps[index].role.index()]?, text));
+        let again = |reception: usize| {
+            let step = &self.steps[reception];
+            let text = format!("`{}` will come again", vocabulary.shown_label(step.message));
+            (step.fault == Some(Fault::Duplicate)).then(|| remark(reception, text)).flatten()
+        };
         let mut items = Vec::new();
-        for (index, step) in self.steps.iter().enumerate() {
-            let (Some(own), Some(peer)) = (participants[step.role.index()], participants[step.peer.index()])
-            else {
-                continue;
+        for row in Deliveries::of(self.steps).rows(self.steps, self.round.unwrap_or(self.steps.len())) {
+            let (index, drawn) = match row {
+                Row::Whole { send, reception } => {
+                    (send, [arrow(send, fates[send]), reception.and_then(again)])
+                }
+                Row::Sent(send) => (send, [arrow(send, MessageStyle::Pending), None]),
+                Row::Received { send, reception } => {
+                    (reception, [arrow(send, MessageStyle::Late), again(reception)])
+                }
+                Row::Crash(index) => (index, [remark(index, "crashes".to_owned()), None]),
             };
-            let label = vocabulary.shown_label(step.message);
-            let remark = match step.fault {
-                Some(Fault::Crash) => Some("crashes".to_owned()),
-                Some(Fault::Duplicate) => Some(format!("`{label}` will come again")),
-                Some(Fault::Loss | Fault::Undeliverable | Fault::Reorder) | None => None,
-            };
-            if let Some(text) = remark {
-                items.push((index, Item::Remark(own, text)));
-            } else if step.action == Action::Send {
-                let fault = match step.fault {
-                    None => "",
-                    Some(Fault::Reorder) => " (overtakes)",
-                    Some(_) => " (lost)",
-                };
-                let text = signature(vocabulary, step.message) + fault;
-                items.push((index, Item::Arrow(Message::new(own, peer, text).style(fates[index]))));
-            }
+            items.extend(drawn.into_iter().flatten().map(|item| (index, item)));
         }
         items
     }
@@ -180,7 +190,8 @@ impl<'a> Run<'a> {
                 styles[index] = MessageStyle::Pending;
             }
         }
-        unreceived(self.steps).into_iter().for_each(|index| styles[index] = MessageStyle::Pending);
+        let unreceived = Deliveries::of(self.steps).unreceived;
+        unreceived.into_iter().for_each(|index| styles[index] = MessageStyle::Pending);
         self.wrong.iter().for_each(|&index| styles[index] = MessageStyle::Failed);
         styles
     }
@@ -246,7 +257,8 @@ fn never_received(witness: &Witness) -> Vec<usize> {
                     _ => false,
                 })
     };
-    unreceived(&witness.steps).into_iter().filter(|&index| stays(&witness.steps[index])).collect()
+    let unreceived = Deliveries::of(&witness.steps).unreceived;
+    unreceived.into_iter().filter(|&index| stays(&witness.steps[index])).collect()
 }
 
 /// The roles the failure is about.
@@ -303,30 +315,6 @@ fn fold(chart: &mut Sequence, items: &[(usize, Item)]) {
             }
         }
     }
-}
-
-/// The sends among `steps` whose message is still in its channel at the end.
-fn unreceived(steps: &[Step]) -> Vec<usize> {
-    let mut open: Vec<(usize, &Step)> = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        match (step.action, step.fault) {
-            (_, Some(Fault::Crash)) => open.retain(|(_, send)| send.peer != step.role),
-            (Action::Send, None) => open.push((index, step)),
-            (Action::Send, Some(Fault::Reorder)) => {
-                let before = |(_, send): &(usize, &Step)| send.role == step.role && send.peer == step.peer;
-                let at = open.iter().rposition(before).unwrap_or(open.len());
-                open.insert(at, (index, step));
-            }
-            (Action::Send, _) | (_, Some(Fault::Duplicate)) => {}
-            (Action::Receive, _) => {
-                let sent = |(_, send): &(usize, &Step)| send.role == step.peer && send.peer == step.role;
-                if let Some(at) = open.iter().position(sent) {
-                    open.remove(at);
-                }
-            }
-        }
-    }
-    open.into_iter().map(|(index, _)| index).collect()
 }
 
 fn offer(step: &Step, vocabulary: &Vocabulary) -> String {

@@ -7,7 +7,7 @@ use crate::text::Face;
 pub(super) fn label_face(style: MessageStyle) -> Face {
     match style {
         MessageStyle::Highlight | MessageStyle::Failed => BOLD,
-        MessageStyle::Normal | MessageStyle::Dashed | MessageStyle::Pending => LABEL,
+        MessageStyle::Normal | MessageStyle::Dashed | MessageStyle::Pending | MessageStyle::Late => LABEL,
     }
 }
 
@@ -36,9 +36,9 @@ pub(super) fn step_width(step: &Step) -> f64 {
         Step::Message(message) => {
             let (label, note) = message_lines(message);
             let text = widest(label_face(message.style), &label).max(widest(SMALL, &note));
-            // Crosses and open dots stand before the end of the arrow: the label is centred on the rest.
+            // Crosses and open dots stand before an end of the arrow: the label is centred on the rest.
             let end = match message.style {
-                MessageStyle::Failed | MessageStyle::Pending => 28.0,
+                MessageStyle::Failed | MessageStyle::Pending | MessageStyle::Late => 28.0,
                 _ => 0.0,
             };
             if message.from == message.to { SELF_REACH + 10.0 + text } else { text + end + 40.0 }

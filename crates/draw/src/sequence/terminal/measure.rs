@@ -46,7 +46,7 @@ pub(super) fn step_width(step: &Step) -> usize {
             let (label, note) = message_lines(message);
             let text = widest(&label).max(widest(&note));
             let end = match message.style {
-                MessageStyle::Failed | MessageStyle::Pending => 2,
+                MessageStyle::Failed | MessageStyle::Pending | MessageStyle::Late => 2,
                 _ => 0,
             };
             // A line of at least two on either side of the label, blanks around it, and the arrowhead.
