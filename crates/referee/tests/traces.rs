@@ -1,6 +1,7 @@
 //! Every trace in `examples/` is judged as recorded beside it: `bad-token.jsonl` has `bad-token.txt`, whose
 //! first line says what the trace is about, whose second line is the command, and whose rest is what it prints,
-//! followed by its exit status. A `good-*.txt` without a trace records another command.
+//! followed by its exit status. A `good-*.txt` without a trace records another command. `examples/logs` is the
+//! business of `tests/worked.rs`.
 //! `REFEREE_BLESS=1 cargo test -p referee --test traces` records anew: read the difference.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests throughout")]
@@ -13,7 +14,7 @@ use std::process::Command;
 fn records() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let folders =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir() && !path.ends_with("logs"));
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     let of_command = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();

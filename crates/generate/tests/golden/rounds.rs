@@ -144,20 +144,20 @@ pub mod host {
     }
 
     impl<L: Link<Message>> AfterBegin<L> {
-        /// Whether `Ask` with these fields is right now: `number == left`.
+        /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         pub fn admits_ask(&self, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(number == self.left) {
+                if !((number == self.left) && (self.left > 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
             };
-            admitted().map_err(|failure| failure.on_send("Ask", "number == left"))
+            admitted().map_err(|failure| failure.on_send("Ask", "number == left && left > 0"))
         }
 
         /// Sends `Ask` to player.
         ///
-        /// Nothing is sent unless this holds: `number == left`.
+        /// Nothing is sent unless this holds: `number == left && left > 0`.
         pub fn ask(self, number: i64) -> L::Sent<AfterAsk<L>> {
             if let Err(error) = self.admits_ask(number) {
                 return L::refuse(error);
@@ -373,15 +373,15 @@ pub mod player {
     }
 
     impl<L: Link<Message>> AfterBegin<L> {
-        /// Whether `Ask` with these fields is right now: `number == left`.
+        /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         fn admits_ask(&self, from: Peer, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(number == self.left) {
+                if !((number == self.left) && (self.left > 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
             };
-            admitted().map_err(|failure| failure.on_receive(from, "Ask", "number == left"))
+            admitted().map_err(|failure| failure.on_receive(from, "Ask", "number == left && left > 0"))
         }
 
         /// Whether `End` with these fields is right now: `left == 0`.
@@ -432,7 +432,7 @@ pub mod player {
     pub enum AfterBeginEvent<L> {
         /// `Ask` from host.
         ///
-        /// This holds: `number == left`.
+        /// This holds: `number == left && left > 0`.
         Ask {
             /// `number`.
             number: i64,

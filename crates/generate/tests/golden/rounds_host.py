@@ -67,17 +67,17 @@ class AfterBegin:
         self._left: Final = left
 
     def _admits_ask(self, number: int) -> None:
-        if not (number == self._left):
+        if not ((number == self._left) and (self._left > (0))):
             raise _Undefined
 
     def ask(self, number: int) -> AfterAsk:
         """Sends `Ask` to player.
-        Nothing is sent unless this holds: `number == left`.
+        Nothing is sent unless this holds: `number == left && left > 0`.
         """
         try:
             self._admits_ask(number)
         except _Undefined as error:
-            raise Refused("`Ask` was not sent: `number == left` does not hold") from error
+            raise Refused("`Ask` was not sent: `number == left && left > 0` does not hold") from error
         turn = self._session.step(self._turn)
         self._session.link.send("player", "Ask", {"number": number})
         return AfterAsk(self._session, turn, self._left)

@@ -53,7 +53,7 @@ export class AfterBegin {
     ) {}
 
     private _admitsAsk(number: bigint): [] {
-        if (!equal(number, this._left)) {
+        if (!(equal(number, this._left) && (this._left > (0n)))) {
             throw new Undefined();
         }
         return [];
@@ -61,10 +61,10 @@ export class AfterBegin {
 
     /**
      * Sends `Ask` to player.
-     * Nothing is sent unless this holds: `number == left`.
+     * Nothing is sent unless this holds: `number == left && left > 0`.
      */
     async ask(number: bigint): Promise<AfterAsk> {
-        admitted(() => this._admitsAsk(number), "`Ask` was not sent: `number == left` does not hold");
+        admitted(() => this._admitsAsk(number), "`Ask` was not sent: `number == left && left > 0` does not hold");
         const turn = this._session.step(this._turn);
         const fields = new Map<string, Json>([["number", number]]);
         await this._session.send("player", "Ask", fields);

@@ -103,7 +103,7 @@ class AfterBegin:
         self._left: Final = left
 
     def _admits_ask(self, number: int) -> None:
-        if not (number == self._left):
+        if not ((number == self._left) and (self._left > (0))):
             raise _Undefined
 
     def _admits_end(self) -> None:
@@ -122,7 +122,7 @@ class AfterBegin:
             try:
                 self._admits_ask(number)
             except _Undefined:
-                self._session.fail(Violated("host sent `Ask` although `number == left` does not hold", "host"))
+                self._session.fail(Violated("host sent `Ask` although `number == left && left > 0` does not hold", "host"))
             return AfterBeginGotAsk(number, AfterAsk(self._session, turn, self._left))
         if peer == "host" and label == "End":
             try:

@@ -83,7 +83,7 @@ export class AfterBegin {
     ) {}
 
     private _admitsAsk(number: bigint): [] {
-        if (!equal(number, this._left)) {
+        if (!(equal(number, this._left) && (this._left > (0n)))) {
             throw new Undefined();
         }
         return [];
@@ -106,7 +106,7 @@ export class AfterBegin {
                 this._admitsAsk(number);
                 return { type: "Ask", number, next: new AfterAsk(this._session, turn, this._left) };
             } catch (error) {
-                return this._session.blame(error, peer, "host sent `Ask` with a field of the wrong type", "host sent `Ask` although `number == left` does not hold");
+                return this._session.blame(error, peer, "host sent `Ask` with a field of the wrong type", "host sent `Ask` although `number == left && left > 0` does not hold");
             }
         }
         if (peer === "host" && label === "End") {
