@@ -21,6 +21,8 @@ pub(super) struct Candidate {
     pub(super) kind: Kind,
     /// Of corrections that lead equally far, the cheapest is taken.
     pub(super) cost: u32,
+    /// Whether its author may well have meant something else.
+    pub(super) doubtful: bool,
 }
 
 /// What a correction does, for its message.
@@ -46,13 +48,25 @@ pub(super) enum Kind {
 
 impl Candidate {
     pub(super) fn new(edits: impl IntoIterator<Item = Edit>, kind: Kind, cost: u32) -> Self {
-        Self { edits: edits.into_iter().collect(), kind, cost }
+        Self { edits: edits.into_iter().collect(), kind, cost, doubtful: false }
+    }
+
+    /// The same, as a proposal only.
+    pub(super) fn doubtful(mut self) -> Self {
+        self.doubtful = true;
+        self
     }
 
     /// Whether the author has to say what was meant.
     pub(super) fn has_placeholder(&self) -> bool {
         self.edits.iter().any(|edit| edit.text.contains(PLACEHOLDER))
     }
+}
+
+/// Whether `word` belongs to the language itself.
+pub(super) fn is_keyword(word: &str, language: Language) -> bool {
+    let Words { keywords, others, .. } = words(language);
+    keywords.contains(&word) || others.contains(&word)
 }
 
 /// What a language is written with.

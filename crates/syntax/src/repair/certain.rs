@@ -1,17 +1,21 @@
 //! When a correction is certain: when people who make it by hand hardly ever mean another. `referee fix` writes what is certain, so
 //! every doubt counts.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidate::{self, Candidate, Kind};
 use super::pieces::{PieceKind, pieces};
-use super::{Scene, suggest};
+use super::{Scene, suggest, words};
 use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::payload;
 
 /// Parts of words that are shorter may be the same by chance.
 const SHORT: usize = 3;
+
+fn is_bracket(word: &str) -> bool {
+    matches!(word, "(" | ")" | "[" | "]" | "{" | "}" | "<" | ">")
+}
 
 impl Scene<'_> {
     /// Whether people who make a correction of this kind by hand hardly ever mean another.
@@ -23,12 +27,15 @@ impl Scene<'_> {
                 ")" if self.language == Language::Gt => {
                     self.pieces.iter().all(|p| self.text[p.range.clone()] != *",")
                 }
-                ")" => self.ends_a_payload(before),
-                ";" | "," | "]" | "}" | ":" | "from" | "to" | "at" | "or" | "role" => true,
+                ")" => self.ends_a_payload(before) && self.closes_the_last(before),
+                "}" | "]" => self.closes_the_last(before),
+                ":" => self.precedes_a_type(before),
+                ";" | "," | "from" | "to" | "at" | "or" | "role" => true,
                 _ => false,
             },
             Kind::Delete { piece } => {
-                self.is_repeated_on_line(piece)
+                // Of two brackets one may belong to another pair.
+                self.is_repeated_on_line(piece) && !is_bracket(self.word(piece))
                     || self.word(piece) == ";" && piece > 0 && self.word(piece - 1) == "}"
             }
             Kind::Replace { piece, text } => {
@@ -43,6 +50,7 @@ impl Scene<'_> {
     pub(super) fn is_all(&self, candidate: &Candidate, corrected: &str) -> bool {
         let count = self.pieces.len();
         let expected = match &candidate.kind {
+            Kind::Slip { .. } if candidate.doubtful || !self.says_the_same(corrected) => return false,
             Kind::Slip { .. } => None,
             Kind::Insert { .. } => Some(count + 1),
             Kind::Delete { .. } => count.checked_sub(1),
@@ -56,6 +64,43 @@ impl Scene<'_> {
         let closes_twice = matches!(candidate.kind, Kind::Insert { before, text: "}" | ")" | "]" }
             if candidate::opening_piece(self, before).is_some_and(|open| (open..before).any(is_twice)));
         !runs_together && !closes_twice && !self.has_run_together(&candidate.edits)
+    }
+
+    /// Whether every name in a `corrected` text is the author's: words that run together are new ones.
+    fn says_the_same(&self, corrected: &str) -> bool {
+        let own: FxHashSet<&str> = (0..self.pieces.len()).map(|piece| self.word(piece)).collect();
+        let is_name = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let is_known =
+            |word: &str| candidate::is_keyword(word, self.language) || payload::builtin(word).is_some();
+        words(corrected, self.language).iter().all(|word| {
+            // A quotation mark may have hidden the word.
+            let hidden = || own.iter().any(|own| own.trim_matches(['"', '\'']) == word);
+            !is_name(word) || own.contains(word.as_str()) || is_known(word) || hidden()
+        })
+    }
+
+    /// Whether a bracket before a piece can only close the one that is open there: a bracket between them could be the one that is not
+    /// closed, unless it is laid out with its own.
+    fn closes_the_last(&self, before: usize) -> bool {
+        let Some(open) = candidate::opening_piece(self, before) else { return true };
+        let line = |piece: usize| self.text[..self.pieces[piece].range.start].matches('\n').count();
+        let kind = self.word(open);
+        (open + 1..before).filter(|&inner| self.word(inner) == kind).all(|inner| {
+            let close = self.closing(inner);
+            close < before
+                && line(open) != line(inner)
+                && (line(close) == line(inner)
+                    || self.pieces[close].indent == Some(self.indent_at(self.pieces[inner].range.start)))
+        })
+    }
+
+    /// Whether `:` before a piece, if it stands in a payload, is followed by a type and not preceded by one.
+    fn precedes_a_type(&self, before: usize) -> bool {
+        let is_type =
+            |piece: Option<usize>| piece.is_some_and(|piece| payload::builtin(self.word(piece)).is_some());
+        let in_payload = matches!(self.language, Language::Scr | Language::St)
+            && candidate::opening_piece(self, before).is_some_and(|open| self.word(open) == "(");
+        !in_payload || is_type(Some(before)) && !is_type(before.checked_sub(1))
     }
 
     /// Whether `)` before a piece of a `.scr` text stands behind a type that is known, if it ends a payload.

@@ -100,7 +100,7 @@ impl Scene<'_> {
     }
 
     /// The piece that closes the bracket `open`, or the number of pieces.
-    fn closing(&self, open: usize) -> usize {
+    pub(super) fn closing(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for piece in open..self.pieces.len() {
             match self.word(piece) {
@@ -162,7 +162,9 @@ fn brackets(scene: &Scene<'_>) -> Vec<Candidate> {
     if scene.word(close) != closing {
         return Vec::new();
     }
-    let others = PAIRS.iter().filter(|(other, _)| *other != open);
+    // In a payload brackets are those of a list.
+    let is_list = open == "[" && scene.language == Language::Scr && scene.in_parentheses(scene.at);
+    let others = PAIRS.iter().filter(|(other, _)| *other != open && !is_list);
     let one = |(opening, ending): &(&str, &str)| {
         let edits = [replace(scene.span(scene.at), *opening), replace(scene.span(close), *ending)];
         let message = format!("here belong `{opening}` and `{ending}`, not `{open}` and `{closing}`");

@@ -20,6 +20,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(refined_type(scene));
     found.extend(generic_type(scene));
     found.extend(array_type(scene));
+    found.extend(bracketed_type(scene));
     found.extend(several_types(scene));
     found.extend(qualified_field(scene));
     found.extend(more_fields(scene));
@@ -363,6 +364,17 @@ fn array_type(scene: &Scene<'_>) -> Option<Candidate> {
     }
     let right = format!("list<{}>", scene.word(element));
     let span = scene.spans(element..open + 2);
+    Some(slip(span, "a list is written `list<…>`", format!("write `{right}`"), [replace(span, right)]))
+}
+
+/// `[int]`
+fn bracketed_type(scene: &Scene<'_>) -> Option<Candidate> {
+    let open = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece) == "[")?;
+    if !scene.is_word(open + 1) || scene.word(open + 2) != "]" || !scene.in_parentheses(open) {
+        return None;
+    }
+    let right = format!("list<{}>", scene.word(open + 1));
+    let span = scene.spans(open..open + 3);
     Some(slip(span, "a list is written `list<…>`", format!("write `{right}`"), [replace(span, right)]))
 }
 

@@ -28,11 +28,24 @@ fn operator(scene: &Scene<'_>, piece: usize) -> Option<Candidate> {
     let span = run(scene, piece)?;
     let wrong = scene.text.get(span.range()).unwrap_or_default();
     let right = match wrong {
-        "and" | "&" if !dialect.words => "&&",
-        "or" | "|" if !dialect.words => "||",
+        "and" | "&" | "∧" if !dialect.words => "&&",
+        "or" | "|" | "∨" if !dialect.words => "||",
+        "∧" => "and",
+        "∨" => "or",
+        "≤" => "<=",
+        "≥" => ">=",
+        "¬" | "not" if !dialect.words => "!",
+        "is" | "equals" | "eq" => dialect.equal,
+        "≠" | "ne" => dialect.different,
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        "mod" => "%",
         "=" | "===" | ":=" | "==" if wrong != dialect.equal => dialect.equal,
         "<>" | "!=" | "!==" | "=/=" | "/=" | "~=" if wrong != dialect.different => dialect.different,
-        "==>" | "-->" | "->" => return Some(implication(scene, span)),
+        "==>" | "-->" | "->" | "⇒" | "⟹" => return Some(implication(scene, span)),
+        "**" | "^" | "?" | "~" | "∈" | "matches" | "like" | "contains" | "xor" | "=~" => {
+            return Some(unknown(span, wrong));
+        }
         _ => return None,
     };
     let message = match wrong {
@@ -52,6 +65,14 @@ fn implication(scene: &Scene<'_>, span: Span) -> Candidate {
     Candidate::new([replace(span, "&&")], kind, 0)
 }
 
+/// `a ** b`: which operator was meant nobody knows.
+fn unknown(span: Span, wrong: &str) -> Candidate {
+    let message = format!("conditions have no operator `{wrong}`");
+    let help = String::from("docs/languages/conditions.md lists the operators and functions");
+    let kind = Kind::Slip { span, message, help, corrects: false };
+    Candidate::new([replace(span, "==")], kind, 0)
+}
+
 /// The whole operator of which a piece is a part.
 fn run(scene: &Scene<'_>, piece: usize) -> Option<Span> {
     let span = scene.pieces.get(piece).map(|_| scene.span(piece))?;
@@ -60,6 +81,9 @@ fn run(scene: &Scene<'_>, piece: usize) -> Option<Span> {
     }
     let is_part = |c: &u8| b"=<>!:&|~/-".contains(c);
     let bytes = scene.text.as_bytes();
+    if !scene.text.get(span.range())?.is_ascii() || matches!(scene.word(piece), "**" | "^" | "?") {
+        return Some(span);
+    }
     if !bytes.get(span.range())?.iter().all(is_part) {
         return None;
     }

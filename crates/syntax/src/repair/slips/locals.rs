@@ -3,6 +3,7 @@
 use super::{Candidate, Kind, Scene, insert, refused, replace, slip};
 use crate::diagnostics::Edit;
 use crate::language::Language;
+use crate::payload;
 use crate::source::Span;
 
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
@@ -13,6 +14,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
             found.extend(braces_of_recursion(scene));
             found.extend(condition(scene));
             found.extend(untyped_field(scene));
+            found.extend(type_first(scene));
             found.extend(without_label(scene));
         }
         Language::Kmc => found.extend(sum(scene)),
@@ -59,6 +61,22 @@ fn condition(scene: &Scene<'_>) -> Option<Candidate> {
     let gap = Span { start: scene.span(word - 1).end, end: scene.span(end - 1).end };
     let message = "a condition stands in brackets behind the message";
     Some(slip(scene.span(word), message, format!("write `{right}`"), [replace(gap, right)]))
+}
+
+/// `!A(Int x)`, as in C.
+fn type_first(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_one = |piece: &usize| {
+        matches!(scene.word(piece.wrapping_sub(1)), "(" | ",")
+            && payload::builtin(scene.word(*piece)).is_some()
+            && scene.is_word(piece + 1)
+            && payload::builtin(scene.word(piece + 1)).is_none()
+            && matches!(scene.word(piece + 2), ")" | ",")
+    };
+    let first = (scene.at.saturating_sub(2)..=scene.at).find(is_one)?;
+    let right = format!("{}: {}", scene.word(first + 1), scene.word(first));
+    let span = scene.spans(first..first + 2);
+    let message = "the name of a field comes before its type";
+    Some(slip(span, message, format!("write `{right}`"), [replace(span, right)]))
 }
 
 /// `!A(x)`

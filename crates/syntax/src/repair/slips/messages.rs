@@ -254,10 +254,11 @@ fn types_first(scene: &Scene<'_>) -> Option<Candidate> {
     let edits: Vec<Edit> =
         pairs.iter().map(|&first| replace(scene.spans(first..first + 2), field(first))).collect();
     let help = format!("write `{}`", field(first));
-    let mut found =
-        slip(scene.spans(first..first + 2), "the name of a field comes before its type", help, edits);
-    found.cost = if TYPES.contains(&scene.word(first)) { 0 } else { 4 };
-    Some(found)
+    let found = slip(scene.spans(first..first + 2), "the name of a field comes before its type", help, edits);
+    if pairs.iter().all(|&first| TYPES.contains(&scene.word(first))) {
+        return Some(found);
+    }
+    Some(Candidate { cost: 4, ..found.doubtful() })
 }
 
 /// `m(x int)`, as in Go.

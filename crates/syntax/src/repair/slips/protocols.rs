@@ -53,7 +53,10 @@ fn other_word(scene: &Scene<'_>) -> Vec<Candidate> {
     for piece in scene.at.saturating_sub(3)..=scene.at {
         let word = scene.word(piece);
         for (others, right, message) in OTHER_WORDS {
-            if !word.is_empty() && others.iter().any(|other| other.eq_ignore_ascii_case(word)) {
+            if !word.is_empty()
+                && others.iter().any(|other| other.eq_ignore_ascii_case(word))
+                && may_stand(scene, piece, right)
+            {
                 let span = scene.span(piece);
                 let mut one = slip(span, message, format!("write `{right}`"), [replace(span, right)]);
                 one.cost = 1;
@@ -67,6 +70,19 @@ fn other_word(scene: &Scene<'_>) -> Vec<Candidate> {
         }
     }
     found
+}
+
+/// Whether the keyword `right` could stand where `piece` does.
+fn may_stand(scene: &Scene<'_>, piece: usize, right: &str) -> bool {
+    let back = |count: usize| piece.checked_sub(count).map_or("", |before| scene.word(before));
+    let is_name = scene.is_word(piece + 1);
+    match right {
+        "at" => back(1) == "choice",
+        "to" => is_name && matches!(back(2), "from" | "connect" | "wrap"),
+        "from" | "role" | "protocol" | "type" => is_name,
+        "rec" => is_name && scene.word(piece + 2) == "{",
+        _ => true,
+    }
 }
 
 /// `choice { m() from A to B; … }`.
