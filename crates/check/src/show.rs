@@ -14,10 +14,11 @@ use crate::explore::Limits;
 use crate::find::Finder;
 use crate::graph::Graph;
 use crate::layout::Layout;
+use crate::model::Model;
 use crate::obstacle::{Future, Obstacle, obstacles};
 use crate::reach::StateSet;
 use crate::verdict::Ground;
-use crate::witness::{Fact, Failure, Violation, Witness, steps_of};
+use crate::witness::{Fact, Failure, Violation, Witness, step_of, steps_of};
 
 /// How many configurations after the point of no return are searched for one that shows the mistake.
 const MAX_NEARBY_STATES: usize = 300;
@@ -157,6 +158,9 @@ impl Finder<'_> {
             shown.precede(steps_of(self.graph.model, labels));
             // Whether a larger bound has a shorter execution was not looked at.
             shown.shortest = false;
+            if shown.point_of_no_return == labels.len() {
+                self.return_earlier(&mut shown);
+            }
             Some(shown)
         });
         shown.or_else(|| {
@@ -170,22 +174,28 @@ impl Finder<'_> {
         let model = self.graph.model;
         let bound = self.graph.layout.bound() + more;
         let start = self.graph.layout.moved(&self.graph.words(state), &Layout::new(model, bound), model);
-        let limits = Limits {
-            states: MAX_STATES_BEYOND,
-            memory: usize::MAX,
-            cancel: None,
-            threads: 1,
-            stability: false,
-            keep_edges: true,
-        };
-        let after = search(model, bound, Some(&start), Reduction::None, limits, &mut ());
-        if after.stopped.is_some() {
-            return None;
-        }
-        let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
-        let finder = Finder { graph: &after.graph, answers: &answers, full: true, beyond: false };
-        let all = finder.shown_under_any_bound(&[], 0, Violated { after: 0, blocked: &finder.blocks() });
-        all.into_iter().find(|witness| tells_of(witness, failure) && witness.is_shown())
+        beyond(model, bound, Some(&start), |finder| {
+            let all = finder.shown_under_any_bound(&[], 0, Violated { after: 0, blocked: &finder.blocks() });
+            all.into_iter().find(|witness| tells_of(witness, failure) && witness.is_shown())
+        })
+    }
+
+    /// Looks at the beginning of `witness`, which was shown with more room, with as much room: its mistake may be certain earlier.
+    fn return_earlier(&self, witness: &mut Witness) {
+        let model = self.graph.model;
+        let point = beyond(model, witness.bound, None, |finder| {
+            let (mut labels, mut state) = (Vec::new(), 0);
+            for step in &witness.steps {
+                let is_it = |&(label, _): &(u32, u32)| step_of(&model.moves[label as usize]) == *step;
+                let (label, target) = finder.graph.edges(state).find(is_it)?;
+                labels.push(label);
+                state = target;
+            }
+            let before = finder.first_unsafe(&labels);
+            Some(finder.no_return(&labels, before, &witness.failure, witness.ground, &finder.blocks()))
+        });
+        witness.point_of_no_return =
+            point.map_or(witness.point_of_no_return, |point| point.min(witness.point_of_no_return));
     }
 
     /// What is wrong at `state` even if channels had room for everything.
@@ -295,6 +305,29 @@ impl Finder<'_> {
         witness.explanation = words.violation(violation, &witness);
         witness
     }
+}
+
+/// What `tell` finds in everything that can follow `start` with room for `bound` messages, if that is not too much.
+fn beyond<T>(
+    model: &Model,
+    bound: u32,
+    start: Option<&[u64]>,
+    tell: impl FnOnce(&Finder<'_>) -> Option<T>,
+) -> Option<T> {
+    let limits = Limits {
+        states: MAX_STATES_BEYOND,
+        memory: usize::MAX,
+        cancel: None,
+        threads: 1,
+        stability: false,
+        keep_edges: true,
+    };
+    let after = search(model, bound, start, Reduction::None, limits, &mut ());
+    if after.stopped.is_some() {
+        return None;
+    }
+    let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
+    tell(&Finder { graph: &after.graph, answers: &answers, full: true, beyond: false })
 }
 
 /// Whether `witness` is about `failure`: itself, or that the receiver of that message now waits beside it.

@@ -108,3 +108,19 @@ fn another_mistake_before_it_is_not_its_point() {
     found.sort();
     assert_eq!(found, [(Violation::UnexpectedMessage, 2), (Violation::OrphanMessage, 1)]);
 }
+
+/// What is shown with more room than the verdict needs has its point on the way there, too.
+#[test]
+fn more_room_makes_no_later_point() {
+    let system = read_types("A: B!d; B!c; B?c; end  B: A!d; A?c; A!c; end").unwrap();
+    let verdict = check(&system, &Options::default(), None, &mut ()).verdict;
+    for witness in witnesses(&verdict) {
+        let bound = witness.bound;
+        let starts = |after: usize| ends_of(&system, witness, bound, after);
+        let first = (0..=witness.steps.len()).find(|&after| {
+            Within::new(&system, bound).violates_safety(&starts(after))
+                && starts(after).iter().any(|start| is_inevitable(&system, witness, start))
+        });
+        assert_eq!(Some(witness.point_of_no_return), first, "{witness:?}");
+    }
+}
