@@ -190,6 +190,60 @@ fn an_unsafe_number_of_copies_is_the_answer() {
     assert!(status == 1 && text.contains("  unsafe: "), "{text}");
 }
 
+/// What one copy may do, two may not: a property is asked of each number.
+#[test]
+fn properties_are_asked_of_every_number_of_copies() {
+    let [property, protocol] = ["turns.hml", "turns.scr"].map(temporary);
+    // With two copies the second message is from one of them before anything else happens.
+    std::fs::write(
+        &property,
+        "property hurry = [_ -> _ : Go][_ -> _ : Go]tt and [_ -> _ : Go][_ -> _ : Done]ff\n",
+    )
+    .unwrap();
+    std::fs::write(&protocol, "protocol T(role a, role w[n]) { Go() from a to w; Done() from w to a; }\n")
+        .unwrap();
+    let [property_file, protocol_file] = [&property, &protocol].map(|path| path.to_str().unwrap());
+    let arguments = ["check", protocol_file, "--property", property_file, "--instances", "w=1..2"];
+    let output = referee(&arguments, "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("property `hurry` fails with w × 1: this execution violates it"), "{text}");
+    let output = referee(&[&arguments[..], &["--format", "json"]].concat(), "");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let property_said = &answer["compatibility"]["properties"][0];
+    assert_eq!(
+        (&property_said["verdict"], &property_said["copies"]),
+        (&"unsafe".into(), &1.into()),
+        "{answer}"
+    );
+    for file in [property, protocol] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// Who waits for ever does not play the role, but no monitor blames it.
+#[test]
+fn a_component_that_waits_is_not_blamed() {
+    let [component, protocol] = ["mute.kmc", "asked.kmc"].map(temporary);
+    std::fs::write(&component, "A: B?never; end").unwrap();
+    std::fs::write(&protocol, LOGIN).unwrap();
+    let [component_file, protocol_file] = [&component, &protocol].map(|path| path.to_str().unwrap());
+    let with = format!("A={component_file}");
+    let text = String::from_utf8(referee(&["check", protocol_file, "--with", &with], "").stdout).unwrap();
+    assert!(
+        text.contains("it does not play `A`: it waits for ever") && !text.contains("would blame"),
+        "{text}"
+    );
+    let output = referee(&["check", protocol_file, "--with", &with, "--format", "json"], "");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let with = &answer["compatibility"]["with"][0];
+    assert_eq!((&with["plays"], &with["blamed"]), (&false.into(), &Value::Null), "{answer}");
+    assert!(with["why"].as_str().unwrap().contains("waits for ever"), "{answer}");
+    for file in [component, protocol] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
 #[test]
 fn what_is_never_received_says_why() {
     let (_, text) = said("kmc", &[], "A: B!x; rec l. B!a; B?b; l  B: rec l. {A?a; A!b; l, A?c; end}");

@@ -41,6 +41,8 @@ pub struct Conformance {
     pub conforms: Option<bool>,
     /// What is wrong, or why there is no answer.
     pub explanation: Option<String>,
+    /// Whether a monitor would blame the component for it; nobody is blamed for waiting.
+    pub blamed: bool,
     /// What happens until then.
     pub steps: Vec<Step>,
     /// How many situations were looked at.
@@ -93,7 +95,7 @@ pub fn conform_to_machine(
         follows => {
             let name = vocabulary.role_name(role);
             let why = format!("a monitor could not follow the machine of `{name}` itself");
-            Conformance { conforms: None, explanation: Some(why), ..follows }
+            Conformance { conforms: None, explanation: Some(why), blamed: false, ..follows }
         }
     }
 }
@@ -103,24 +105,35 @@ fn search(mut search: Search<'_>) -> Conformance {
     search.reach(Situation { component, monitor, unread: Vec::new() }, None);
     while let Some(at) = search.pending.pop_front() {
         if let Some(wrong) = search.expand(at) {
-            return search.answer(Some(false), Some(wrong), at);
+            let blamed = matches!(wrong, Wrong::Deviates(_));
+            let (Wrong::Deviates(why) | Wrong::Waits(why)) = wrong;
+            return Conformance { blamed, ..search.answer(Some(false), why, at) };
         }
         if search.found.len() > search.bounds.situations {
             let why = format!("more than {} situations", search.bounds.situations);
-            return search.answer(None, Some(why), at);
+            return search.answer(None, why, at);
         }
     }
     if let Some(blocked) = search.blocked_by_capacity() {
         let why = format!("more than {} messages of one sender would have to wait", search.bounds.capacity);
-        return search.answer(None, Some(why), blocked);
+        return search.answer(None, why, blocked);
     }
     Conformance {
         conforms: Some(true),
         explanation: None,
+        blamed: false,
         steps: Vec::new(),
         situations: search.found.len(),
         exact: search.exact,
     }
+}
+
+/// Why a component does not play a role.
+enum Wrong {
+    /// A monitor sees it, and blames the component.
+    Deviates(String),
+    /// It waits for ever.
+    Waits(String),
 }
 
 struct Found {
@@ -185,7 +198,7 @@ impl<'a> Search<'a> {
     }
 
     /// Everything that can happen; or what is wrong.
-    fn expand(&mut self, at: usize) -> Option<String> {
+    fn expand(&mut self, at: usize) -> Option<Wrong> {
         let situation = self.found[at].situation.clone();
         let monitor = self.monitor;
         let expected = monitor.transitions(situation.monitor);
@@ -216,7 +229,9 @@ impl<'a> Search<'a> {
                     let allowed = expected.iter().find(|t| {
                         t.action == Action::Send && Some(t.peer) == peer && self.same(t.message, action)
                     });
-                    let Some(allowed) = allowed else { return Some(self.wrong_send(peer, &label, expected)) };
+                    let Some(allowed) = allowed else {
+                        return Some(Wrong::Deviates(self.wrong_send(peer, &label, expected)));
+                    };
                     possible = true;
                     next.monitor = allowed.target;
                     self.reach(next, Some((at, Step::Sends(allowed.peer, label))));
@@ -244,12 +259,16 @@ impl<'a> Search<'a> {
         match (is_final, expected.is_empty()) {
             (true, true) => None,
             (true, false) if untold => None,
-            (true, false) => Some(format!("it ends, but {}", self.expectation(expected))),
+            (true, false) => Some(Wrong::Deviates(format!("it ends, but {}", self.expectation(expected)))),
             (false, _) if possible => None,
             // Who is not told cannot know that nothing more comes.
             (false, true) if self.bounds.dependencies == Dependencies::Hide && only_waits => None,
-            (false, true) => Some("the protocol is over for it, but it does not end".to_owned()),
-            (false, false) => Some(format!("it waits for ever, but {}", self.expectation(expected))),
+            (false, true) => {
+                Some(Wrong::Waits("the protocol is over for it, but it does not end".to_owned()))
+            }
+            (false, false) => {
+                Some(Wrong::Waits(format!("it waits for ever, but {}", self.expectation(expected))))
+            }
         }
     }
 
@@ -322,7 +341,7 @@ impl<'a> Search<'a> {
         self.found.iter().position(|found| found.blocked)
     }
 
-    fn answer(&self, conforms: Option<bool>, explanation: Option<String>, at: usize) -> Conformance {
+    fn answer(&self, conforms: Option<bool>, explanation: String, at: usize) -> Conformance {
         let mut steps = Vec::new();
         let mut next = Some(at);
         while let Some(at) = next {
@@ -334,6 +353,7 @@ impl<'a> Search<'a> {
         steps.reverse();
         // What is wrong is wrong whatever the capacity.
         let exact = conforms == Some(false) || (conforms.is_some() && self.exact);
-        Conformance { conforms, explanation, steps, situations: self.found.len(), exact }
+        let (explanation, situations) = (Some(explanation), self.found.len());
+        Conformance { conforms, explanation, blamed: false, steps, situations, exact }
     }
 }

@@ -150,11 +150,16 @@ fn to_text(
         text += &format!("    {line}\n");
     }
     text += &match (answer.conforms, in_system) {
-        (Some(false), Some(Verdict::Safe { .. })) => format!(
-            "  beside the other roles it is {}: nobody waits for ever and nothing is left unread, although a monitor of \
-             `{role}` would blame it\n",
-            styled(GOOD, "safe")
-        ),
+        (Some(false), Some(Verdict::Safe { .. })) => {
+            let though = match answer.blamed {
+                true => format!(", although a monitor of `{role}` would blame it"),
+                false => String::new(),
+            };
+            let safe = styled(GOOD, "safe");
+            format!(
+                "  beside the other roles it is {safe}: nobody waits for ever and nothing is left unread{though}\n"
+            )
+        }
         (Some(true), Some(Verdict::Unsafe { witness, .. })) => format!(
             "  beside the other roles it is {} without monitors: {}\n",
             styled(BAD, "unsafe"),

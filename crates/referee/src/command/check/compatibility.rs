@@ -34,6 +34,7 @@ pub(super) use diagrams::Diagrams;
 pub(super) use findings::{Finding, Level};
 use network::NetworkAnswer;
 use progress::ProgressLine;
+use question::Questions;
 
 /// How far to go, and what else to answer.
 #[derive(Args)]
@@ -425,32 +426,22 @@ fn ask(
     let mut observer = ProgressLine::new(label);
     let resolve = |names: &faults::FaultNames| names.resolve(system.vocabulary(), arguments.max_faults);
     let faults = arguments.faults.as_ref().map(resolve).transpose()?;
-    let (system, report, asked_of, family) = match &arguments.instances {
+    let questions = Questions { properties, faults: faults.as_ref(), options: &options };
+    let (system, report, properties, family) = match &arguments.instances {
         Some(instances) => {
-            let family::Family { members, shown, report, any_order } =
+            let family::Family { members, shown, report } =
                 instances.check(&system, protocol, &options, &mut observer)?;
-            (shown, report, any_order, members)
+            let properties = questions.ask_of_each(&system, protocol, instances, &mut observer)?;
+            (shown, report, properties, members)
         }
         None => {
             let report =
                 check::check_under(&system, faults.as_ref(), &options, Some(&CANCELLED), &mut observer);
-            (system.clone(), report, system, Vec::new())
+            let properties = questions.ask(&system, &mut observer);
+            (system, report, properties, Vec::new())
         }
     };
     let system = &system;
-    let unknown = |property: &Arc<Property>| question::unknown_names(property, asked_of.vocabulary());
-    let remarks: Vec<Vec<String>> = properties.iter().map(unknown).collect();
-    let properties = match properties {
-        [] => Vec::new(),
-        asked => check::check_properties(
-            &asked_of,
-            asked,
-            faults.as_ref(),
-            &options,
-            Some(&CANCELLED),
-            &mut observer,
-        ),
-    };
     let copied = match &arguments.instances {
         None => family::declared(protocol).into_iter().map(str::to_owned).collect(),
         Some(_) => Vec::new(),
@@ -482,7 +473,6 @@ fn ask(
         places,
         faults,
         properties,
-        remarks,
         with,
         fixes,
         family,

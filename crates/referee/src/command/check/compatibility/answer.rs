@@ -7,8 +7,8 @@ use std::rc::Rc;
 use indicatif::HumanCount;
 use referee::Projected;
 use referee::check::{
-    BoundReport, Edit, Faults, Ground, InputGround, OutputGround, Premises, PropertyAnswer, Reason, Report,
-    SafeGround, Semantics, Stop, Verdict, Witness,
+    BoundReport, Edit, Faults, Ground, InputGround, OutputGround, Premises, Reason, Report, SafeGround,
+    Semantics, Stop, Verdict, Witness,
 };
 use referee::draw::Charset;
 use referee::theory::{Origin, System};
@@ -17,8 +17,9 @@ use referee::view::execution::Run;
 use referee::view::witness::Place;
 
 use super::family::Member;
+use super::question::Asked;
 use super::substitute::Substituted;
-use super::{faults, question, substitute};
+use super::{faults, substitute};
 use crate::Outcome;
 use crate::output::{self, BAD, GOOD, SOFT, WARN, styled};
 
@@ -50,9 +51,7 @@ pub(super) struct Answer {
     /// Single edits that make it safe, if they were asked for.
     pub(super) fixes: Vec<Edit>,
     /// What is said of properties of one's own.
-    pub(super) properties: Vec<PropertyAnswer>,
-    /// For each of them, the names in it that the protocol does not have.
-    pub(super) remarks: Vec<Vec<String>>,
+    pub(super) properties: Vec<Asked>,
 }
 
 /// The places of a document's text by origin.
@@ -86,7 +85,7 @@ impl Answer {
             Verdict::Unsafe { .. } => Outcome::Violated,
             Verdict::Unknown { .. } => Outcome::NoAnswer,
         };
-        self.properties.iter().map(question::outcome).fold(compatible, Outcome::and)
+        self.properties.iter().map(Asked::outcome).fold(compatible, Outcome::and)
     }
 
     /// The roles that may wait for ever somewhere.

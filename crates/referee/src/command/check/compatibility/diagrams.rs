@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use referee::Projected;
-use referee::check::{Judgement, PropertyAnswer, Report};
+use referee::check::{Judgement, Report};
 use referee::draw::DrawError;
 use referee::studio::{self, Trace};
 use referee::theory::System;
 use referee::view::execution::Run;
 
+use super::question::Asked;
 use crate::output;
 
 /// Where counterexamples are drawn: the first in the files that were asked for, each further one beside them.
@@ -33,12 +34,12 @@ impl Diagrams {
     pub(super) fn draw(
         &mut self,
         report: &Report,
-        properties: &[PropertyAnswer],
+        properties: &[Asked],
         system: &System,
         protocol: &Projected,
     ) -> Vec<String> {
         let witness = report.verdict.witness().map(|witness| Run::of_witness(witness, system));
-        let executions = properties.iter().filter_map(|answer| {
+        let executions = properties.iter().filter_map(|Asked { answer, system, .. }| {
             let certain = matches!(answer.judgement, Judgement::Violated(_));
             Some(Run::of_execution(answer.judgement.execution()?, &answer.name, certain, system))
         });

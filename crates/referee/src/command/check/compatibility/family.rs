@@ -1,6 +1,6 @@
 //! `--instances R=1..6`: the same protocol with so many copies of a role.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use referee::check::{self, MOST_INSTANCES, Observer, Options, Report, Rounds, Verdict};
 use referee::theory::{Role, System};
 use referee::{Projected, SubjectKind};
@@ -46,8 +46,6 @@ pub(super) struct Family {
     /// of it.
     pub(super) shown: System,
     pub(super) report: Report,
-    /// The same system with copies that have no order, of which properties are asked.
-    pub(super) any_order: System,
 }
 
 /// Of which roles `protocol` says that there may be several copies.
@@ -66,9 +64,9 @@ impl Instances {
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Result<Family> {
-        let role = self.role(system, protocol)?;
+        let role = self.find(system, protocol)?;
         let mut members = Vec::new();
-        let mut shown: Option<(u16, System, Report)> = None;
+        let mut shown: Option<(System, Report)> = None;
         for copies in self.from..=self.to {
             let found = check::check_instances(system, role, copies, options, Some(&CANCELLED), observer);
             let Some((family, report)) = found else { bail!("{}", self.too_large(copies)) };
@@ -78,17 +76,32 @@ impl Instances {
                 verdict: report.verdict.name(),
                 explored: report.bounds.last().map(|bound| (bound.k, bound.states)),
             });
-            if shown.as_ref().is_none_or(|(.., before)| is_worse(&report, before)) {
-                shown = Some((copies, family, report));
+            if shown.as_ref().is_none_or(|(_, before)| is_worse(&report, before)) {
+                shown = Some((family, report));
             }
         }
-        let Some((copies, shown, report)) = shown else { bail!("--instances: no number of copies") };
-        let any_order = check::instances(system, role, copies, Rounds::AnyOrder);
-        let Some(any_order) = any_order else { bail!("{}", self.too_large(copies)) };
-        Ok(Family { members, shown, report, any_order })
+        let Some((shown, report)) = shown else { bail!("--instances: no number of copies") };
+        Ok(Family { members, shown, report })
     }
 
-    fn role(&self, system: &System, protocol: &Projected) -> Result<Role> {
+    /// The system with each number of copies, which have no order: of these properties are asked.
+    pub(super) fn systems(
+        &self,
+        system: &System,
+        protocol: &Projected,
+    ) -> Result<impl Iterator<Item = Result<(u16, System)>>> {
+        let role = self.find(system, protocol)?;
+        Ok((self.from..=self.to).map(move |copies| {
+            let family = check::instances(system, role, copies, Rounds::AnyOrder);
+            Ok((copies, family.ok_or_else(|| anyhow!("{}", self.too_large(copies)))?))
+        }))
+    }
+
+    pub(super) fn role(&self) -> &str {
+        &self.role
+    }
+
+    fn find(&self, system: &System, protocol: &Projected) -> Result<Role> {
         let (vocabulary, name) = (system.vocabulary(), &self.role);
         let Some(role) = vocabulary.find_role(name) else {
             let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();

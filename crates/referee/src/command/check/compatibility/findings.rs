@@ -1,6 +1,7 @@
 //! What is wrong, one by one: for formats that list problems with their places (`../ci.rs`).
 
 use referee::check::{Judgement, Step, Verdict, Witness};
+use referee::theory::System;
 use referee::view::witness::{Place, hint};
 
 use super::answer::Answer;
@@ -62,8 +63,9 @@ impl Answer {
                 steps: Vec::new(),
             }),
         }
-        let under = self.assumptions();
-        for answer in &self.properties {
+        all.iter_mut().for_each(|finding| finding.message += &self.assumptions());
+        for asked in &self.properties {
+            let answer = &asked.answer;
             let (level, what) = match answer.judgement {
                 Judgement::Holds => continue,
                 Judgement::Violated(_) => (Level::Error, "is violated"),
@@ -73,13 +75,17 @@ impl Answer {
             all.push(Finding {
                 level,
                 rule: "property".to_owned(),
-                message: format!("property `{}` {what}", answer.name),
+                message: format!(
+                    "property `{}` {what}{}{}",
+                    answer.name,
+                    asked.with_copies(),
+                    self.under_faults()
+                ),
                 place: self.last_place(steps),
-                steps: self.described(steps),
+                steps: self.described(steps, &asked.system),
             });
         }
-        all.iter_mut().for_each(|finding| finding.message += &under);
-        all.extend(self.remarks.iter().flatten().map(|remark| Finding {
+        all.extend(self.properties.iter().flat_map(|asked| &asked.remarks).map(|remark| Finding {
             level: Level::Warning,
             rule: "property".to_owned(),
             message: remark.clone(),
@@ -91,10 +97,14 @@ impl Answer {
 
     /// Under which faults and with how many copies that is so.
     fn assumptions(&self) -> String {
-        let faults = self.faults.as_ref().map(|found| faults::text(found, self.system.vocabulary()));
         let copies = self.family.iter().find(|member| member.verdict == self.report.verdict.name());
-        let copies = copies.map(|member| format!("{} × {}", member.role, member.copies));
-        faults.into_iter().chain(copies).map(|what| format!(" (with {what})")).collect()
+        let copies = copies.map(|member| format!(" (with {} × {})", member.role, member.copies));
+        self.under_faults() + &copies.unwrap_or_default()
+    }
+
+    fn under_faults(&self) -> String {
+        let faults = self.faults.as_ref().map(|found| faults::text(found, self.system.vocabulary()));
+        faults.map(|what| format!(" (with {what})")).unwrap_or_default()
     }
 
     fn violation(&self, witness: &Witness) -> Finding {
@@ -108,7 +118,7 @@ impl Answer {
             rule: witness.violation.map_or(witness.property.name(), |violation| violation.name()).to_owned(),
             message: format!("{}{hint}", witness.explanation),
             place: waits.or_else(|| self.last_place(&witness.steps)),
-            steps: self.described(&witness.steps),
+            steps: self.described(&witness.steps, &self.system),
         }
     }
 
@@ -116,8 +126,8 @@ impl Answer {
         steps.iter().rev().find_map(|step| self.places.find(step.origin))
     }
 
-    fn described(&self, steps: &[Step]) -> Vec<(String, Place)> {
-        let vocabulary = self.system.vocabulary();
+    fn described(&self, steps: &[Step], system: &System) -> Vec<(String, Place)> {
+        let vocabulary = system.vocabulary();
         let described = |step: &Step| {
             let place = self.places.find(step.origin)?;
             let (role, peer) = (vocabulary.role_name(step.role), vocabulary.role_name(step.peer));

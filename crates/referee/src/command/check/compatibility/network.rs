@@ -77,7 +77,6 @@ impl NetworkAnswer {
             places,
             faults: None,
             properties: Vec::new(),
-            remarks: Vec::new(),
             with: Vec::new(),
             fixes: Vec::new(),
             family: Vec::new(),

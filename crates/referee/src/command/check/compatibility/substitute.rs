@@ -38,8 +38,8 @@ pub(super) struct Substituted {
     file: String,
     /// Whether it plays the role: a monitor never blames it. `None`: that is not known, or there is no monitor.
     plays: Option<bool>,
-    /// Why a monitor of the role would blame it, if it would.
-    blamed: Option<String>,
+    /// Why it does not play the role, and whether a monitor would blame it for that.
+    why: Option<(String, bool)>,
     /// Where its text has what it does.
     pub(super) places: Vec<(Origin, Place)>,
 }
@@ -73,11 +73,11 @@ pub(super) fn substitute(
             component.places().iter().map(|(origin, place)| (moved(*origin), place.clone())).collect();
         current = with_component(&current, role, &component.component(), moved)?;
         let answer = conformance(protocol, role, &component.component());
-        let blamed = answer.as_ref().filter(|answer| answer.conforms == Some(false));
-        let blamed = blamed.and_then(|found| found.explanation.clone());
+        let wrong = answer.as_ref().filter(|answer| answer.conforms == Some(false));
+        let why = wrong.and_then(|found| Some((found.explanation.clone()?, found.blamed)));
         let plays = answer.and_then(|answer| answer.conforms);
         let file = file.display().to_string();
-        all.push(Substituted { role: name.clone(), file, plays, blamed, places });
+        all.push(Substituted { role: name.clone(), file, plays, why, places });
     }
     Ok((current, all))
 }
@@ -94,13 +94,14 @@ fn conformance(protocol: &Projected, role: Role, component: &Component<'_>) -> O
 }
 
 impl Substituted {
-    /// One line, and another if a monitor would blame it, although the system `is_safe` or because it is not.
+    /// One line, and another if it does not play the role, although the system `is_safe` or because it is not.
     pub(super) fn text(&self, is_safe: bool) -> String {
         let Self { role, file, .. } = self;
-        let notion = match (self.plays, &self.blamed) {
-            (_, Some(why)) => {
-                let though = if is_safe { " all the same" } else { "" };
-                format!("\n  a monitor of `{role}` would blame it{though}: {why}")
+        let though = if is_safe { " all the same" } else { "" };
+        let notion = match (self.plays, &self.why) {
+            (_, Some((why, true))) => format!("\n  a monitor of `{role}` would blame it{though}: {why}"),
+            (_, Some((why, false))) => {
+                format!("\n  it does not play `{role}`{though}: {why}; no monitor blames it for waiting")
             }
             (Some(true), None) if is_safe => {
                 format!(", which it plays: a monitor of `{role}` never blames it")
@@ -114,6 +115,8 @@ impl Substituted {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({"role": self.role, "file": self.file, "plays": self.plays, "blamed": self.blamed})
+        let why = self.why.as_ref().map(|(why, _)| why);
+        let blamed = self.why.as_ref().filter(|(_, blamed)| *blamed).map(|(why, _)| why);
+        json!({"role": self.role, "file": self.file, "plays": self.plays, "why": why, "blamed": blamed})
     }
 }
