@@ -5,10 +5,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidate::{self, Candidate, Kind};
 use super::pieces::{PieceKind, pieces};
+use super::slips::conditions;
 use super::{Scene, suggest, words};
 use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::payload;
+use crate::source::Span;
 
 /// Parts of words that are shorter may be the same by chance.
 const SHORT: usize = 3;
@@ -27,7 +29,7 @@ impl Scene<'_> {
                 ")" if self.language == Language::Gt => {
                     self.pieces.iter().all(|p| self.text[p.range.clone()] != *",")
                 }
-                ")" => self.ends_a_payload(before) && self.closes_the_last(before),
+                ")" => self.ends_a_payload(before) && self.closes_the_last(before) && !self.joins(before),
                 "}" | "]" => self.closes_the_last(before),
                 ":" => self.precedes_a_type(before),
                 ";" | "," | "from" | "to" | "at" | "or" | "role" => true,
@@ -39,8 +41,9 @@ impl Scene<'_> {
                     || self.word(piece) == ";" && piece > 0 && self.word(piece - 1) == "}"
             }
             Kind::Replace { piece, text } => {
+                let is_word = self.pieces.get(piece).is_some_and(|piece| piece.kind == PieceKind::Word);
                 candidate::are_alike(self.word(piece), text)
-                    || suggest::closest(self.word(piece), [text]).is_some()
+                    || is_word && suggest::closest(self.word(piece), [text]).is_some()
             }
             Kind::Swap { piece } => self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none()),
         }
@@ -63,19 +66,48 @@ impl Scene<'_> {
         let is_twice = |piece: usize| matches!(self.word(piece), "{" | "(" | "[") && self.is_repeated(piece);
         let closes_twice = matches!(candidate.kind, Kind::Insert { before, text: "}" | ")" | "]" }
             if candidate::opening_piece(self, before).is_some_and(|open| (open..before).any(is_twice)));
-        !runs_together && !closes_twice && !self.has_run_together(&candidate.edits)
+        !runs_together
+            && !closes_twice
+            && !self.has_run_together(&candidate.edits)
+            && !self.is_read_in_two_ways(&candidate.edits, corrected)
+    }
+
+    /// Whether one of `edits` lies in a condition of a `corrected` text that nuScr reads otherwise than most languages: who has not
+    /// written it as nuScr does need not mean what nuScr reads.
+    fn is_read_in_two_ways(&self, edits: &[Edit], corrected: &str) -> bool {
+        if self.language != Language::Scr {
+            return false;
+        }
+        let scene = Scene::new(corrected, self.language, Span::at(0));
+        let mut shift = 0_isize;
+        edits.iter().any(|edit| {
+            let start = (edit.span.start as usize).saturating_add_signed(shift);
+            shift += edit.text.len() as isize - edit.span.range().len() as isize;
+            let piece = |at: usize| scene.pieces.partition_point(|piece| piece.range.end <= at);
+            let places = piece(start).saturating_sub(1)..piece(start + edit.text.len()) + 1;
+            conditions::is_read_in_two_ways(&scene, places)
+        })
     }
 
     /// Whether every name in a `corrected` text is the author's: words that run together are new ones.
     fn says_the_same(&self, corrected: &str) -> bool {
-        let own: FxHashSet<&str> = (0..self.pieces.len()).map(|piece| self.word(piece)).collect();
+        let mut own: FxHashSet<&str> = FxHashSet::default();
+        for word in (0..self.pieces.len()).map(|piece| self.word(piece)) {
+            own.extend([word, word.trim_matches('\'')]);
+            // A quotation mark may have hidden words.
+            if word.starts_with('"') {
+                own.extend(word.split(|c: char| !c.is_alphanumeric() && c != '_'));
+            }
+        }
         let is_name = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        let is_known =
-            |word: &str| candidate::is_keyword(word, self.language) || payload::builtin(word).is_some();
+        let is_known = |word: &str| {
+            candidate::is_keyword(word, self.language)
+                || payload::builtin(word).is_some()
+                || matches!(word, "within" | "true" | "false" | "not")
+        };
         words(corrected, self.language).iter().all(|word| {
-            // A quotation mark may have hidden the word.
-            let hidden = || own.iter().any(|own| own.trim_matches(['"', '\'']) == word);
-            !is_name(word) || own.contains(word.as_str()) || is_known(word) || hidden()
+            let word = word.trim_matches('\'');
+            !is_name(word) || own.contains(word) || is_known(word)
         })
     }
 
@@ -92,6 +124,11 @@ impl Scene<'_> {
                 && (line(close) == line(inner)
                     || self.pieces[close].indent == Some(self.indent_at(self.pieces[inner].range.start)))
         })
+    }
+
+    /// Whether the parenthesis that is open before a piece may have been meant to close before any of the connectives behind it.
+    fn joins(&self, before: usize) -> bool {
+        candidate::opening_piece(self, before).is_some_and(|open| conditions::joins(self, open..before))
     }
 
     /// Whether `:` before a piece, if it stands in a payload, is followed by a type and not preceded by one.

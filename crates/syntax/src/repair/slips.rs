@@ -11,7 +11,7 @@ use crate::source::Span;
 
 mod blocks;
 mod clauses;
-mod conditions;
+pub(super) mod conditions;
 mod declarations;
 mod foreign;
 mod habits;

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "tests fail by panicking, in helpers too")]
 
 mod fix;
+mod meaning;
 mod mutation;
 mod mutator;
 mod slips;

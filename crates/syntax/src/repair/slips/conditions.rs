@@ -1,117 +1,251 @@
-//! Operators of other languages in conditions: `or`, `|`, `===`, `<>`, `:=`, `==>`. What looks likeliest to a parser would often
-//! say the opposite, so each has its own correction.
+//! Operators of other languages in conditions: `or`, `|`, `===`, `<>`, `:=`, `=>`, `not`. What looks likeliest to a parser would often
+//! say the opposite, so each has its own correction. All of one condition are one mistake.
+//!
+//! Read next: `place`, where conditions stand; `negation`; `sorts`, what their operands are.
 
-use super::{Candidate, Kind, Scene, replace, slip};
-use crate::language::Language;
+use std::ops::Range;
+
+use super::{Candidate, Kind, Scene, insert, replace, slip};
+use crate::diagnostics::Edit;
 use crate::source::Span;
 
-/// How far back a condition may have begun.
-const FAR: usize = 200;
+mod negation;
+mod place;
+mod sorts;
 
-/// How a condition writes that two values are the same, and that they are not.
-#[derive(Clone, Copy)]
-struct Dialect {
-    equal: &'static str,
-    different: &'static str,
-    /// Whether `and` and `or` are operators.
-    words: bool,
+use place::{Condition, around, is_comparison, is_connective};
+pub(in crate::repair) use place::{is_read_in_two_ways, joins};
+use sorts::{Sort, sort};
+
+/// An operator that is written otherwise.
+struct Wrong {
+    span: Span,
+    message: String,
+    help: String,
+    edits: Vec<Edit>,
+    /// Whether its author may well have meant something else.
+    doubtful: bool,
+    /// Whether the correction says what was meant, not only where to go on.
+    corrects: bool,
+    /// The piece behind it.
+    next: usize,
 }
 
-const CEL: Dialect = Dialect { equal: "==", different: "!=", words: false };
+impl Wrong {
+    fn new(span: Span, message: impl Into<String>, right: &str, next: usize) -> Self {
+        let edits = vec![replace(span, right)];
+        let (message, help) = (message.into(), format!("write `{right}`"));
+        Self { span, message, help, edits, doubtful: false, corrects: true, next }
+    }
+
+    fn doubtful(self, doubtful: bool) -> Self {
+        Self { doubtful, ..self }
+    }
+
+    /// What only its author can correct: reading goes on as if `instead` stood there.
+    fn unknown(
+        span: Span,
+        message: String,
+        help: impl Into<String>,
+        instead: Vec<Edit>,
+        next: usize,
+    ) -> Self {
+        Self { span, message, help: help.into(), edits: instead, doubtful: true, corrects: false, next }
+    }
+
+    fn candidate(self) -> Candidate {
+        let kind =
+            Kind::Slip { span: self.span, message: self.message, help: self.help, corrects: self.corrects };
+        let found = Candidate::new(self.edits, kind, 0);
+        if self.doubtful { found.doubtful() } else { found }
+    }
+}
 
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
-    (scene.at.saturating_sub(2)..=scene.at + 1).filter_map(|piece| operator(scene, piece)).collect()
+    let near = scene.at.saturating_sub(2)..scene.at + 2;
+    let Some(condition) = near.clone().find_map(|piece| around(scene, piece)) else { return Vec::new() };
+    let all = wrong(scene, &condition);
+    let together = (all.len() > 1 && all.iter().all(|one| one.corrects)).then(|| together(&all));
+    let places = scene.span(near.start).start..scene.span(near.end).end;
+    let is_near = |one: &Wrong| places.contains(&one.span.start);
+    together.into_iter().chain(all.into_iter().filter(is_near).map(Wrong::candidate)).collect()
 }
 
-fn operator(scene: &Scene<'_>, piece: usize) -> Option<Candidate> {
-    let dialect = dialect(scene, piece)?;
-    let span = run(scene, piece)?;
+/// Every operator of a condition that is written otherwise.
+fn wrong(scene: &Scene<'_>, condition: &Condition) -> Vec<Wrong> {
+    let mut found = Vec::new();
+    let mut piece = condition.pieces.start;
+    while piece < condition.pieces.end {
+        let one = negation::wrong(scene, condition, piece).or_else(|| operator(scene, condition, piece));
+        piece = one.as_ref().map_or(piece + 1, |one| one.next.max(piece + 1));
+        found.extend(one);
+    }
+    found
+}
+
+/// The corrections of one condition at once: whoever writes `and` writes `not` too.
+fn together(all: &[Wrong]) -> Candidate {
+    let mut edits: Vec<Edit> = all.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+    edits.sort_by_key(|edit| edit.span);
+    let mut said: Vec<&str> = all.iter().map(|one| one.message.as_str()).collect();
+    said.dedup();
+    let mut help: Vec<&str> = all.iter().map(|one| one.help.as_str()).collect();
+    help.dedup();
+    let span = all[0].span;
+    let found = slip(span, said.join("; "), help.join(", "), edits);
+    if all.iter().any(|one| one.doubtful) { found.doubtful() } else { found }
+}
+
+fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wrong> {
+    if let Some(found) = apart(scene, condition, piece) {
+        return Some(found);
+    }
+    let dialect = condition.dialect;
+    let (span, next) = run(scene, piece)?;
     let wrong = scene.text.get(span.range()).unwrap_or_default();
     let right = match wrong {
         "and" | "&" | "∧" if !dialect.words => "&&",
         "or" | "|" | "∨" if !dialect.words => "||",
         "∧" => "and",
         "∨" => "or",
-        "≤" => "<=",
+        "≤" | "=<" => "<=",
         "≥" => ">=",
-        "¬" | "not" if !dialect.words => "!",
+        "×" | "·" => "*",
+        "÷" => "/",
         "is" | "equals" | "eq" => dialect.equal,
         "≠" | "ne" => dialect.different,
         "True" | "TRUE" => "true",
         "False" | "FALSE" => "false",
         "mod" => "%",
-        "=" | "===" | ":=" | "==" if wrong != dialect.equal => dialect.equal,
-        "<>" | "!=" | "!==" | "=/=" | "/=" | "~=" if wrong != dialect.different => dialect.different,
-        "==>" | "-->" | "->" | "⇒" | "⟹" => return Some(implication(scene, span)),
-        "**" | "^" | "?" | "~" | "∈" | "matches" | "like" | "contains" | "xor" | "=~" => {
-            return Some(unknown(span, wrong));
+        "=" if dialect.equal == "==" => "==",
+        "===" | ":=" => dialect.equal,
+        "<>" if dialect.different == "!=" => "!=",
+        "!==" | "=/=" | "/=" | "~=" => dialect.different,
+        "=>" => return Some(greater_or_implied(scene, condition, piece, span)),
+        "==>" | "-->" | "->" | "⇒" | "⟹" | "implies" => {
+            return Some(implication(scene, condition, span, piece..next));
         }
+        "**" | "^" | "?" | "~" | "∈" | "matches" | "like" | "contains" | "xor" | "=~" | "iff" | "<=>"
+        | "<->" => return Some(unknown(span, wrong, next)),
         _ => return None,
     };
     let message = match wrong {
         "and" | "or" => format!("in conditions, `{wrong}` is written `{right}`"),
-        "=" | "===" | ":=" | "==" => format!("equality is written `{right}`"),
+        "=" | "===" | ":=" => format!("equality is written `{right}`"),
         _ => format!("this operator is written `{right}`, not `{wrong}`"),
     };
-    Some(slip(span, message, format!("write `{right}`"), [replace(span, right)]))
+    // C and Go do not agree on what `a == b & c` is.
+    let doubtful = wrong == "~=" || matches!(wrong, "&" | "|") && is_compared(scene, condition, piece);
+    Some(Wrong::new(span, message, right, next).doubtful(doubtful))
+}
+
+/// `> =`: two characters of one operator, with a blank between them.
+fn apart(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wrong> {
+    let dialect = condition.dialect;
+    let right = match (scene.word(piece), scene.word(piece + 1)) {
+        (">", "=") => ">=",
+        ("<", "=") | ("=", "<") => "<=",
+        ("!", "=") | ("<", ">") => dialect.different,
+        ("=", "=") => dialect.equal,
+        ("&", "&") => "&&",
+        ("|", "|") => "||",
+        _ => return None,
+    };
+    let span = scene.spans(piece..piece + 2);
+    let wrong = scene.text.get(span.range()).unwrap_or_default();
+    let message = match (scene.word(piece), wrong.contains(char::is_whitespace)) {
+        (">" | "<" | "!" | "=" | "&" | "|", true)
+            if wrong.split_whitespace().collect::<String>() == right =>
+        {
+            format!("this operator is one word, `{right}`")
+        }
+        _ => format!("this operator is written `{right}`, not `{wrong}`"),
+    };
+    Some(Wrong::new(span, message, right, piece + 2))
+}
+
+/// What stands beside the operator `piece`, up to the next connectives.
+fn operands(scene: &Scene<'_>, condition: &Condition, piece: usize) -> (Range<usize>, Range<usize>) {
+    let group = condition.group(scene, piece);
+    let is_joined =
+        |at: &usize| *at != piece && is_connective(scene.word(*at)) && condition.group(scene, *at) == group;
+    let start = (group.start..piece).rev().find(is_joined).map_or(group.start, |at| at + 1);
+    let end = (piece + 1..group.end).find(is_joined).unwrap_or(group.end);
+    (start..piece, piece + 1..end)
+}
+
+/// Whether something that may be a truth value is compared right beside `piece`.
+fn is_compared(scene: &Scene<'_>, condition: &Condition, piece: usize) -> bool {
+    let (left, right) = operands(scene, condition, piece);
+    let compares = |at: &usize| is_comparison(scene.word(*at));
+    let before = left.clone().rev().find(compares).map(|at| at + 1..left.end);
+    let behind = right.clone().find(compares).map(|at| right.start..at);
+    [before, behind].into_iter().flatten().any(|beside| sort(scene, beside) != Some(Sort::Value))
+}
+
+/// `n => 3` is a comparison, `a => b` says that `a` implies `b`: what they are decides.
+fn greater_or_implied(scene: &Scene<'_>, condition: &Condition, piece: usize, span: Span) -> Wrong {
+    let (left, right) = operands(scene, condition, piece);
+    let sorts = [sort(scene, left), sort(scene, right)];
+    if sorts.contains(&Some(Sort::Truth)) {
+        return implication(scene, condition, span, piece..piece + 1);
+    }
+    let message = "this comparison is written `>=`, not `=>`";
+    let mut found = Wrong::new(span, message, ">=", piece + 1);
+    if !sorts.contains(&Some(Sort::Value)) {
+        found.doubtful = true;
+        found.help.push_str(", or `!( … ) || …` if the first implies the second");
+    }
+    found
 }
 
 /// `a ==> b`: nothing of one word says that.
-fn implication(scene: &Scene<'_>, span: Span) -> Candidate {
+fn implication(scene: &Scene<'_>, condition: &Condition, span: Span, operator: Range<usize>) -> Wrong {
     let wrong = scene.text.get(span.range()).unwrap_or_default();
+    let group = condition.group(scene, operator.start);
+    let (left, right) = (group.start..operator.start, operator.end..group.end);
+    let text = |pieces: Range<usize>| match scene.words(pieces.clone()) {
+        _ if pieces.is_empty() => "…",
+        words => words,
+    };
+    let is_joined = right.clone().any(|piece| is_connective(scene.word(piece)));
+    let (first, second) = (text(left.clone()), text(right));
+    let first = if left.len() > 1 { format!("({first})") } else { first.to_owned() };
+    let right = match condition.dialect.is_nuscr() {
+        true if is_joined => format!("(not {first}) || ({second})"),
+        true => format!("(not {first}) || {second}"),
+        false => format!("!{first} || {second}"),
+    };
+    let help = format!("write `{right}`: the first does not hold, or the second does");
     let message = format!("conditions have no `{wrong}`");
-    let help = String::from("write `!( … ) || …`: the first does not hold, or the second does");
-    let kind = Kind::Slip { span, message, help, corrects: false };
-    Candidate::new([replace(span, "&&")], kind, 0)
+    Wrong::unknown(span, message, help, vec![replace(span, "&&")], operator.end)
 }
 
 /// `a ** b`: which operator was meant nobody knows.
-fn unknown(span: Span, wrong: &str) -> Candidate {
+fn unknown(span: Span, wrong: &str, next: usize) -> Wrong {
     let message = format!("conditions have no operator `{wrong}`");
-    let help = String::from("docs/languages/conditions.md lists the operators and functions");
-    let kind = Kind::Slip { span, message, help, corrects: false };
-    Candidate::new([replace(span, "==")], kind, 0)
+    let help = match wrong {
+        "iff" | "<=>" | "<->" => "write `==` between two truth values, each in parentheses",
+        "xor" => "write `!=` between two truth values, each in parentheses",
+        _ => "docs/languages/conditions.md lists the operators and functions",
+    };
+    Wrong::unknown(span, message, help, vec![replace(span, "==")], next)
 }
 
-/// The whole operator of which a piece is a part.
-fn run(scene: &Scene<'_>, piece: usize) -> Option<Span> {
+/// The whole operator of which a piece is the first, and the piece behind it.
+fn run(scene: &Scene<'_>, piece: usize) -> Option<(Span, usize)> {
     let span = scene.pieces.get(piece).map(|_| scene.span(piece))?;
-    if scene.is_word(piece) {
-        return Some(span);
+    let is_part = |piece: usize| {
+        let word = scene.word(piece);
+        !word.is_empty() && word.bytes().all(|c| b"=<>!:&|~/-".contains(&c))
+    };
+    if scene.is_word(piece) || !is_part(piece) {
+        return Some((span, piece + 1));
     }
-    let is_part = |c: &u8| b"=<>!:&|~/-".contains(c);
-    let bytes = scene.text.as_bytes();
-    if !scene.text.get(span.range())?.is_ascii() || matches!(scene.word(piece), "**" | "^" | "?") {
-        return Some(span);
+    let follows = |piece: usize| scene.end_before(piece) == scene.span(piece).start as usize;
+    let mut next = piece + 1;
+    while is_part(next) && follows(next) {
+        next += 1;
     }
-    if !bytes.get(span.range())?.iter().all(is_part) {
-        return None;
-    }
-    let start = bytes[..span.range().start].iter().rev().take_while(|c| is_part(c)).count();
-    let end = bytes[span.range().end..].iter().take_while(|c| is_part(c)).count();
-    Some(Span::new(span.range().start - start, span.range().end + end))
-}
-
-/// How the condition is written in which a piece stands, if it stands in one.
-fn dialect(scene: &Scene<'_>, piece: usize) -> Option<Dialect> {
-    let mut before = (piece.saturating_sub(FAR)..piece).rev();
-    match scene.language {
-        Language::Scr => {
-            let begin = before.find(|&piece| matches!(scene.word(piece), "where" | ";" | "{" | "}"))?;
-            match scene.word(begin) {
-                "where" => Some(CEL),
-                "{" if scene.in_parentheses(begin) => Some(Dialect { equal: "=", different: "<>", ..CEL }),
-                _ => None,
-            }
-        }
-        Language::St => {
-            let bracket = before.find(|&piece| matches!(scene.word(piece), "[" | "]"))?;
-            (scene.word(bracket) == "[").then_some(CEL)
-        }
-        Language::Hml => {
-            let begin = before.find(|&piece| matches!(scene.word(piece), "when" | "]" | "." | "->"))?;
-            (scene.word(begin) == "when").then_some(Dialect { words: true, ..CEL })
-        }
-        _ => None,
-    }
+    Some((scene.spans(piece..next), next))
 }

@@ -2,6 +2,7 @@
 
 use super::{Candidate, Scene, refused, replace, slip};
 use crate::diagnostics::Edit;
+use crate::payload;
 use crate::source::Span;
 
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
@@ -9,7 +10,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(fences(scene));
     found.extend(pragma(scene));
     found.extend(import(scene));
-    found.extend(type_first(scene));
+    found.extend(type_without_equals(scene));
     found.extend(record(scene));
     found.extend(message(scene));
     found.extend(payload_of_signature(scene));
@@ -98,23 +99,35 @@ fn import(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(scene.spans(first..word + 1), message, help, [replace(scene.spans(first..end), written)]))
 }
 
-/// `typedef string Id;`, `using Id = string;`
-fn type_first(scene: &Scene<'_>) -> Option<Candidate> {
+/// `typedef string Id;` as in C, `type Id string;` as in Go: the name of a type that is known is not the one declared.
+fn type_without_equals(scene: &Scene<'_>) -> Option<Candidate> {
     let start = scene.statement().start;
-    let is_one = matches!(scene.word(start), "typedef" | "type" | "alias")
+    let word = scene.word(start);
+    let is_one = matches!(word, "typedef" | "type" | "alias" | "newtype")
         && scene.is_word(start + 1)
         && scene.is_word(start + 2);
     if !is_one || scene.word(start + 3) != ";" || !is_outside(scene, start) {
         return None;
     }
-    let right = format!("type {} = {}", scene.word(start + 2), scene.word(start + 1));
+    let is_known = |piece: usize| {
+        let name = scene.word(piece);
+        payload::builtin(name).is_some() || payload::elsewhere(name).is_some()
+    };
+    let (first, second) = (start + 1, start + 2);
+    let (name, stands_for, doubtful) = match (is_known(first), is_known(second)) {
+        (true, false) => (second, first, false),
+        (false, true) => (first, second, false),
+        _ if word == "typedef" => (second, first, true),
+        _ => (first, second, true),
+    };
+    let right = format!("type {} = {}", scene.word(name), scene.word(stands_for));
     let span = scene.spans(start..start + 3);
-    Some(slip(
-        span,
-        "the name of a type comes before what it stands for",
-        format!("write `{right};`"),
-        [replace(span, right)],
-    ))
+    let message = match name < stands_for {
+        true => "`=` stands between the name of a type and what it stands for",
+        false => "the name of a type comes before what it stands for",
+    };
+    let found = slip(span, message, format!("write `{right};`"), [replace(span, right)]);
+    Some(if doubtful { found.doubtful() } else { found })
 }
 
 /// `struct Id { x: int }`

@@ -1,6 +1,6 @@
 //! Slips of people who write another language at the same time, or an older Scribble.
 
-use super::{Candidate, Scene, insert, refusal, replace, slip};
+use super::{Candidate, Scene, refusal, replace, slip};
 use crate::diagnostics::Edit;
 use crate::source::Span;
 
@@ -9,7 +9,6 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(if_else(scene));
     found.extend(roles_of_do(scene));
     found.extend(payload_in_angle_brackets(scene));
-    found.extend(negation(scene));
     found.extend(import_of_a_member(scene));
     found.extend(quoted_module(scene));
     found.extend(dots_in_module(scene));
@@ -63,36 +62,6 @@ fn payload_in_angle_brackets(scene: &Scene<'_>) -> Option<Candidate> {
     let edits = [replace(scene.span(open), "("), replace(scene.span(close), ")")];
     let message = "what a message carries stands in parentheses";
     Some(slip(scene.span(open), message, format!("write `{right}`"), edits))
-}
-
-/// `where not x`: what it negates must be clear.
-fn negation(scene: &Scene<'_>) -> Option<Candidate> {
-    let statement = scene.statement();
-    let condition = statement.clone().find(|&piece| scene.word(piece) == "where")?;
-    let not = (condition + 1..statement.end).find(|&piece| scene.word(piece) == "not")?;
-    let ends = |piece: usize| piece >= statement.end || matches!(scene.word(piece), "&&" | "||" | ")");
-    let operand_end = match scene.word(not + 1) {
-        "(" => scene.closing(not + 1) + 1,
-        _ => not + 2,
-    };
-    let span = scene.span(not);
-    let message = "in conditions, `not` is written `!`";
-    let gap = Span { start: span.start, end: scene.span(not + 1).start };
-    if ends(operand_end) && operand_end <= statement.end {
-        let help = format!("write `!{}`", scene.words(not + 1..operand_end));
-        return Some(slip(span, message, help, [replace(gap, "!")]));
-    }
-    // A comparison is negated as a whole, as nuScr does; what stands between parentheses could be one of its sides.
-    let end = (not + 1..statement.end).find(|&piece| ends(piece) || scene.word(piece) == "(");
-    let end = end.unwrap_or(statement.end);
-    if end > not + 1 && scene.word(end) != "(" {
-        let (operand, last) = (scene.words(not + 1..end), scene.span(end - 1).end);
-        let help = format!("write `!({operand})`");
-        return Some(slip(span, message, help, [replace(gap, "!("), insert(last, ")")]));
-    }
-    let mut found = refusal(span, message, "write `!( … )` around what it negates", span);
-    found.cost = 0;
-    Some(found)
 }
 
 /// `from a.b import C;`, of an older Scribble.

@@ -10,7 +10,6 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(between(scene));
     found.extend(colons_behind_role(scene));
     found.extend(do_without_roles(scene));
-    found.extend(comparison(scene));
     found.extend(optional_type(scene));
     found.extend(default_value(scene));
     found.extend(several_choosers(scene));
@@ -89,23 +88,6 @@ fn do_without_roles(scene: &Scene<'_>) -> Option<Candidate> {
     }
     let help = format!("write `do {name}(…);` with the names of the roles");
     Some(refused(span, message, help, scene.spans(start..start + 3)))
-}
-
-/// `=>` and `=<` in conditions.
-fn comparison(scene: &Scene<'_>) -> Option<Candidate> {
-    let (at, right) = (scene.at.saturating_sub(1)..=scene.at).find_map(|piece| {
-        let next = scene.pieces.get(piece + 1).map(|next| next.range.start);
-        let end = scene.pieces.get(piece).map(|piece| piece.range.end);
-        match (scene.word(piece), scene.word(piece + 1)) {
-            ("=>", _) => Some((scene.span(piece), ">=")),
-            ("=", "<") if next == end => Some((scene.spans(piece..piece + 2), "<=")),
-            _ => None,
-        }
-    })?;
-    let is_condition = scene.statement().any(|piece| matches!(scene.word(piece), "where" | "{"));
-    let wrong = scene.text.get(at.range()).unwrap_or_default();
-    let message = format!("this comparison is written `{right}`, not `{wrong}`");
-    is_condition.then(|| slip(at, message, format!("write `{right}`"), [replace(at, right)]))
 }
 
 /// `x: int?`

@@ -19,7 +19,6 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(bare_continue(scene));
     found.extend(jumps(scene));
     found.extend(nothing_to_say(scene));
-    found.extend(single_equals(scene));
     found
 }
 
@@ -377,15 +376,4 @@ fn is_last(scene: &Scene<'_>, mut piece: usize) -> bool {
             _ => return false,
         }
     }
-}
-
-/// `where x = 1`.
-fn single_equals(scene: &Scene<'_>) -> Option<Candidate> {
-    let statement = scene.statement();
-    let condition = statement.clone().find(|&piece| scene.word(piece) == "where")?;
-    let equals: Vec<usize> =
-        (condition..statement.end).filter(|&piece| matches!(scene.word(piece), "=" | "===")).collect();
-    let span = scene.span(*equals.first()?);
-    let edits: Vec<Edit> = equals.iter().map(|&piece| replace(scene.span(piece), "==")).collect();
-    Some(slip(span, "equality is written `==`", "write `==`", edits))
 }
