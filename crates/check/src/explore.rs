@@ -155,6 +155,8 @@ pub(crate) trait Selection {
     /// How many configurations may be asked for before the first of them is expanded: more than one lets the
     /// loop overlap the latencies of memory.
     const BATCH: usize = 1;
+    /// How many batches pass between two looks at the limits.
+    const TICK: usize = 1 << 8;
     /// The configuration to expand next.
     fn next(&mut self, so_far: &SoFar<'_>) -> Option<u32>;
     /// Puts the moves to fire from `state` into `chosen`. All of them are enabled.
@@ -178,9 +180,6 @@ pub(crate) struct Explored<'m> {
     pub(crate) graph: Graph<'m>,
     pub(crate) stopped: Option<Stop>,
 }
-
-/// How many batches pass between two looks at the limits.
-const TICK: usize = 1 << 8;
 
 /// Explores `model` under `bound` from its initial configuration, or from `start`.
 pub(crate) fn explore<'m, S: Selection>(
@@ -226,7 +225,7 @@ pub(crate) fn explore<'m, S: Selection>(
             batch.write(&mut edges, selection);
         }
         ticks += 1;
-        if ticks.is_multiple_of(TICK) || store.len() > limits.states {
+        if ticks.is_multiple_of(S::TICK) || store.len() > limits.states {
             let memory = store.memory() + edges.memory() + selection.memory();
             let progress = Progress { bound, states: store.len(), transitions, memory };
             stopped = exceeded(&progress, &limits);

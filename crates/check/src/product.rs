@@ -97,6 +97,8 @@ pub struct Execution {
     pub steps: Vec<Step>,
     /// Everything at the end.
     pub end: Situation,
+    /// Whether receptions are events of the property, besides sends.
+    pub receptions: bool,
 }
 
 impl Judgement {
@@ -152,6 +154,8 @@ struct Asked<'p> {
     residuals: Option<Residuals<'p>>,
     /// By move: the event that it is.
     events: Vec<Option<ProtocolEvent>>,
+    /// Whether receptions are events, besides sends.
+    receptions: bool,
     answer: PropertyAnswer,
     settled: bool,
 }
@@ -183,7 +187,7 @@ impl<'p> Asked<'p> {
         };
         let name = Arc::clone(property.name());
         let answer = PropertyAnswer { name, k: 0, states: 0, judgement };
-        Self { events, answer, settled: residuals.is_none(), residuals }
+        Self { events, receptions, answer, settled: residuals.is_none(), residuals }
     }
 
     /// Searches the product with `graph`, which is everything if `complete` and a part if `stopped`.
@@ -200,7 +204,7 @@ impl<'p> Asked<'p> {
         let ended = product.search(residuals, &self.events, observer);
         self.answer.k = graph.layout.bound();
         self.answer.states = product.nodes.len();
-        let execution = |node| product.execution(node);
+        let execution = |node| product.execution(node, self.receptions);
         (self.answer.judgement, self.settled) = match (ended, stopped) {
             (Ended::Violated(node), _) => (Judgement::Violated(execution(node)), true),
             (Ended::TooLarge, _) => (Judgement::Unknown(Doubt::TooLarge), true),
@@ -318,8 +322,8 @@ impl<'g> Product<'g> {
         }
     }
 
-    /// The execution that leads to `node`.
-    fn execution(&self, node: u32) -> Execution {
+    /// The execution that leads to `node`, of a property whose events are `receptions` as well or not.
+    fn execution(&self, node: u32, receptions: bool) -> Execution {
         let mut labels = Vec::new();
         let mut at = node;
         while at != 0 {
@@ -332,6 +336,7 @@ impl<'g> Product<'g> {
             bound: self.graph.layout.bound(),
             steps: steps_of(self.graph.model, &labels),
             end: situation(self.graph, self.nodes.get(node) as u32),
+            receptions,
         }
     }
 }

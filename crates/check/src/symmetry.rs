@@ -28,6 +28,8 @@ pub(crate) struct Renaming {
     /// By role and state, in the order of [`Model::locals`]: the state of the new role.
     locals: Vec<u32>,
     pub(crate) channels: Vec<u32>,
+    /// The channel that becomes this one.
+    channels_before: Vec<u32>,
     /// By channel and symbol: the symbol in the new channel.
     symbols: Vec<Vec<u32>>,
 }
@@ -69,57 +71,94 @@ impl Symmetry {
 pub(crate) struct Canon<'a> {
     model: &'a Model,
     symmetry: &'a Symmetry,
+    /// By channel: the least of the channels that it can become.
+    orbits: Vec<u32>,
     locals: Vec<u32>,
+    /// The messages in each channel.
+    lengths: Vec<u32>,
+    /// By orbit: whether one of its channels holds something.
+    is_used: Vec<bool>,
     left: Vec<u32>,
-    least: Words,
     image: Words,
 }
 
 impl<'a> Canon<'a> {
     pub(crate) fn new(model: &'a Model, symmetry: &'a Symmetry) -> Self {
-        Self { model, symmetry, locals: Vec::new(), left: Vec::new(), least: zeros(0), image: zeros(0) }
+        let images =
+            |channel: usize| symmetry.renamings.iter().map(move |renaming| renaming.channels[channel]);
+        let orbits = (0..model.channels.len()).map(|channel| images(channel).min().unwrap_or(0)).collect();
+        let (locals, lengths, is_used, left) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { model, symmetry, orbits, locals, lengths, is_used, left, image: zeros(0) }
     }
 
     /// Turns `words` into its representative: which renaming does, and how many configurations it represents. Of all
-    /// that `words` can become, it is the one with the least states, role by role, and then the least words.
+    /// that `words` can become, it is the one with the least states, role by role, and then with the least contents, channel by
+    /// channel. Renamings that lead to a greater one are left behind at the first difference.
     pub(crate) fn representative(&mut self, layout: &Layout, words: &mut Words) -> (u32, usize) {
-        let roles = self.model.role_count();
-        self.locals.clear();
-        self.locals.extend((0..roles).map(|role| layout.local(words, role)));
         self.left.clear();
         self.left.extend(0..narrow(self.symmetry.len()));
-        for role in 0..roles {
-            if self.left.len() == 1 {
-                break;
+        self.with_least_states(layout, words);
+        self.with_least_contents(layout, words);
+        // Those that are left all lead to the same configuration.
+        let (best, same) = (self.left[0], self.left.len());
+        self.rename(layout, words, best);
+        words.copy_from_slice(&self.image);
+        (best, self.symmetry.len() / same)
+    }
+
+    /// Leaves the renamings after which the states, role by role, are least.
+    fn with_least_states(&mut self, layout: &Layout, words: &[u64]) {
+        let Self { model, symmetry, locals, left, .. } = self;
+        locals.clear();
+        locals.extend((0..model.role_count()).map(|role| layout.local(words, role)));
+        for role in 0..locals.len() {
+            if left.len() == 1 {
+                return;
             }
             let state = |number: u32| {
-                let renaming = self.symmetry.get(number);
+                let renaming = symmetry.get(number);
                 let before = renaming.before[role] as usize;
-                renaming.locals[(self.model.offsets[before] + self.locals[before]) as usize]
+                renaming.locals[(model.offsets[before] + locals[before]) as usize]
             };
-            let least = self.left.iter().map(|&number| state(number)).min();
-            self.left.retain(|&number| Some(state(number)) == least);
+            let least = left.iter().map(|&number| state(number)).min();
+            left.retain(|&number| Some(state(number)) == least);
         }
-        self.least.resize(words.len(), 0);
-        self.image.resize(words.len(), 0);
-        let (mut best, mut same) = (0, 0);
-        for at in 0..self.left.len() {
-            let number = self.left[at];
-            self.rename(layout, words, number);
-            if same == 0 || self.image < self.least {
-                std::mem::swap(&mut self.least, &mut self.image);
-                (best, same) = (number, 1);
-            } else if self.image == self.least {
-                same += 1;
+    }
+
+    /// Leaves those of them after which the contents, channel by channel, are least: the shorter first.
+    fn with_least_contents(&mut self, layout: &Layout, words: &[u64]) {
+        let Self { symmetry, orbits, lengths, is_used, left, .. } = self;
+        lengths.clear();
+        lengths.extend((0..orbits.len()).map(|channel| layout.length(words, channel)));
+        is_used.clear();
+        is_used.resize(orbits.len(), false);
+        (0..orbits.len()).for_each(|channel| is_used[orbits[channel] as usize] |= lengths[channel] > 0);
+        for channel in 0..orbits.len() {
+            if left.len() == 1 {
+                return;
+            }
+            if !is_used[orbits[channel] as usize] {
+                continue;
+            }
+            let length = |number: u32| lengths[symmetry.get(number).channels_before[channel] as usize];
+            let least = left.iter().map(|&number| length(number)).min().unwrap_or(0);
+            left.retain(|&number| length(number) == least);
+            for position in 0..least {
+                let symbol = |number: u32| {
+                    let renaming = symmetry.get(number);
+                    let before = renaming.channels_before[channel] as usize;
+                    renaming.symbols[before][layout.symbol(words, before, position) as usize]
+                };
+                let first = left.iter().map(|&number| symbol(number)).min();
+                left.retain(|&number| Some(symbol(number)) == first);
             }
         }
-        words.copy_from_slice(&self.least);
-        (best, self.symmetry.len() / same.max(1))
     }
 
     /// Makes `image` what `words` become.
     fn rename(&mut self, layout: &Layout, words: &[u64], number: u32) {
         let renaming = self.symmetry.get(number);
+        self.image.resize(words.len(), 0);
         self.image.fill(0);
         for (role, &state) in self.locals.iter().enumerate() {
             let state = renaming.locals[(self.model.offsets[role] + state) as usize];
@@ -289,6 +328,8 @@ impl<'a> Search<'a> {
             channels.push(narrow(new));
             symbols.push(own);
         }
-        Some(Renaming { roles, before, locals, channels, symbols })
+        let mut channels_before = vec![0; channels.len()];
+        (0..).zip(&channels).for_each(|(channel, &new)| channels_before[new as usize] = channel);
+        Some(Renaming { roles, before, locals, channels, channels_before, symbols })
     }
 }

@@ -194,30 +194,74 @@ fn an_unsafe_number_of_copies_is_the_answer() {
 #[test]
 fn properties_are_asked_of_every_number_of_copies() {
     let [property, protocol] = ["turns.hml", "turns.scr"].map(temporary);
-    // With two copies the second message is from one of them before anything else happens.
-    std::fs::write(
-        &property,
-        "property hurry = [_ -> _ : Go][_ -> _ : Go]tt and [_ -> _ : Go][_ -> _ : Done]ff\n",
-    )
-    .unwrap();
+    std::fs::write(&property, "property once { [_ -> _ : Go][_ -> _ : Go]ff }\n").unwrap();
     std::fs::write(&protocol, "protocol T(role a, role w[n]) { Go() from a to w; Done() from w to a; }\n")
         .unwrap();
     let [property_file, protocol_file] = [&property, &protocol].map(|path| path.to_str().unwrap());
-    let arguments = ["check", protocol_file, "--property", property_file, "--instances", "w=1..2"];
+    let arguments = ["check", protocol_file, "--property", property_file, "--instances"];
+    let output = referee(&[&arguments[..], &["w=1"]].concat(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let arguments = [&arguments[..], &["w=1..3"]].concat();
     let output = referee(&arguments, "");
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("property `hurry` fails with w × 1: this execution violates it"), "{text}");
+    assert!(text.contains("property `once` fails with w × 2: this execution violates it"), "{text}");
     let output = referee(&[&arguments[..], &["--format", "json"]].concat(), "");
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let property_said = &answer["compatibility"]["properties"][0];
-    assert_eq!(
-        (&property_said["verdict"], &property_said["copies"]),
-        (&"unsafe".into(), &1.into()),
-        "{answer}"
-    );
+    let said = &answer["compatibility"]["properties"][0];
+    assert_eq!((&said["verdict"], &said["copies"]), (&"unsafe".into(), &2.into()), "{answer}");
     for file in [property, protocol] {
         std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// The state of a role that has crashed is none of its machine's.
+#[test]
+fn a_crash_in_the_execution_of_a_property_has_its_name() {
+    let property = temporary("crash.hml");
+    std::fs::write(&property, "property once { max X.([A -> B : c]ff and [_]X) }\n").unwrap();
+    let kmc = "A: B!a; B!a; B!c; end  B: A?a; A?a; A?c; end";
+    let fsm = ".name A\n.outputs\n.state graph\ns0 B ! a s1\ns1 B ! a s2\ns2 B ! c s3\n.marking s0\n.end\n
+.name B\n.outputs\n.state graph\ns0 A ? a s1\ns1 A ? a s2\ns2 A ? c s3\n.marking s0\n.end\n";
+    for (language, system) in [("kmc", kmc), ("fsm", fsm)] {
+        let asked = ["--property", property.to_str().unwrap(), "--faults", "crash=B", "--format", "json"];
+        let output = referee(&[&["check", "-", "--language", language][..], &asked].concat(), system);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let execution = &answer["compatibility"]["properties"][0]["witness"];
+        let steps = execution["steps"].as_array().unwrap();
+        let crash = steps.iter().find(|step| step["action"] == "crash");
+        let states: Vec<&Value> =
+            execution["end"]["roles"].as_array().unwrap().iter().map(|role| &role["state"]).collect();
+        assert_eq!(output.status.code(), Some(1), "{answer}");
+        assert!(crash.is_some_and(|crash| crash["to_state"] == "crashed"), "{answer}");
+        assert!(states.contains(&&"crashed".into()), "{answer}");
+    }
+    std::fs::remove_file(property).unwrap();
+}
+
+/// What is not received yet is drawn so where the property is about who received first.
+#[test]
+fn events_of_a_property_are_drawn_in_their_order() {
+    let property = temporary("first.hml");
+    std::fs::write(&property, "property first { max X.([D ? y][B ? x]ff and [_]X) }\n").unwrap();
+    let system = "A: B!x; end  B: A?x; end  C: D!y; end  D: C?y; end";
+    let (_, text) = said("kmc", &["--property", property.to_str().unwrap()], system);
+    let line = |label: &str| {
+        let arrow = |line: &str| line.contains(&format!(" {label} ")) && line.contains('▶');
+        text.lines().position(arrow).unwrap_or_else(|| panic!("{text}"))
+    };
+    assert!(line("y") < line("x"), "{text}");
+    std::fs::remove_file(property).unwrap();
+}
+
+/// What is safe stays so where more is allowed.
+#[test]
+fn copies_of_a_role_that_may_wait_are_no_reason_to_know_less() {
+    let pool = "protocol Pool(role m, role w[n]) { rec X { choice at m { Task() from m to w; Done() from w to m; continue X; } \
+                or { Stop() from m to w; } } }";
+    for may in [&[][..], &["--may-wait", "w"], &["--may-wait", "m"]] {
+        let (status, text) = said("scr", &[&["--instances", "w=2"], may].concat(), pool);
+        assert_eq!(status, 0, "{text}");
     }
 }
 

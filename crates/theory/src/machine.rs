@@ -96,6 +96,12 @@ impl Machine {
         self
     }
 
+    /// The same machine, which may wait for ever nowhere.
+    #[must_use]
+    pub fn without_accepting(self) -> Self {
+        Self { accepting: Vec::new(), ..self }
+    }
+
     /// The same machine with one more state, called `name`, that no transition enters or leaves.
     #[must_use]
     pub fn with_final_state(mut self, name: &str) -> Self {

@@ -114,7 +114,11 @@ fn another_mistake_before_it_is_not_its_point() {
 fn more_room_makes_no_later_point() {
     let system = read_types("A: B!d; B!c; B?c; end  B: A!d; A?c; A!c; end").unwrap();
     let verdict = check(&system, &Options::default(), None, &mut ()).verdict;
-    for witness in witnesses(&verdict) {
+    let Verdict::Unsafe { k, .. } = verdict else { panic!() };
+    // Within k a full channel matters, and the over-approximation may see it later.
+    let with_more: Vec<_> = witnesses(&verdict).into_iter().filter(|witness| witness.bound > k).collect();
+    assert_eq!(with_more.len(), 1);
+    for witness in with_more {
         let bound = witness.bound;
         let starts = |after: usize| ends_of(&system, witness, bound, after);
         let first = (0..=witness.steps.len()).find(|&after| {

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 /// The words of `check --explain`, the kinds of violations, the reasons why there is no answer, and the grounds of those there are.
-const TOPICS: [(&str, &str); 28] = [
+const TOPICS: [(&str, &str); 32] = [
     ("k", include_str!("explain/k.md")),
     ("OBI", include_str!("explain/obi.md")),
     ("SIBI", include_str!("explain/sibi.md")),
@@ -47,6 +47,10 @@ const TOPICS: [(&str, &str); 28] = [
     ("repeated", include_str!("explain/repeated.md")),
     ("fairness", include_str!("explain/fairness.md")),
     ("faults", include_str!("explain/faults.md")),
+    ("property", include_str!("explain/property.md")),
+    ("values", include_str!("explain/values.md")),
+    ("may-wait", include_str!("explain/may-wait.md")),
+    ("stable", include_str!("explain/stable.md")),
 ];
 
 /// The text about the word `name`.

@@ -9,7 +9,7 @@ pub(super) mod stepping;
 
 use super::signature;
 use super::witness::Places;
-use rows::{Deliveries, Row};
+use rows::{Deliveries, Events, Row};
 
 /// What is drawn: steps, what is wrong with them, and where everything stands at their end.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Run<'a> {
     note: String,
     steps: &'a [Step],
     end: &'a Situation,
+    /// The steps whose order matters although no role has both.
+    events: Events,
     /// The roles that the note is about.
     about: Vec<Role>,
     /// The sends whose message is never received.
@@ -54,6 +56,7 @@ impl<'a> Run<'a> {
             note: witness.explanation.clone(),
             steps: &witness.steps,
             end: &witness.end,
+            events: Events::None,
             about: about(witness, system.vocabulary()),
             wrong: never_received(witness),
             round,
@@ -73,6 +76,7 @@ impl<'a> Run<'a> {
             note,
             steps: &execution.steps,
             end: &execution.end,
+            events: if execution.receptions { Events::SendsAndReceptions } else { Events::Sends },
             about: last.map(|step| [step.role, step.peer].to_vec()).unwrap_or_default(),
             // What violates the property is not wrong with its channel.
             wrong: Vec::new(),
@@ -150,7 +154,8 @@ impl<'a> Run<'a> {
             (step.fault == Some(Fault::Duplicate)).then(|| remark(reception, text)).flatten()
         };
         let mut items = Vec::new();
-        for row in Deliveries::of(self.steps).rows(self.steps, self.round.unwrap_or(self.steps.len())) {
+        let split = self.round.unwrap_or(self.steps.len());
+        for row in Deliveries::of(self.steps).rows(self.steps, split, self.events) {
             let (index, drawn) = match row {
                 Row::Whole { send, reception } => {
                     (send, [arrow(send, fates[send]), reception.and_then(again)])

@@ -41,8 +41,8 @@ pub(crate) fn undecided(
         }
     };
     diagnostic.help(format!(
-        "let `{role}` receive a different message in each branch, from {informer} or from a role that knows the \
-         outcome"
+        "let each branch begin for `{role}` with another message, all of them from {informer} or all from one role \
+         that knows the outcome"
     ))
 }
 

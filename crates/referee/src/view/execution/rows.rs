@@ -3,7 +3,8 @@
 //! A row of a chart stands on the lifelines of its sender and of its receiver. A message is one row where some order of the
 //! same steps has its first reception right behind its send. Where messages cross there is none: send and reception are rows
 //! of their own. Along each lifeline rows have the order of the role's steps, and so have the messages to one role that
-//! stay in its channels, as they would in a mailbox.
+//! stay in its channels, as they would in a mailbox. What a property is about stands in the order in which it happened, whatever
+//! lifelines it is on: another order may be none that violates the property.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +60,8 @@ impl Deliveries {
         Self { sources, unreceived: open }
     }
 
-    /// The rows of `steps`. Those before `split` come first.
-    pub(super) fn rows(&self, steps: &[Step], split: usize) -> Vec<Row> {
+    /// The rows of `steps`. Those before `split` come first, and those that are `events` of a property have their order.
+    pub(super) fn rows(&self, steps: &[Step], split: usize, events: Events) -> Vec<Row> {
         let roles = steps.iter().map(|step| step.role.index().max(step.peer.index()) + 1).max().unwrap_or(0);
         let mut drawing = Drawing {
             steps,
@@ -69,6 +70,7 @@ impl Deliveries {
             inbound: vec![BTreeSet::new(); roles],
             own: vec![Vec::new(); roles],
             drawn: vec![false; steps.len()],
+            events: (0..steps.len()).filter(|&index| events.has(&steps[index])).collect(),
             rows: Vec::new(),
         };
         for (index, step) in steps.iter().enumerate() {
@@ -89,6 +91,24 @@ impl Deliveries {
     }
 }
 
+/// The steps that a property speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Events {
+    None,
+    Sends,
+    SendsAndReceptions,
+}
+
+impl Events {
+    fn has(self, step: &Step) -> bool {
+        match self {
+            Self::None => false,
+            Self::Sends => step.action == Action::Send,
+            Self::SendsAndReceptions => step.fault != Some(Fault::Crash),
+        }
+    }
+}
+
 struct Drawing<'a> {
     steps: &'a [Step],
     sources: &'a [Option<usize>],
@@ -99,6 +119,8 @@ struct Drawing<'a> {
     /// The steps of each role that are not drawn, the next one last.
     own: Vec<Vec<usize>>,
     drawn: Vec<bool>,
+    /// The events that are not drawn.
+    events: BTreeSet<usize>,
     rows: Vec<Row>,
 }
 
@@ -109,7 +131,8 @@ impl Drawing<'_> {
             let next = self.own.iter().filter_map(|own| own.last().copied()).filter(|&step| step < end);
             let Some(first) = next.clone().min() else { return };
             // The first step that is left follows nothing that is left. If it is no row yet, it is a send whose reception waits for others.
-            let row = next.filter_map(|step| self.row(step, end)).min_by_key(|row| row.first());
+            let rows = next.filter_map(|step| self.row(step, end));
+            let row = rows.filter(|row| self.is_in_order(row)).min_by_key(|row| row.first());
             self.add(row.unwrap_or(Row::Sent(first)));
         }
     }
@@ -135,15 +158,18 @@ impl Drawing<'_> {
         }
     }
 
+    /// Whether the events of `row` are the next ones.
+    fn is_in_order(&self, row: &Row) -> bool {
+        let of_row = row.steps().filter(|step| self.events.contains(step));
+        of_row.zip(&self.events).all(|(step, next)| step == *next)
+    }
+
     fn add(&mut self, row: Row) {
-        let (first, second) = match row {
-            Row::Whole { send, reception } => (send, reception),
-            Row::Sent(step) | Row::Received { reception: step, .. } | Row::Crash(step) => (step, None),
-        };
-        for index in [Some(first), second].into_iter().flatten() {
+        for index in row.steps() {
             let step = &self.steps[index];
             self.own[step.role.index()].pop();
             self.drawn[index] = true;
+            self.events.remove(&index);
             let to = if step.fault == Some(Fault::Crash) { step.role } else { step.peer };
             self.inbound[to.index()].remove(&index);
         }
@@ -152,6 +178,15 @@ impl Drawing<'_> {
 }
 
 impl Row {
+    /// Its one or two steps.
+    fn steps(self) -> impl Iterator<Item = usize> {
+        let second = match self {
+            Self::Whole { reception, .. } => reception,
+            Self::Sent(_) | Self::Received { .. } | Self::Crash(_) => None,
+        };
+        [Some(self.first()), second].into_iter().flatten()
+    }
+
     /// The step by which rows are ordered where several could be next.
     fn first(self) -> usize {
         match self {

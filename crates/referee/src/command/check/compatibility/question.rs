@@ -67,7 +67,7 @@ impl Questions<'_> {
             check::check_properties(system, properties, faults, options, Some(&CANCELLED), observer);
         let asked = |(answer, property): (PropertyAnswer, &Arc<Property>)| Asked {
             answer,
-            system: system.clone(),
+            system: faults.map_or_else(|| system.clone(), |faults| faults.applied(system)),
             copies: None,
             remarks: unknown_names(property, system.vocabulary()),
         };
@@ -215,7 +215,9 @@ fn why(doubt: &Doubt, k: u32) -> String {
             if k == 1 { "" } else { "s" }
         ),
         Doubt::Values(_) => {
-            "this execution violates it for some values that its messages may carry".to_owned()
+            "this execution violates it for some values; of assertions only `field == constant` was looked at, others may \
+             exclude them"
+                .to_owned()
         }
         Doubt::Stopped(stop) => format!("the search was ended at k = {k} (limit: {})", limit_name(*stop)),
         Doubt::TooLarge => "it is too large".to_owned(),

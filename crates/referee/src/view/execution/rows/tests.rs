@@ -73,14 +73,6 @@ fn random(rng: &mut Rng, length: usize, faults: bool) -> Vec<Step> {
     steps
 }
 
-/// The numbers of the steps that a row stands for.
-fn parts(row: Row) -> Vec<usize> {
-    match row {
-        Row::Whole { send, reception } => [Some(send), reception].into_iter().flatten().collect(),
-        Row::Sent(step) | Row::Received { reception: step, .. } | Row::Crash(step) => vec![step],
-    }
-}
-
 /// Whether some order of `rest` (each role's steps in their order) makes a row of each message.
 fn all_whole(steps: &[Step], receptions: &[Option<usize>], done: &mut Vec<bool>) -> bool {
     if done.iter().all(|done| *done) {
@@ -117,8 +109,11 @@ fn rows_are_the_execution() {
         let steps = random(&mut rng, 2 + case % 7, case % 2 == 0);
         let split = if case % 3 == 0 { rng.below(steps.len() + 1) } else { steps.len() };
         let deliveries = Deliveries::of(&steps);
-        let rows = deliveries.rows(&steps, split);
-        let order: Vec<usize> = rows.iter().flat_map(|&row| parts(row)).collect();
+        let events = [Events::None, Events::Sends, Events::SendsAndReceptions][case % 5 % 3];
+        let rows = deliveries.rows(&steps, split, events);
+        let order: Vec<usize> = rows.iter().flat_map(|row| row.steps()).collect();
+        let told: Vec<usize> = order.iter().copied().filter(|&index| events.has(&steps[index])).collect();
+        assert!(told.is_sorted(), "{steps:?}");
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..steps.len()).collect::<Vec<_>>(), "{steps:?}");
@@ -140,7 +135,7 @@ fn rows_are_the_execution() {
             }
         }
         let is_whole = |row: &Row| matches!(row, Row::Whole { .. });
-        if steps.iter().all(|step| step.fault.is_none()) && split == steps.len() {
+        if steps.iter().all(|step| step.fault.is_none()) && split == steps.len() && events == Events::None {
             let mut receptions = vec![None; steps.len()];
             for (index, source) in deliveries.sources.iter().enumerate() {
                 if let Some(send) = source {
