@@ -148,7 +148,7 @@ fn who_closes_once_is_not_blamed() {
 
 fn mutated(server: Server, refusals: &str) -> Report {
     let examples = format!("refusals = [{refusals}]");
-    let wrong = Options { mutations: 20, timeout: std::time::Duration::from_millis(50), ..options() };
+    let wrong = Options { mutations: 20, timeout: std::time::Duration::from_secs(2), ..options() };
     Prober::new(&player(STRICT, Sender::Client, &examples), server, wrong).run().unwrap()
 }
 
