@@ -12,9 +12,9 @@ use referee_theory::timing::TimeAdvice;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
 use crate::diagnostics::assertions::{
-    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, external_predicate, maybe_unbound,
-    nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function, unknown_variable,
-    wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
+    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, chained_comparison, external_predicate,
+    maybe_unbound, nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function,
+    unknown_variable, wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
 };
 use crate::diagnostics::blocks::{
     bound_in_two_blocks, data_with_par, empty_block, jump_out_of_block, label_in_two_blocks, never_joins,
@@ -262,6 +262,9 @@ fn type_error(error: &TypeError) -> Diagnostic {
             unknown_field(place, what, field, texts(candidates).iter().map(String::as_str))
         }
         TypeErrorKind::NotARecord { field, .. } => unknown_field(place, what, field, []),
+        TypeErrorKind::UnequalOperands { operator: "<" | "<=" | ">" | ">=", left: Type::Bool, .. } => {
+            chained_comparison(place, what)
+        }
         TypeErrorKind::MixedNumbers { fix, .. } => type_mismatch(place, what, Some(&fix.replacement)),
         _ => type_mismatch(place, what, None),
     }

@@ -17,6 +17,12 @@ pub fn type_mismatch(span: Span, what: String, fix: Option<&str>) -> Diagnostic 
     }
 }
 
+/// `a < b < c` compares what `a < b` says with `c`: `what` is wrong there.
+#[must_use]
+pub fn chained_comparison(span: Span, what: String) -> Diagnostic {
+    RF0301.at(span, what).help("write two comparisons, joined by `&&`: `a < b && b < c`")
+}
+
 /// `name` is not bound; `bound` are.
 #[must_use]
 pub fn unknown_variable<'a>(span: Span, name: &str, bound: impl IntoIterator<Item = &'a str>) -> Diagnostic {
@@ -34,6 +40,11 @@ pub fn unknown_function<'a>(span: Span, name: &str, known: impl IntoIterator<Ite
     match method {
         "not" => missing.help("write `!( … )`"),
         "len" | "length" | "strlen" | "count" => missing.help(format!("write `size({object})`")),
+        // Predicates answer yes or no.
+        "toUpperCase" | "toLowerCase" | "upper" | "lower" | "trim" | "strip" | "substring" | "substr" | "slice"
+        | "split" | "replace" | "charAt" | "indexOf" | "concat" | "join" | "format" | "reverse" => missing.help(
+            "no function makes texts of others; compare with `==`, or search with `startsWith`, `endsWith`, `contains` or `matches`",
+        ),
         _ => missing.help(format!("declare it: `external fn {name}(…) -> bool;`")).suggest(name, known),
     }
 }
@@ -64,7 +75,13 @@ pub fn unknown_field<'a>(
     name: &str,
     fields: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    RF0307.at(span, what).help("use one of the record's fields").suggest(name, fields)
+    let unknown = RF0307.at(span, what);
+    match name {
+        "size" | "length" | "len" | "count" => {
+            unknown.help("write `size(…)` of a text or a list").suggest(name, fields)
+        }
+        _ => unknown.help("use one of the record's fields").suggest(name, fields),
+    }
 }
 
 /// `name` is bound with type `left` at one place and `right` at another.
@@ -138,10 +155,14 @@ pub fn wrong_number_of_values(span: Span, definition: Span, expected: usize, fou
 /// A value of type `found` where `expected` is declared.
 #[must_use]
 pub fn wrong_type_of_value(span: Span, definition: Span, expected: &str, found: &str) -> Diagnostic {
+    let help = match found {
+        "bool" => "write only the new value: in the brackets `=` compares",
+        _ => "give a value of the declared type",
+    };
     RF0312
         .at(span, format!("this value is `{found}`, but the recursion carries `{expected}`"))
         .related(definition, "declared here")
-        .help("give a value of the declared type")
+        .help(help)
 }
 
 /// The initial values of recursion data do not satisfy `refinement`, or it has no value then, for the reason given.

@@ -21,6 +21,7 @@ use crate::scr::{self, is_word};
 mod calls;
 mod data;
 mod refined;
+mod renamed;
 mod structure;
 
 pub(crate) use calls::without_calls;
@@ -118,6 +119,8 @@ struct Printer<'a> {
     out: String,
     /// What the recursions around the current place are called.
     names: FxHashMap<NodeId, String>,
+    /// What their data are called.
+    data: renamed::Data,
     taken: FxHashSet<String>,
     /// The last number that was added to a name.
     numbers: FxHashMap<String, usize>,
@@ -133,6 +136,7 @@ impl<'a> Printer<'a> {
             refined: refined::are_printed(global),
             out: String::new(),
             names: FxHashMap::default(),
+            data: renamed::Data::of(global),
             taken: FxHashSet::default(),
             numbers: FxHashMap::default(),
             budget: LEAST_BUDGET + COPIES * global.node_count(),
@@ -198,6 +202,7 @@ impl<'a> Printer<'a> {
                 Step::Behind(par) => self.opened_behind(par, true)?,
                 Step::Leave(node) => {
                     self.names.remove(&node);
+                    self.data.leave(node);
                     self.out.push_str("}\n");
                 }
             }
@@ -223,10 +228,9 @@ impl<'a> Printer<'a> {
                     self.spend()?;
                     let name = self.names.get(&call.target).map_or("X", String::as_str);
                     let _ = write!(self.out, "continue {name}");
-                    if !call.arguments.is_empty() {
-                        let arguments = call.arguments.iter().map(|argument| data::text(argument));
-                        let arguments = arguments.collect::<Result<Vec<_>, _>>()?.join(", ");
-                        let _ = write!(self.out, " [{arguments}]");
+                    let arguments = self.data.arguments(global, call)?;
+                    if !arguments.is_empty() {
+                        let _ = write!(self.out, " [{}]", arguments.join(", "));
                     }
                     self.out.push_str(";\n");
                     break;
@@ -245,7 +249,7 @@ impl<'a> Printer<'a> {
                     let is_left = self.form == Form::Scr && rec.parameters.is_empty();
                     let in_force = |binder| self.names.contains_key(&binder);
                     let exit = is_left.then(|| self.structure.exit(rec.body, stop, in_force)).flatten();
-                    let parameters = self.parameters(rec)?;
+                    let parameters = self.parameters(node, rec)?;
                     let name = self.fresh(&rec.name);
                     let _ = writeln!(self.out, "rec {name}{parameters} {{");
                     self.names.insert(node, name);
@@ -289,6 +293,7 @@ impl<'a> Printer<'a> {
         let spec = vocabulary.spec(branch.message);
         let condition =
             if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
+        let condition = condition.map(|condition| self.data.renamed(&condition)).transpose()?;
         let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
         self.message_text(spec, refinement)?;
         let sender = word(vocabulary.role_name(exchange.sender), "role")?;
@@ -365,23 +370,33 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn parameters(&self, rec: &referee_theory::global::Rec) -> Result<String, Inexpressible> {
+    /// The data of the recursion `node`, which are known from here on.
+    fn parameters(
+        &mut self,
+        node: NodeId,
+        rec: &referee_theory::global::Rec,
+    ) -> Result<String, Inexpressible> {
         if rec.parameters.is_empty() {
             return Ok(String::new());
         }
         let vocabulary = self.global.vocabulary();
-        let one = |parameter: &referee_theory::global::Parameter| {
+        let initial = rec.parameters.iter().map(|parameter| self.data.text(&parameter.initial));
+        let initial = initial.collect::<Result<Vec<_>, _>>()?;
+        self.data.enter(node, rec);
+        let one = |(parameter, initial): (&referee_theory::global::Parameter, String)| {
             let roles = parameter.roles.iter().map(|role| word(vocabulary.role_name(*role), "role"));
             let roles = roles.collect::<Result<Vec<_>, _>>()?.join(", ");
             let roles = if roles.is_empty() { roles } else { format!("<{roles}>") };
-            let (name, ty) = (word(&parameter.name, "variable")?, payload_type(&parameter.ty, 0)?);
+            let name = word(self.data.name(&parameter.name), "variable")?;
+            let ty = payload_type(&parameter.ty, 0)?;
             let ty = match parameter.refinement.as_ref().filter(|_| self.refined) {
-                Some(refinement) => format!("({name}: {ty}{{{}}})", data::text(refinement)?),
+                Some(refinement) => format!("({name}: {ty}{{{}}})", self.data.text(refinement)?),
                 None => ty,
             };
-            Ok(format!("{name}{roles}: {ty} = {}", data::text(&parameter.initial)?))
+            Ok(format!("{name}{roles}: {ty} = {initial}"))
         };
-        let parameters = rec.parameters.iter().map(one).collect::<Result<Vec<_>, Inexpressible>>()?;
+        let parameters =
+            rec.parameters.iter().zip(initial).map(one).collect::<Result<Vec<_>, Inexpressible>>()?;
         Ok(format!(" [{}]", parameters.join(", ")))
     }
 

@@ -12,6 +12,7 @@ use crate::source::Span;
 mod blocks;
 mod clauses;
 pub(super) mod conditions;
+mod data;
 mod declarations;
 mod foreign;
 mod habits;
@@ -33,6 +34,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
             found.extend(declarations::slips(scene));
             found.extend(blocks::slips(scene));
             found.extend(clauses::slips(scene));
+            found.extend(data::slips(scene));
             found.extend(foreign::slips(scene));
             found.extend(habits::slips(scene));
             found.extend(loops::slips(scene));

@@ -481,3 +481,28 @@ fn declared_messages_are_types_as_well() {
     let ids: Vec<&str> = parse(text, Language::Scr).diagnostics.iter().map(|d| d.code.id).collect();
     assert_eq!(ids, ["RF0106"]);
 }
+
+/// `rec X` inside `rec X` is another loop: `continue X` goes to the innermost one that is called so, and gives its data.
+#[test]
+fn continue_goes_to_the_innermost_loop_of_that_name() {
+    let text = |inner: &str| {
+        in_protocol(&format!(
+            "rec X [n<a, b>: int = 1] {{
+               O(x: int) from a to b where x == n;
+               rec {inner} [k<a, b>: int = 5] {{
+                 choice at a {{ I(y: int) from a to b where y == k; continue {inner} [k + 1]; }} or {{ E() from a to b; }}
+               }}
+             }}"
+        ))
+    };
+    let machine = |text: &str| {
+        let document = parse(text, Language::Scr);
+        let Content::Global(protocols) = document.content else { panic!("global protocols") };
+        let global = protocols[0].global.as_ref().expect("a protocol without mistakes");
+        referee_syntax::print::scr("P", global, &[]).expect("it can be printed")
+    };
+    assert_eq!(errors(&text("X")), [""; 0]);
+    assert_eq!(machine(&text("X")).replace("X_2", "Y"), machine(&text("Y")));
+    // Data of one name are refused, whatever the loops are called.
+    assert_eq!(errors(&text("X").replace("k<a, b>", "n<a, b>").replace("y == k", "y == n")), ["RF0316"]);
+}

@@ -309,3 +309,73 @@ proptest! {
         prop_assert!(check_printed(&global, &[]).is_some());
     }
 }
+
+/// A branch that begins with a recursion has its first message read before the choice, so data of one name are in force within
+/// others: in a text each has its name.
+#[test]
+fn data_of_a_branch_that_begins_with_a_recursion_have_names_of_their_own() {
+    let text = "protocol P(role a, role b) {
+  choice at a {
+    rec X [n<a, b>: int = 1] {
+      M(x: int) from a to b where x == n;
+      continue X [n + 1];
+    }
+  } or {
+    Z() from a to b;
+  }
+}
+";
+    let written = "protocol P(role a, role b) {
+  rec X [n<a, b>: int = 1] {
+    choice at a {
+      M(x: int) from a to b where x == n;
+      rec X_2 [n_2<a, b>: int = n + 1] {
+        M(x: int) from a to b where x == n_2;
+        continue X_2 [n_2 + 1];
+      }
+    } or {
+      Z() from a to b;
+    }
+  }
+}
+";
+    assert_eq!(in_scr(text), written);
+    assert_eq!(in_scr(written), written);
+    for begin in ["", "Hi(n_2: int) from a to b;"] {
+        for refined in ["int", "(n: int{n < 9})"] {
+            let text = format!(
+                "protocol P(role a, role b) {{
+  {begin}
+  rec Y [k<a, b>: int = 2] {{
+    choice at a {{
+      rec X [n<a, b>: {refined} = 1] {{
+        choice at a {{
+          M(x: int) from a to b where x == n;
+          continue X [n + 1];
+        }} or {{ Y() from a to b; continue Y [k + 1]; }}
+          or {{ W() from a to b; continue X; }}
+      }}
+    }} or {{ Z(x: int) from a to b where x > k; }}
+  }}
+}}
+"
+            );
+            let once = in_scr(&text);
+            assert_eq!(in_scr(&once), once);
+        }
+    }
+}
+
+/// The only protocol of `text`, printed; what is printed has no mistake.
+fn in_scr(text: &str) -> String {
+    let protocol = |text: &str| {
+        let document = parse(text, Language::Scr);
+        let errors: Vec<_> = document.diagnostics.iter().filter(|found| found.is_error()).collect();
+        assert!(errors.is_empty(), "{text}\n{errors:#?}");
+        let Content::Global(mut protocols) = document.content else { panic!("global protocols") };
+        protocols.remove(0).global.expect("a protocol without mistakes")
+    };
+    let printed = print::scr("P", &protocol(text), &[]).expect("it can be printed");
+    protocol(&printed);
+    printed
+}

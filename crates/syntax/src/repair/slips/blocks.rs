@@ -8,6 +8,9 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     found.extend(joiner(scene));
     found.extend(no_braces(scene));
+    found.extend(alternative(scene));
+    found.extend(branch_without_brace(scene));
+    found.extend(chooser_in_parentheses(scene));
     found.extend(cases(scene));
     found.extend(condition(scene));
     found.extend(chooser_of_par(scene));
@@ -61,6 +64,65 @@ fn joiner(scene: &Scene<'_>) -> Option<Candidate> {
         }
         _ => None,
     }
+}
+
+/// `m() from A to B else n() from A to B;`
+fn alternative(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let is_word = |piece: &usize| matches!(scene.word(*piece), "else" | "or" | "otherwise" | "|" | "||");
+    let word = (statement.start + 4..statement.end).find(is_word)?;
+    let is_message = |pieces: std::ops::Range<usize>| pieces.clone().any(|piece| scene.word(piece) == "from");
+    let (one, other) = (statement.start..word, word + 1..statement.end);
+    let has_condition = one.clone().any(|piece| scene.word(piece) == "where");
+    if has_condition || !is_message(one.clone()) || !is_message(other.clone()) {
+        return None;
+    }
+    let from = one.clone().find(|&piece| scene.word(piece) == "from")?;
+    let help = format!(
+        "write `choice at {} {{ {}; }} or {{ {}; }}`",
+        scene.word(from + 1),
+        scene.words(one),
+        scene.words(other)
+    );
+    let skipped = scene.spans(word..statement.end);
+    Some(refused(scene.span(word), "a choice is written `choice at`", help, skipped))
+}
+
+/// `choice at A { m() …; or n() …; }`, `choice at A { m() …; } or n() …;`
+fn branch_without_brace(scene: &Scene<'_>) -> Option<Candidate> {
+    let or = scene.statement().start;
+    let is_message = scene.is_word(or + 1) && matches!(scene.word(or + 2), "(" | "from");
+    if scene.word(or) != "or" || !is_message || scene.word(or + 1) == "from" {
+        return None;
+    }
+    let message = "each branch stands between `{` and `}`";
+    let help = format!("write `}} or {{ {}(…) … }}`", scene.word(or + 1));
+    if scene.word(or.checked_sub(1)?) == "}" {
+        // Where the branch ends nobody knows.
+        let skipped = scene.spans(or..scene.statement().end + 1);
+        return Some(refused(scene.span(or), message, help, skipped));
+    }
+    let gap = scene.span(or);
+    Some(slip(scene.span(or), message, help, [replace(gap, "} or {")]).doubtful())
+}
+
+/// `switch (A) {`, `if (A) {`, where `A` is a role and branches follow.
+fn chooser_in_parentheses(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_head = |piece: &usize| {
+        matches!(scene.word(*piece), "switch" | "select" | "choose" | "branch" | "choice" | "match" | "alt")
+            && scene.word(piece + 1) == "("
+            && scene.word(piece + 3) == ")"
+            && scene.word(piece + 4) == "{"
+    };
+    let head = (scene.at.saturating_sub(5)..=scene.at).find(is_head)?;
+    let chooser = scene.word(head + 2);
+    let is_role = (1..head).any(|at| scene.word(at - 1) == "role" && scene.word(at) == chooser);
+    let joins = scene.word(scene.closing(head + 4) + 1) == "or";
+    let right = format!("choice at {chooser}");
+    let span = scene.spans(head..head + 4);
+    (is_role && joins).then(|| {
+        slip(span, "a choice is written `choice at`", format!("write `{right} {{`"), [replace(span, right)])
+    })
 }
 
 /// `choice at A m() …; or n() …;`

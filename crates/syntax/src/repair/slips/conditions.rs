@@ -64,11 +64,30 @@ impl Wrong {
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let near = scene.at.saturating_sub(2)..scene.at + 2;
     let Some(condition) = near.clone().find_map(|piece| around(scene, piece)) else { return Vec::new() };
-    let all = wrong(scene, &condition);
+    let mut all = wrong(scene, &condition);
+    if place::has_two_readings(scene, &condition) {
+        let reading = "here `&&` and `||` bind alike, from the left, and `not` reaches to the end";
+        for one in all.iter_mut().filter(|one| one.corrects) {
+            one.doubtful = true;
+            one.help = format!("{}, with parentheses for what belongs together: {reading}", one.help);
+        }
+    }
     let together = (all.len() > 1 && all.iter().all(|one| one.corrects)).then(|| together(&all));
     let places = scene.span(near.start).start..scene.span(near.end).end;
     let is_near = |one: &Wrong| places.contains(&one.span.start);
-    together.into_iter().chain(all.into_iter().filter(is_near).map(Wrong::candidate)).collect()
+    let stray = stray_parenthesis(scene, &condition);
+    stray.into_iter().chain(together).chain(all.into_iter().filter(is_near).map(Wrong::candidate)).collect()
+}
+
+/// `where a);`
+fn stray_parenthesis(scene: &Scene<'_>, condition: &Condition) -> Option<Candidate> {
+    let close = condition.pieces.end;
+    let is_clause = condition.pieces.start > 0 && scene.word(condition.pieces.start - 1) == "where";
+    let is_stray = is_clause && scene.word(close) == ")" && matches!(scene.word(close + 1), ";" | "}" | "");
+    let (span, message) = (scene.span(close), "this `)` closes nothing");
+    // With several operands the `(` may be missing before any.
+    let found = slip(span, message, "remove it, or write its `(`", [replace(span, "")]);
+    (is_stray && !condition.pieces.is_empty()).then(|| found.doubtful())
 }
 
 /// Every operator of a condition that is written otherwise.
@@ -89,10 +108,18 @@ fn together(all: &[Wrong]) -> Candidate {
     edits.sort_by_key(|edit| edit.span);
     let mut said: Vec<&str> = all.iter().map(|one| one.message.as_str()).collect();
     said.dedup();
-    let mut help: Vec<&str> = all.iter().map(|one| one.help.as_str()).collect();
-    help.dedup();
-    let span = all[0].span;
-    let found = slip(span, said.join("; "), help.join(", "), edits);
+    // What is said about all of them is said once.
+    let (mut help, mut reading) = (Vec::new(), "");
+    for one in all {
+        let (right, more) = one.help.split_once(", ").unwrap_or((&one.help, ""));
+        if !help.contains(&right) {
+            help.push(right);
+        }
+        reading = more;
+    }
+    let reading = if reading.is_empty() { String::new() } else { format!(", {reading}") };
+    let help = format!("{}{reading}", help.join(" and ").replace(" and write ", " and "));
+    let found = slip(all[0].span, said.join("; "), help, edits);
     if all.iter().any(|one| one.doubtful) { found.doubtful() } else { found }
 }
 

@@ -9,6 +9,9 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     found.extend(fences(scene));
     found.extend(pragma(scene));
+    found.extend(open_pragma(scene));
+    found.extend(roles_behind_colon(scene));
+    found.extend(bare_header(scene));
     found.extend(import(scene));
     found.extend(type_without_equals(scene));
     found.extend(record(scene));
@@ -72,6 +75,52 @@ fn pragma(scene: &Scene<'_>) -> Option<Candidate> {
         format!("write `{right}`"),
         [replace(span, right)],
     ))
+}
+
+/// `(*# RefinementTypes *)`
+fn open_pragma(scene: &Scene<'_>) -> Option<Candidate> {
+    let star = (scene.at.saturating_sub(1)..=scene.at + 1).find(|&piece| scene.word(piece) == "*")?;
+    let open = (0..star)
+        .rev()
+        .take_while(|&piece| scene.word(piece) != "#*)")
+        .find(|&piece| scene.word(piece) == "(*#")?;
+    let is_names = (open + 1..star).all(|piece| scene.is_word(piece) || scene.word(piece) == ",");
+    let span = scene.spans(star..star + 2);
+    (is_names && scene.word(star + 1) == ")")
+        .then(|| slip(span, "a pragma ends with `#*)`", "write `#*)`", [replace(span, "#*)")]))
+}
+
+/// `protocol P(A: role, B: role)`
+fn roles_behind_colon(scene: &Scene<'_>) -> Option<Candidate> {
+    let is_one = |piece: &usize| {
+        scene.is_word(*piece) && scene.word(piece + 1) == ":" && scene.word(piece + 2) == "role"
+    };
+    let first = (scene.at.saturating_sub(2)..=scene.at).find(is_one)?;
+    let close = (first..scene.pieces.len()).find(|&piece| scene.word(piece) == ")")?;
+    let right = |piece: usize| format!("role {}", scene.word(piece));
+    let edits: Vec<Edit> = (first..close)
+        .filter(is_one)
+        .map(|piece| replace(scene.spans(piece..piece + 3), right(piece)))
+        .collect();
+    let help = format!("write `{}`", right(first));
+    Some(slip(scene.spans(first..first + 3), "`role` stands before the name", help, edits))
+}
+
+/// `protocol P role A, role B {`
+fn bare_header(scene: &Scene<'_>) -> Option<Candidate> {
+    let protocol = (scene.at.saturating_sub(3)..=scene.at).find(|&piece| scene.word(piece) == "protocol")?;
+    let first = protocol + 2;
+    let open = (first..scene.pieces.len().min(first + 60)).find(|&piece| scene.word(piece) == "{")?;
+    let is_list = (first..open).all(|piece| match (piece - first) % 3 {
+        0 => scene.word(piece) == "role",
+        1 => scene.is_word(piece),
+        _ => scene.word(piece) == ",",
+    });
+    let is_header = scene.is_word(protocol + 1) && is_list && (open - first) % 3 == 2;
+    let gap = Span { start: scene.span(protocol + 1).end, end: scene.span(first).start };
+    let edits = [replace(gap, "("), super::insert(scene.span(open - 1).end, ")")];
+    let help = format!("write `{}({})`", scene.word(protocol + 1), scene.words(first..open));
+    is_header.then(|| slip(scene.spans(first..open), "roles stand in parentheses", help, edits))
 }
 
 /// `#include "x.scr"`, `use a.B;`, `require a.B;`, `package a.B;`
@@ -290,8 +339,19 @@ fn other_roles(scene: &Scene<'_>) -> Option<Candidate> {
                     && matches!(scene.word(piece - 1), "(" | ",")
             };
             let wrong: Vec<usize> = (open + 1..close).filter(is_other).collect();
-            let first = *wrong.first().filter(|_| wrong.len() > 1)?;
-            let edits: Vec<Edit> = wrong.iter().map(|&piece| replace(scene.span(piece), "role")).collect();
+            let first = *wrong.first()?;
+            // `roles a, b`
+            let is_bare = |piece: &usize| {
+                scene.is_word(*piece)
+                    && scene.word(*piece) != "role"
+                    && matches!(scene.word(piece - 1), "(" | ",")
+                    && matches!(scene.word(piece + 1), "," | ")")
+            };
+            let bare = (open + 1..close).filter(is_bare);
+            let mut edits: Vec<Edit> =
+                bare.map(|piece| super::insert(scene.span(piece).start, "role ")).collect();
+            edits.extend(wrong.iter().map(|&piece| replace(scene.span(piece), "role")));
+            edits.sort_by_key(|edit| edit.span);
             Some(slip(scene.span(first), "participants are declared with `role`", "write `role`", edits))
         }
         "{" => {

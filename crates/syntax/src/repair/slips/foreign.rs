@@ -14,6 +14,8 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(dots_in_module(scene));
     found.extend(instantiates(scene));
     found.extend(throws(scene));
+    found.extend(accept(scene));
+    found.extend(capitals(scene));
     found
 }
 
@@ -141,4 +143,40 @@ fn throws(scene: &Scene<'_>) -> Option<Candidate> {
     let mut found = refusal(scene.span(word), message, help, skipped);
     found.cost = 0;
     Some(found)
+}
+
+/// `request A to B;`, `accept A from B;`, of an older Scribble.
+fn accept(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let start = statement.start;
+    let is_one = matches!(scene.word(start), "accept" | "request")
+        && scene.is_word(start + 1)
+        && matches!(scene.word(start + 2), "to" | "from" | "and")
+        && scene.is_word(start + 3)
+        && start + 4 == statement.end;
+    let end = statement.end + usize::from(scene.word(statement.end) == ";");
+    let message = format!("`{}` is of an older Scribble: `connect` makes a connection", scene.word(start));
+    let help =
+        "write `connect A to B;` in an `explicit global protocol`, or leave it out: everybody is connected";
+    let is_named = scene.word(start + 1) != "from";
+    (is_one && is_named).then(|| super::refused(scene.span(start), message, help, scene.spans(start..end)))
+}
+
+/// `Global Protocol P(Role A)`: all keywords of the line.
+fn capitals(scene: &Scene<'_>) -> Option<Candidate> {
+    const WORDS: [&str; 9] = ["global", "protocol", "role", "choice", "at", "from", "to", "rec", "continue"];
+    let keyword = |piece: usize| {
+        let word = scene.word(piece);
+        let is_capital = word.starts_with(char::is_uppercase);
+        WORDS.into_iter().find(|keyword| is_capital && keyword.eq_ignore_ascii_case(word))
+    };
+    let start =
+        (0..=scene.at).rev().find(|&piece| scene.pieces.get(piece).is_some_and(|at| at.indent.is_some()))?;
+    let next = (start + 1..scene.pieces.len()).find(|&piece| scene.pieces[piece].indent.is_some());
+    let line = start..next.unwrap_or(scene.pieces.len());
+    let wrong: Vec<(usize, &str)> = line.filter_map(|piece| Some((piece, keyword(piece)?))).collect();
+    let [(first, right), _, ..] = wrong[..] else { return None };
+    let edits: Vec<Edit> = wrong.iter().map(|(piece, right)| replace(scene.span(*piece), *right)).collect();
+    let message = format!("keywords are written in small letters, not `{}`", scene.word(first));
+    Some(slip(scene.span(first), message, format!("write `{right}`"), edits))
 }

@@ -29,11 +29,20 @@ fn method_call(scene: &Scene<'_>) -> Option<Candidate> {
     if call != [".", "(", ",", ")"] || names != [true; 3] || !matches!(verb, "send" | "emit" | "tell") {
         return None;
     }
-    let (sender, receiver, label) = (scene.word(start), scene.word(start + 4), scene.word(start + 6));
+    // Which of them is a role is said in the header.
+    let is_role =
+        |name: usize| (1..start).any(|at| scene.word(at - 1) == "role" && scene.word(at) == scene.word(name));
+    let (receiver, label) = match [start + 4, start + 6].map(is_role) {
+        [false, true] => (start + 6, start + 4),
+        _ => (start + 4, start + 6),
+    };
+    let is_clear = is_role(receiver) && !is_role(label);
+    let (sender, receiver, label) = (scene.word(start), scene.word(receiver), scene.word(label));
     let right = format!("{label}() from {sender} to {receiver}");
     let span = scene.spans(start..start + 8);
     let message = "a message is not written as a call";
-    Some(slip(span, message, format!("write `{right};`"), [replace(span, right.clone())]))
+    let found = slip(span, message, format!("write `{right};`"), [replace(span, right.clone())]);
+    Some(if is_clear { found } else { found.doubtful() })
 }
 
 /// `m() between A and B;`

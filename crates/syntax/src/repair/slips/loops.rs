@@ -91,6 +91,8 @@ fn conditional(scene: &Scene<'_>) -> Option<Candidate> {
         let next = scene.word(piece + 1);
         match scene.word(*piece) {
             "do" => next == "{",
+            // `while n > 0 {`
+            "while" | "until" | "for" => !matches!(next, "from" | "to" | "") || next == "(",
             word => LOOPS.contains(&word) && matches!(next, "(" | "{"),
         }
     };
@@ -101,8 +103,11 @@ fn conditional(scene: &Scene<'_>) -> Option<Candidate> {
     })?;
     let open = match scene.word(head + 1) {
         "(" => scene.closing(head + 1) + 1,
-        _ => head + 1,
+        "{" => head + 1,
+        _ => (head + 1..scene.pieces.len()).find(|&piece| matches!(scene.word(piece), "{" | ";"))?,
     };
+    // `while (true) [n: int = 3] {`
+    let open = if scene.word(open) == "[" { scene.closing(open) + 1 } else { open };
     if scene.word(open) != "{" {
         return None;
     }

@@ -15,6 +15,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(and_for_comma(scene));
     found.extend(types_first(scene));
     found.extend(missing_colons(scene));
+    found.extend(three_words(scene));
     found.extend(call_without_do(scene));
     found.extend(bare_continue(scene));
     found.extend(jumps(scene));
@@ -275,6 +276,25 @@ fn missing_colons(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(span, message, format!("write `{name}: {ty}`"), edits))
 }
 
+/// `m(x int y)`: a colon and a comma are missing, or the type of `y`.
+fn three_words(scene: &Scene<'_>) -> Option<Candidate> {
+    let open = payload(scene)?;
+    let is_one = |first: &usize| {
+        (first + 1..first + 3).all(|piece| scene.is_word(piece)) && matches!(scene.word(first + 3), "," | ")")
+    };
+    let first = fields(scene, open).into_iter().find(is_one)?;
+    let words = [first, first + 1, first + 2].map(|piece| scene.word(piece));
+    let is_type = |word: &str| TYPES.contains(&word);
+    let help = match words {
+        [name, ty, other] if is_type(ty) => format!("write `{name}: {ty}, {other}: …`"),
+        [ty, name, other] if is_type(ty) => format!("write `{name}: {ty}, {other}: …`"),
+        _ => return None,
+    };
+    let skipped = Span { start: scene.span(first).end, end: scene.span(first + 2).end };
+    let message = "a field is a name and a type, and a comma stands before the next";
+    Some(super::refused(scene.spans(first..first + 3), message, help, skipped))
+}
+
 /// `P(A, B);` or `call P(A, B);` for `do P(A, B);`.
 fn call_without_do(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
@@ -297,17 +317,19 @@ fn call_without_do(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(span, "another protocol is begun with `do`", format!("write `do {call};`"), [edit]))
 }
 
-/// `continue;` without saying where: certain where there is one recursion around it only.
+/// `continue;` or `continue [n - 1];` without saying where: certain where there is one recursion around it only.
 fn bare_continue(scene: &Scene<'_>) -> Vec<Candidate> {
     let statement = scene.statement();
-    if scene.word(statement.start) != "continue" || statement.len() > 1 {
+    let has_data = scene.word(statement.start + 1) == "[";
+    if scene.word(statement.start) != "continue" || statement.len() > 1 && !has_data {
         return Vec::new();
     }
     let span = scene.span(statement.start);
     let one = |name: &str| {
         let right = format!("continue {name}");
         let message = "`continue` needs the name of a recursion";
-        slip(span, message, format!("write `{right};`"), [replace(span, right)])
+        let data = if has_data { " […]" } else { "" };
+        slip(span, message, format!("write `{right}{data};`"), [replace(span, right)])
     };
     recursions(scene, statement.start).into_iter().rev().map(one).collect()
 }
@@ -318,8 +340,13 @@ fn recursions<'a>(scene: &Scene<'a>, piece: usize) -> Vec<&'a str> {
     for index in 0..piece {
         match scene.word(index) {
             "{" => {
-                let name = (index >= 2 && scene.word(index - 2) == "rec").then(|| scene.word(index - 1));
-                blocks.push(name);
+                // `rec X {`, `rec X [ … ] {`
+                let head = match index.checked_sub(1).map(|before| scene.word(before)) {
+                    Some("]") => (0..index).rev().find(|&piece| scene.word(piece) == "["),
+                    _ => Some(index),
+                };
+                let rec = head.and_then(|head| head.checked_sub(2));
+                blocks.push(rec.filter(|&rec| scene.word(rec) == "rec").map(|rec| scene.word(rec + 1)));
             }
             "}" => drop(blocks.pop()),
             _ => {}

@@ -102,11 +102,15 @@ fn nameless_protocol(scene: &Scene<'_>) -> Option<Candidate> {
 /// `rec { … }`: what its `continue` says is its name.
 fn nameless_recursion(scene: &Scene<'_>) -> Option<Candidate> {
     let rec = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece) == "rec")?;
-    if scene.word(rec + 1) != "{" {
+    let open = match scene.word(rec + 1) {
+        "[" => scene.closing(rec + 1) + 1,
+        _ => rec + 1,
+    };
+    if scene.word(open) != "{" {
         return None;
     }
     let (span, message) = (scene.span(rec), "the recursion has no name");
-    let continues = (rec..scene.closing(rec + 1)).filter(|&piece| scene.word(piece) == "continue");
+    let continues = (rec..scene.closing(open)).filter(|&piece| scene.word(piece) == "continue");
     let mut names: Vec<&str> = continues.map(|piece| scene.word(piece + 1)).collect();
     names.dedup();
     match names[..] {
@@ -126,6 +130,7 @@ fn label_of_two_words(scene: &Scene<'_>) -> Option<Candidate> {
     let (first, second) = (scene.word(start), scene.word(start + 1));
     let is_message = scene.is_word(start)
         && scene.is_word(start + 1)
+        && !matches!(first, "or" | "and" | "else")
         && scene.word(start + 2) == "("
         && scene.word(scene.closing(start + 2) + 1) == "from";
     if !is_message {

@@ -45,7 +45,7 @@ const OTHER_WORDS: [(&[&str], &str, &str); 10] = [
     ),
     (&["->", "→", "=>", "towards", "into", "for"], "to", "who receives stands behind `to`"),
     (&["by", "sender", "of"], "from", "who sends stands behind `from`"),
-    (&["typedef", "datatype", "using"], "type", "a type is declared with `type`"),
+    (&["typedef", "datatype", "using", "alias", "newtype"], "type", "a type is declared with `type`"),
 ];
 
 fn other_word(scene: &Scene<'_>) -> Vec<Candidate> {

@@ -180,13 +180,14 @@ pub(in crate::repair) fn joins(scene: &Scene<'_>, mut pieces: Range<usize>) -> b
 /// Whether a refinement or data of a recursion in which one of `places` lies means one thing as nuScr reads it, and another as most
 /// languages do: `a || b && c`, `not a || b`, `-a + b`.
 pub(in crate::repair) fn is_read_in_two_ways(scene: &Scene<'_>, mut places: Range<usize>) -> bool {
-    places.any(|piece| {
-        around(scene, piece)
-            .is_some_and(|condition| condition.dialect.is_nuscr() && has_two_readings(scene, &condition))
-    })
+    places.any(|piece| around(scene, piece).is_some_and(|condition| has_two_readings(scene, &condition)))
 }
 
-fn has_two_readings(scene: &Scene<'_>, condition: &Condition) -> bool {
+/// Whether a condition is read by nuScr otherwise than by most languages.
+pub(super) fn has_two_readings(scene: &Scene<'_>, condition: &Condition) -> bool {
+    if !condition.dialect.is_nuscr() {
+        return false;
+    }
     let is_end = |piece: usize| piece >= condition.pieces.end || !is_operator(scene.word(piece));
     condition.pieces.clone().any(|piece| {
         let group = || condition.group(scene, piece);
