@@ -15,6 +15,12 @@ pub(crate) fn now() -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
+/// What it lacks to nanoseconds since 1970.
+pub(crate) fn epoch() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX).saturating_sub(now())
+}
+
 /// What time it is for tests of this crate, whose clock may be paused.
 #[cfg(test)]
 pub(crate) fn now() -> i64 {

@@ -266,7 +266,11 @@ impl Account {
         let meter = Meter::new(&self.counters, &version.messages, self.permit.thread.number);
         // Both sides count from here: from when the client was accepted to when the server was connected to.
         let began = Moment { earliest, latest: clock::now() };
-        lock(&session.engine).begin(began);
+        let timed_properties = {
+            let mut engine = lock(&session.engine);
+            engine.begin(began, clock::epoch());
+            engine.has_timed_properties()
+        };
         let driver = Driver::new(
             Arc::clone(&session.engine),
             ends,
@@ -274,6 +278,7 @@ impl Account {
             plan.driver_options(),
         )
         .began(began);
+        let driver = if timed_properties { driver.with_pulse() } else { driver };
         let draining = listening.stopped.subscribe();
         let span =
             tracing::debug_span!("session", listener = plan.name, id = session.id, source = session.source);

@@ -11,6 +11,7 @@
 
 mod endpoint;
 mod gauges;
+mod pulse;
 mod relay;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use referee_monitor::Moment;
-use referee_session::{Engine, SessionVerdict, Timeouts, Wake};
+use referee_session::{Engine, SessionVerdict, Timeouts};
 use referee_wire::{Scratch, Sender};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -35,6 +36,7 @@ use crate::clock;
 use crate::metrics::{Meter, lock};
 use crate::report::EndReason;
 pub(crate) use gauges::Gauges;
+use pulse::Pulse;
 use relay::Relay;
 pub(crate) use timing::Look;
 use timing::Timing;
@@ -83,7 +85,7 @@ pub(crate) struct Driver<S, E> {
     /// When a session that is over is closed, if its sides do not close it.
     close_at: Option<Instant>,
     /// When the engine wants to be asked.
-    wake: Option<Wake>,
+    wake: Option<i64>,
 }
 
 /// How a session ended.
@@ -120,6 +122,14 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin, E: Engine> Driver<S, E> {
     pub(crate) fn began(mut self, began: Moment) -> Self {
         if lock(&self.engine).is_timed() {
             self.relay.timing = Some(Box::new(Timing::new(began)));
+        }
+        self
+    }
+
+    /// It matters since when the thread is at work. Within its runtime.
+    pub(crate) fn with_pulse(mut self) -> Self {
+        if let Some(timing) = &mut self.relay.timing {
+            timing.pulse = Some(Pulse::start());
         }
         self
     }
@@ -168,9 +178,9 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin, E: Engine> Driver<S, E> {
                         armed = i64::MAX;
                     }
                     if let Some(wake) = self.wake
-                        && wake.time.max(look_at) < armed
+                        && wake.max(look_at) < armed
                     {
-                        armed = wake.time.max(look_at);
+                        armed = wake.max(look_at);
                         let after = u64::try_from(armed.saturating_sub(clock::now())).unwrap_or(0);
                         let at = Instant::now() + Duration::from_nanos(after).min(NO_TIMEOUT);
                         timer.as_mut().reset(at.min(self.deadline(began)));
@@ -179,7 +189,7 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin, E: Engine> Driver<S, E> {
                         return Poll::Pending;
                     }
                     armed = i64::MAX;
-                    if let Some(wake) = self.wake.filter(|wake| wake.time <= clock::now()) {
+                    if let Some(wake) = self.wake.filter(|wake| *wake <= clock::now()) {
                         look_at = clock::now().saturating_add(LOOK_AGAIN);
                         if let Some(reports) = self.wake_engine(wake) {
                             return Poll::Ready(Turn::Report(reports));
@@ -222,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin, E: Engine> Driver<S, E> {
     }
 
     /// Asks the engine about a deadline. What there is to report.
-    fn wake_engine(&mut self, wake: Wake) -> Option<Vec<SessionVerdict>> {
+    fn wake_engine(&mut self, wake: i64) -> Option<Vec<SessionVerdict>> {
         let mut engine = lock(&self.engine);
         if self.relay.closing.is_some() {
             return None;

@@ -11,8 +11,8 @@
 mod limits;
 mod words;
 
-use referee_theory::State;
 use referee_theory::timing;
+use referee_theory::{State, Transition};
 
 use crate::code::Frame;
 use crate::event::{Channel, Payload};
@@ -278,6 +278,21 @@ impl Monitor {
         }
         let found = self.deadline(timer, session).ok().flatten()?;
         (found.limit < i64::MAX).then_some((found.violation.side, found.limit))
+    }
+
+    /// The first moment later than `looked` from which on a message is not too early. Whoever looks then whether something has arrived can tell
+    /// what came in time from what came too early.
+    #[must_use]
+    pub fn next_release(&self, timer: &Timer, session: &Session, looked: i64) -> Option<i64> {
+        let times = self.times.as_ref().filter(|_| !timer.reported && session.ended.is_nobody())?;
+        let first = times.first.get(session.state as usize).copied().unwrap_or(0);
+        let release = |(edge, transition): (u32, &Transition)| {
+            let after = times.edges.get(edge as usize)?.after?;
+            let length = self.length(session, after).ok().flatten()?;
+            Some(timer.soonest(side_of_action(transition.action), length).0)
+        };
+        let releases = (first..).zip(self.transitions(session.state)).filter_map(release);
+        releases.filter(|release| *release > looked && *release < i64::MAX).min()
     }
 
     /// Everything that arrived before `now` is known: whether a deadline has passed. It is reported once.

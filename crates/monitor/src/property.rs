@@ -39,7 +39,12 @@ mod window;
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::property::{EventView, Polarity, Property, Scope, Slot, Term};
+use referee_theory::expr::Node;
+use referee_theory::property::{
+    EventPattern, EventView, Formula, FormulaId, Polarity, Property, Scope, Slot, Term, TimeBound, Value,
+    WindowSpan,
+};
+use referee_theory::time;
 
 use self::automaton::{Automaton, StateId};
 use self::clauses::Clauses;
@@ -212,16 +217,22 @@ impl PropertyMonitor {
     /// not yet seen the event.
     #[must_use]
     pub fn begin(&self, event: &EventView<'_>) -> Option<PropertyInstance> {
+        self.begin_anew(event, 0)
+    }
+
+    /// As [`begin`](Self::begin), of an instance that has had `events` before.
+    #[must_use]
+    pub fn begin_anew(&self, event: &EventView<'_>, events: u64) -> Option<PropertyInstance> {
         let mut given: Bound<'_> = Bound::new();
         if let Some(start) = &self.start
             && !start.matches(event, &[], &mut given)
         {
             return None;
         }
-        Some(self.instance(&given, event.time))
+        Some(self.instance(&given, event.time, events))
     }
 
-    fn instance(&self, given: &[Term<'_>], time: Option<i64>) -> PropertyInstance {
+    fn instance(&self, given: &[Term<'_>], time: Option<i64>, events: u64) -> PropertyInstance {
         if self.program.is_over_at_start() {
             return PropertyInstance(State::Done);
         }
@@ -229,7 +240,7 @@ impl PropertyMonitor {
             let given: Vec<Datum> = given.iter().map(|term| Datum::of(*term)).collect();
             let slots = self.start.as_ref().map(|start| &*start.binds).unwrap_or_default();
             if self.property.is_timed() {
-                let timed = Timed::new(&self.program, slots, &given, time.unwrap_or_default());
+                let timed = Timed::new(&self.program, slots, &given, time.unwrap_or_default(), events);
                 return PropertyInstance(State::Timed(Box::new(timed)));
             }
             return PropertyInstance(State::Mixed(Box::new(Clauses::new(&self.program, slots, &given))));
@@ -328,6 +339,31 @@ impl PropertyMonitor {
             Progress::Limit => give_up(instance),
             Progress::Verdict => self.decide(memory, instance, event),
         }
+    }
+
+    /// For how long the exact time of an event can matter to the verdicts that later events give, in nanoseconds: not at all where only
+    /// `expect` asks for times, for whoever advances a deadline knows what it did not see; for ever where a variable keeps the time.
+    #[must_use]
+    pub fn time_horizon(&self) -> i64 {
+        let property = &self.property;
+        let of_node = |number: usize| match property.node(FormulaId(number as u32)) {
+            Formula::Timed { bound: TimeBound::Never, duration, .. } => match duration.node() {
+                Node::Literal(Value::Duration(length)) => *length,
+                _ => i64::MAX,
+            },
+            _ => 0,
+        };
+        let of_span = |span: &WindowSpan| match span {
+            WindowSpan::Duration(length) => *length,
+            WindowSpan::Day => time::DAY,
+            WindowSpan::Last(_) | WindowSpan::LastOf(..) => 0,
+        };
+        let of_pattern = |pattern: &EventPattern| match pattern.at {
+            Some(_) => i64::MAX,
+            None => pattern.windows.iter().map(|(_, window)| of_span(&window.span)).max().unwrap_or(0),
+        };
+        let patterns = property.patterns().iter().flat_map(EventPattern::and_windows).map(of_pattern);
+        (0..property.node_count()).map(of_node).chain(patterns).max().unwrap_or(0)
     }
 
     /// When `instance` next wants to be told what time it is: as soon as it is later than this. Properties without times never do.

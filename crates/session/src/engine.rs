@@ -7,7 +7,7 @@ use referee_theory::Origin;
 use referee_verdict::{EndReason, VerdictRecord};
 use referee_wire::{MessageId, Scratch, Sender};
 
-use crate::deadline::{Arrival, Wake};
+use crate::deadline::{Arrival, Seen};
 
 /// What to do with the first bytes that one side has sent and nobody has decided about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,18 +175,18 @@ pub trait Engine {
     fn note_writable(&mut self, _sender: Sender, _time: i64) {}
 
     /// When it wants to be [woken](Self::wake), as things stand.
-    fn wake_at(&self) -> Option<Wake> {
+    fn wake_at(&self) -> Option<i64> {
         None
     }
 
-    /// All that `sender` had sent before `now` was shown, and nothing that goes to it is unsent; without a sender, it is `now`.
+    /// It is `now`, and so much has been `seen` of the client and of the server.
     ///
     /// # Errors
     /// The session is to be closed for this reason.
-    fn wake(&mut self, _sender: Option<Sender>, _now: i64) -> Result<(), EndReason> {
+    fn wake(&mut self, _now: i64, _seen: [Seen; 2]) -> Result<(), EndReason> {
         Ok(())
     }
 
     /// A side ends, or its connection broke, and it is `now`: what could not be decided will not be.
-    fn expire(&mut self, _now: i64) {}
+    fn expire(&mut self, _now: i64, _seen: [Seen; 2]) {}
 }

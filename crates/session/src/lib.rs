@@ -22,10 +22,10 @@ pub mod rules;
 pub mod timeouts;
 pub mod two_party;
 
-pub use deadline::{Arrival, Arrivals, Deadlines, Wake};
+pub use deadline::{Arrival, Arrivals, Deadlines, PROMPT, Seen};
 pub use direction::DirectionState;
 pub use engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
-pub use property::{Observation, Observed, Properties, PropertyFinding};
+pub use property::{EventTime, Observation, Observed, Properties, PropertyFinding};
 pub use redact::Redaction;
 pub use refusal::Refusals;
 pub use role::{Offer, RoleEngine, RoleHost, RoleRules, ServiceClose};

@@ -4,6 +4,8 @@
 //! A message is observed once the monitor lets it pass. What a violation leads to is the policy, which the engine
 //! applies. Instances are per connection or session, and per value of a key where the property says `for each`.
 
+mod clock;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,6 +19,9 @@ use referee_theory::Field;
 use referee_theory::property::{Again, EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
 use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
 
+use self::clock::Clock;
+pub use self::clock::EventTime;
+
 /// The properties of a listener, those with the same keys together.
 #[derive(Debug)]
 pub struct Properties {
@@ -29,6 +34,8 @@ pub struct Properties {
 struct Family {
     keys: Box<[Key]>,
     properties: PropertyFamily,
+    /// For how long the exact time of an event can matter, by property.
+    horizons: Box<[i64]>,
 }
 
 /// What one connection, or session of a role, has of the properties.
@@ -37,12 +44,13 @@ pub struct Observed {
     families: Vec<Instances>,
     held: usize,
     bump: Bump,
+    clock: Clock,
 }
 
 #[derive(Debug)]
 struct Instances {
     memories: PropertyMemories,
-    by_key: HashMap<Box<str>, Entry>,
+    by_key: HashMap<Arc<str>, Entry>,
     /// There was no room for a key, which was reported.
     is_full: bool,
     /// A key was too long, which was reported.
@@ -54,6 +62,10 @@ struct Entry {
     events: u64,
     /// `None` when they can say nothing any more.
     bundle: Option<PropertyBundle>,
+    /// When its timer passes; the end of time if there is none.
+    wakes: i64,
+    /// Until then what depends on when its events came is in doubt, by property. Empty if nothing is.
+    doubts: Box<[i64]>,
 }
 
 /// What a property says about a message.
@@ -69,9 +81,17 @@ pub struct PropertyFinding {
     key: Option<String>,
     /// There is no instance, because its key would be longer than [`MAX_KEY`].
     has_long_key: bool,
-    /// Which message of the instance, from 0.
-    event: u64,
+    /// Which message of the instance, from 0; the last before, if a deadline has passed.
+    event: i64,
+    /// Why, where there is more to say than which message it was. It may show what messages say.
+    reason: Option<String>,
+    /// A deadline has passed: it is about no message.
+    pub is_by_time: bool,
+    /// Whether it would be said however exactly times were known.
+    pub certain: bool,
 }
+
+const IN_DOUBT: &str = "; the guard did not see exactly enough when, so this is not certain";
 
 /// A message, as properties see it.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +108,16 @@ pub struct Observation<'a> {
     pub fields: &'a [FieldValue<'a>],
 }
 
+/// What stepping the instances of a family changes besides them.
+struct Observing<'a> {
+    /// Of the family.
+    number: usize,
+    held: &'a mut usize,
+    most: usize,
+    clock: &'a mut Clock,
+    time: Option<EventTime>,
+}
+
 /// Monitors of properties with the same keys.
 type Group = (Box<[Key]>, Vec<Arc<PropertyMonitor>>);
 
@@ -98,6 +128,12 @@ impl Properties {
         self.families.iter().map(|family| family.properties.monitors().len()).sum()
     }
 
+    /// Whether one speaks of time.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.families.iter().any(|family| family.properties.is_timed())
+    }
+
     /// These properties, of which one connection may keep `most` submonitors and keys.
     ///
     /// # Errors
@@ -106,9 +142,6 @@ impl Properties {
         let mut groups: Vec<Group> = Vec::new();
         for property in properties {
             let name = property.name();
-            if property.is_timed() {
-                return Err(format!("`{name}` speaks of time, which guards do not judge: watch it"));
-            }
             if property.again() != Again::Never {
                 return Err(format!(
                     "`{name}` begins anew (`again`), which properties of guards do not: watch it"
@@ -133,19 +166,25 @@ impl Properties {
                 None => groups.push((keys, vec![Arc::new(monitor)])),
             }
         }
-        let family = |(keys, members): Group| Family { keys, properties: PropertyFamily::new(members) };
+        let family = |(keys, members): Group| Family {
+            keys,
+            horizons: members.iter().map(|monitor| monitor.time_horizon()).collect(),
+            properties: PropertyFamily::new(members),
+        };
         Ok(Self { families: groups.into_iter().map(family).collect(), most })
     }
 
-    /// What the properties say about a message that goes on. If it `is_suppressed` where it violates one, it has not happened for any of
-    /// them: the next such message is judged as this one was.
+    /// What the properties say about a message that goes on, and came at `time`: needed where they speak of time, and then all that
+    /// happened before must have been [reached](Self::reach). If it `is_suppressed` where it violates one, it has not happened for any
+    /// of them: the next such message is judged as this one was.
     pub fn observe(
         &self,
         observed: &mut Observed,
         message: &Observation<'_>,
+        time: Option<EventTime>,
         is_suppressed: bool,
     ) -> Vec<PropertyFinding> {
-        let Observed { families, held, bump } = observed;
+        let Observed { families, held, bump, clock } = observed;
         if families.is_empty() {
             let instances = |family: &Family| Instances {
                 memories: family.properties.memories(),
@@ -156,18 +195,21 @@ impl Properties {
             families.extend(self.families.iter().map(instances));
         }
         bump.reset();
-        let event = message.event(bump);
+        let mut event = message.event(bump);
+        event.time = time.map(|time| time.at);
         let mut findings = Vec::new();
         let held_before = *held;
         let mut before = Vec::new();
-        for (family, instances) in self.families.iter().zip(families.iter_mut()) {
+        for (number, (family, instances)) in self.families.iter().zip(families.iter_mut()).enumerate() {
             let Some(key) = family.key(&event) else { continue };
             if is_suppressed {
                 before.push((key.clone(), instances.by_key.get(&*key).cloned()));
             }
-            family.observe(instances, held, self.most, (key, &event), &mut findings);
+            let mut observing =
+                Observing { number, held: &mut *held, most: self.most, clock: &mut *clock, time };
+            family.observe(instances, &mut observing, (key, &event), &mut findings);
         }
-        if is_suppressed && findings.iter().any(PropertyFinding::is_violation) {
+        if is_suppressed && findings.iter().any(PropertyFinding::is_decisive) {
             *held = held_before;
             let concerned =
                 self.families.iter().zip(families).filter(|(family, _)| family.key(&event).is_some());
@@ -194,32 +236,36 @@ impl Family {
         })
     }
 
+    /// What the property `member` says; of the instance with `key`, if keys are shown.
+    fn finding(&self, member: usize, verdict: PropertyVerdict, key: Option<&str>) -> Option<PropertyFinding> {
+        let property = self.properties.monitors().get(member)?.property();
+        Some(PropertyFinding {
+            property: Arc::clone(property.name()),
+            documentation: property.documentation().split_whitespace().collect::<Vec<_>>().join(" "),
+            verdict,
+            key: key.filter(|_| !self.keys.is_empty()).map(str::to_owned),
+            has_long_key: false,
+            event: 0,
+            reason: None,
+            is_by_time: false,
+            certain: true,
+        })
+    }
+
     fn observe(
         &self,
         instances: &mut Instances,
-        held: &mut usize,
-        most: usize,
+        observing: &mut Observing<'_>,
         (key, event): (String, &EventView<'_>),
         findings: &mut Vec<PropertyFinding>,
     ) {
         // Cut, two keys might be one, and the innocent be blamed. `watch` takes no such events either.
         let has_long_key = key.len() > MAX_KEY;
-        let shown = (!self.keys.is_empty() && !has_long_key).then(|| key.clone());
-        let finding = |member: usize, verdict, event| {
-            let property = self.properties.monitors().get(member)?.property();
-            let documentation = property.documentation().split_whitespace().collect::<Vec<_>>().join(" ");
-            let property = Arc::clone(property.name());
-            Some(PropertyFinding {
-                property,
-                documentation,
-                verdict,
-                key: shown.clone(),
-                has_long_key,
-                event,
-            })
+        let limited = |member| {
+            let key = (!has_long_key).then_some(&*key);
+            let finding = self.finding(member, PropertyVerdict::ResourceLimit, key)?;
+            Some(PropertyFinding { has_long_key, ..finding })
         };
-        let key = key.as_str();
-        let limited = |member| finding(member, PropertyVerdict::ResourceLimit, 0);
         let members = 0..self.properties.monitors().len();
         if has_long_key {
             if !std::mem::replace(&mut instances.has_long_key, true) {
@@ -227,8 +273,9 @@ impl Family {
             }
             return;
         }
-        if !instances.by_key.contains_key(key) {
-            if *held >= most {
+        let held = &mut *observing.held;
+        if !instances.by_key.contains_key(&*key) {
+            if *held >= observing.most {
                 if !std::mem::replace(&mut instances.is_full, true) {
                     findings.extend(members.filter_map(limited));
                 }
@@ -236,21 +283,38 @@ impl Family {
             }
             let bundle = self.properties.begin(&mut instances.memories, event);
             *held += bundle.as_ref().map_or(0, PropertyBundle::submonitors).max(1);
-            instances.by_key.insert(key.into(), Entry { events: 0, bundle });
+            let entry = Entry { events: 0, bundle, wakes: i64::MAX, doubts: Box::default() };
+            instances.by_key.insert((&*key).into(), entry);
         }
-        let Some(entry) = instances.by_key.get_mut(key) else { return };
+        let Some(entry) = instances.by_key.get_mut(&*key) else { return };
         let number = entry.events;
         entry.events += 1;
+        if entry.bundle.is_none() {
+            return;
+        }
+        self.note_doubt(entry, observing.time);
         let Some(bundle) = &mut entry.bundle else { return };
-        let room = most.saturating_sub(*held);
+        let room = observing.most.saturating_sub(*held);
         let step = self.properties.step(&mut instances.memories, bundle, event, room);
+        observing.clock.fault |= step.fault;
         *held = held.saturating_add_signed(step.grown);
-        findings
-            .extend(step.verdicts.iter().filter_map(|(member, verdict)| finding(*member, *verdict, number)));
-        if bundle.is_done() {
+        let (is_done, deadline) = (bundle.is_done(), self.properties.next_deadline(bundle));
+        for (member, verdict) in &step.verdicts {
+            let reason = instances.memories.take_reason(*member);
+            let Some(finding) = self.finding(*member, *verdict, Some(&key)) else { continue };
+            findings.push(PropertyFinding {
+                event: i64::try_from(number).unwrap_or(i64::MAX),
+                reason: reason.map(|reason| reason.sentence),
+                certain: observing.time.is_none_or(|time| !entry.is_doubtful(*member, time.at)),
+                ..finding
+            });
+        }
+        if is_done {
             // The key itself is still kept.
             *held += 1;
             entry.bundle = None;
+        } else {
+            observing.clock.wake(entry, deadline, observing.number, &key);
         }
     }
 }
@@ -260,6 +324,12 @@ impl PropertyFinding {
     #[must_use]
     pub fn is_violation(&self) -> bool {
         self.verdict == PropertyVerdict::Violation
+    }
+
+    /// Whether it does not hold for certain.
+    #[must_use]
+    pub fn is_decisive(&self) -> bool {
+        self.is_violation() && self.certain
     }
 
     /// What is reported of it. The message is called `name`, which is its label if `is_known`; `violated` is what was done with it if
@@ -280,26 +350,35 @@ impl PropertyFinding {
             },
             kind: "property".to_owned(),
             property: Some(self.property.to_string()),
-            event: i64::try_from(self.event).unwrap_or(i64::MAX),
+            event: self.event,
             label: is_known.then(|| name.to_owned()),
-            got: Some(name.to_owned()),
+            got: (!self.is_by_time).then(|| name.to_owned()),
             action: if self.is_violation() { violated } else { Some(VerdictAction::Forwarded) },
-            message: self.sentence(name),
+            certain: self.certain,
+            message: self.sentence(name, shows_key),
             key: self.key.filter(|_| shows_key),
             ..VerdictRecord::default()
         }
     }
 
-    /// What it says about the message called `name`.
+    /// What it says about the message called `name`, if it is about one; with what messages say, if that `is_shown`.
     #[must_use]
-    pub fn sentence(&self, name: &str) -> String {
+    pub fn sentence(&self, name: &str, is_shown: bool) -> String {
         let property = &self.property;
         match self.verdict {
-            PropertyVerdict::Violation if self.documentation.is_empty() => {
-                format!("`{name}` violates property `{property}`")
-            }
             PropertyVerdict::Violation => {
-                format!("`{name}` violates property `{property}`: {}", self.documentation)
+                let reason = self.reason.as_deref().filter(|_| is_shown);
+                let (violates, reason) = match (self.is_by_time, reason) {
+                    (true, reason) => {
+                        let silence = reason.unwrap_or("what it expects did not come in time");
+                        (format!("{silence}, which violates property `{property}`"), None)
+                    }
+                    (false, reason) => (format!("`{name}` violates property `{property}`"), reason),
+                };
+                let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                let colon = if self.documentation.is_empty() { "" } else { ": " };
+                let doubt = if self.certain { "" } else { IN_DOUBT };
+                format!("{violates}{reason}{colon}{}{doubt}", self.documentation)
             }
             PropertyVerdict::Satisfaction => format!("`{name}` satisfies property `{property}`"),
             PropertyVerdict::ResourceLimit if self.has_long_key => {
@@ -387,7 +466,7 @@ mod tests {
                 declared: &declared,
                 fields: &fields,
             };
-            properties.observe(&mut observed, &observation, false)
+            properties.observe(&mut observed, &observation, None, false)
         });
         each.map(|finding| (finding.verdict, finding.has_long_key)).collect()
     }
@@ -406,7 +485,7 @@ mod tests {
                 let fields = [FieldValue::Str("k")];
                 let [from, to] = if label == "B" { ["server", "client"] } else { ["client", "server"] };
                 let message = Observation { from, to, label, declared: &declared, fields: &fields };
-                let findings = properties.observe(&mut observed, &message, is_suppressed);
+                let findings = properties.observe(&mut observed, &message, None, is_suppressed);
                 findings.into_iter().map(|finding| finding.property.to_string()).collect::<Vec<_>>().join(" ")
             });
             (each, observed.held)

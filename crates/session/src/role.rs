@@ -26,7 +26,7 @@ use referee_monitor::Moment;
 use referee_verdict::EndReason;
 use referee_wire::{Codec, Connection, Fields, Label, Limits, MessageId, Reading, Scratch, Sender, Step};
 
-use crate::deadline::{Arrival, Wake};
+use crate::deadline::{Arrival, Seen};
 use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
 use open_requests::OpenRequests;
 pub use open_requests::ServiceClose;
@@ -89,6 +89,11 @@ pub trait RoleHost: Send + Sync {
 
     /// Until when the component has to speak, as things stand.
     fn next_deadline(&self) -> Option<i64> {
+        None
+    }
+
+    /// When it matters next, later than `looked`, whether the component has said something: it would be too early before.
+    fn next_release(&self, _looked: i64) -> Option<i64> {
         None
     }
 
@@ -169,6 +174,8 @@ pub struct RoleEngine {
     judged: u64,
     /// When the bytes arrived that are shown, where times are judged.
     arrival: Option<Arrival>,
+    /// When it was last looked whether something had come.
+    looked: i64,
 }
 
 impl RoleEngine {
@@ -186,6 +193,7 @@ impl RoleEngine {
             progress: 0,
             judged: 0,
             arrival: None,
+            looked: i64::MIN,
         }
     }
 
@@ -539,21 +547,26 @@ impl Engine for RoleEngine {
         }
     }
 
-    fn wake_at(&self) -> Option<Wake> {
+    fn wake_at(&self) -> Option<i64> {
         // What has begun to arrive is decided when it is whole.
         let waits = matches!(self.state, ComponentState::BetweenMessages);
-        let limit = self.host.next_deadline().filter(|_| waits)?;
-        Some(Wake { time: limit.saturating_add(1), sender: Some(self.rules.side) })
+        let due = self.host.next_deadline().map(|limit| limit.saturating_add(1));
+        due.into_iter().chain(self.host.next_release(self.looked)).min().filter(|_| waits)
     }
 
-    fn wake(&mut self, sender: Option<Sender>, now: i64) -> Result<(), EndReason> {
-        if sender == Some(self.rules.side) {
-            self.host.overdue(now);
+    fn wake(&mut self, now: i64, seen: [Seen; 2]) -> Result<(), EndReason> {
+        let Seen { decided, read, .. } = seen[self.rules.side.index()];
+        self.looked = read.unwrap_or(now);
+        if let Some(time) = decided
+            && matches!(self.state, ComponentState::BetweenMessages)
+            && self.host.next_deadline().is_some_and(|limit| limit < time)
+        {
+            self.host.overdue(time);
         }
         Ok(())
     }
 
-    fn expire(&mut self, now: i64) {
+    fn expire(&mut self, now: i64, _seen: [Seen; 2]) {
         self.host.expire(now);
     }
 }

@@ -5,6 +5,7 @@ mod end;
 mod explain;
 mod judge;
 mod keyed;
+mod property_times;
 mod refuse;
 mod times;
 mod view;
@@ -16,15 +17,16 @@ use referee_monitor::{Lead, Moment, Policy, Session};
 use referee_verdict::EndReason;
 use referee_wire::{Connection, Fields, Leave, Limits, Reading, Scratch, Sender, Step};
 
-use crate::deadline::{Arrival, Wake};
+use crate::deadline::{Arrival, Seen};
 use crate::direction::{DirectionState, Fate, Held};
 use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict};
-use crate::property::Observed;
+use crate::property::{Observed, Properties};
 use crate::recent::Recent;
 use crate::rules::TwoPartyRules;
 use borrow::Borrowed;
 pub use borrow::{Loan, SessionStore};
 use keyed::Calls;
+use property_times::PropertyTimes;
 use times::SessionTimes;
 pub use view::{DirectionView, SessionView};
 
@@ -61,8 +63,10 @@ pub(crate) struct SessionState {
     note: Option<&'static str>,
     /// The server closed when it was its turn, and may.
     unanswered: bool,
-    /// Where times matter.
+    /// Where the protocol's times matter.
     times: Option<Box<SessionTimes>>,
+    /// Where properties speak of time.
+    property_times: Option<Box<PropertyTimes>>,
     /// Where the protocol opens sub-sessions.
     calls: Option<Box<Calls>>,
 }
@@ -89,16 +93,37 @@ impl TwoParty {
             note: None,
             unanswered: false,
             times: None,
+            property_times: None,
             calls: rules.calls.as_deref().map(|monitor| Box::new(Calls::new(monitor))),
         };
         Self { rules: Arc::clone(rules), state }
     }
 
-    /// It begins when `began` says: as if the session had been handed to both sides then. Without, its times are not judged.
-    pub fn begin(&mut self, began: Moment) {
-        if self.rules.is_timed() && self.state.inspecting {
+    /// It begins when `began` says: as if the session had been handed to both sides then. Without, its times are not judged. When
+    /// the clock of deadlines is 0, nanoseconds since 1970 are `epoch`.
+    pub fn begin(&mut self, began: Moment, epoch: i64) {
+        if !self.state.inspecting {
+            return;
+        }
+        if self.rules.is_timed() {
             self.state.times = Some(Box::new(SessionTimes::new(&self.rules, began)));
         }
+        if self.rules.options.properties.as_ref().is_some_and(Properties::is_timed) {
+            self.state.property_times = Some(Box::new(PropertyTimes::new(began, epoch)));
+        }
+    }
+
+    /// Where properties speak of time: all messages that came before this, in nanoseconds since 1970, are known. When a message was judged,
+    /// that is when it came.
+    #[must_use]
+    pub fn events_known_until(&self) -> Option<i64> {
+        self.state.property_times.as_ref().map(|_| self.state.observed.reached())
+    }
+
+    /// Whether properties speak of time: whoever carries it says since when it is [at work](crate::Arrivals::note_awake).
+    #[must_use]
+    pub fn has_timed_properties(&self) -> bool {
+        self.state.property_times.is_some()
     }
 
     /// What it goes by.
@@ -135,7 +160,9 @@ impl TwoParty {
 impl Engine for TwoParty {
     #[inline]
     fn receive(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch, waker: &Waker) -> Decision {
-        self.state.receive(&self.rules, sender, unread, scratch, waker)
+        let decision = self.state.receive(&self.rules, sender, unread, scratch, waker);
+        self.state.note_partial(sender, decision.action);
+        decision
     }
 
     fn end(&mut self, sender: Sender, unread: &[u8]) -> Result<(), EndReason> {
@@ -235,10 +262,13 @@ impl Engine for TwoParty {
 
     #[inline]
     fn is_timed(&self) -> bool {
-        self.state.times.is_some()
+        self.state.times.is_some() || self.state.property_times.is_some()
     }
 
     fn note_arrival(&mut self, sender: Sender, arrival: Arrival) {
+        if let Some(times) = &mut self.state.property_times {
+            times.note_arrival(sender, arrival);
+        }
         if let Some(times) = &mut self.state.times {
             times.note_arrival(sender, arrival);
         }
@@ -256,16 +286,16 @@ impl Engine for TwoParty {
         }
     }
 
-    fn wake_at(&self) -> Option<Wake> {
+    fn wake_at(&self) -> Option<i64> {
         self.state.wake_at(&self.rules)
     }
 
-    fn wake(&mut self, sender: Option<Sender>, now: i64) -> Result<(), EndReason> {
-        self.state.wake(&self.rules, sender, now)
+    fn wake(&mut self, now: i64, seen: [Seen; 2]) -> Result<(), EndReason> {
+        self.state.wake(&self.rules, now, seen)
     }
 
-    fn expire(&mut self, now: i64) {
-        self.state.expire(&self.rules, now);
+    fn expire(&mut self, now: i64, seen: [Seen; 2]) {
+        self.state.expire(&self.rules, now, seen);
     }
 }
 
@@ -274,7 +304,7 @@ impl SessionState {
         self.inspecting = false;
         self.note = Some(note);
         self.progress += 1;
-        self.times = None;
+        (self.times, self.property_times) = (None, None);
     }
 
     /// Whether it is the client's turn, and neither side has to say anything more.

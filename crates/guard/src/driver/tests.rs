@@ -1,6 +1,7 @@
 //! The driver with pipes in memory and a paused clock.
 
 mod deadlines;
+mod properties;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -68,7 +69,7 @@ fn session(options: Options, limits: DriverOptions, pipe: usize) -> Setup {
 fn session_by(rules: &Arc<TwoPartyRules>, limits: DriverOptions, pipe: usize) -> Setup {
     let mut engine = TwoParty::new(rules, None);
     let began = Moment::at(clock::now());
-    engine.begin(began);
+    engine.begin(began, 0);
     let engine = Arc::new(Mutex::new(engine));
     let counters = Arc::<Counters>::default();
     let labels = rules.codec().messages().iter().map(|m| (m.sender.index(), Arc::clone(&m.name))).collect();
@@ -76,6 +77,8 @@ fn session_by(rules: &Arc<TwoPartyRules>, limits: DriverOptions, pipe: usize) ->
     let ((client, inner), (server, outer)) = (duplex(pipe), duplex(pipe));
     let driver =
         Driver::new(Arc::clone(&engine), [inner, outer], (meter, Arc::default()), limits).began(began);
+    let has_pulse = engine.lock().unwrap().has_timed_properties();
+    let driver = if has_pulse { driver.with_pulse() } else { driver };
     let draining = watch::Sender::new(false);
     let inner_draining = draining.clone();
     let driver = tokio::spawn(async move {

@@ -2,10 +2,11 @@
 //! a write is what counts: a driver that was stopped in between knows less, and blames nobody for it.
 
 use referee_monitor::Moment;
-use referee_session::{Arrival, Arrivals, Engine, Wake};
+use referee_session::{Arrival, Arrivals, Engine, Seen};
 use referee_wire::Sender;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::pulse::Pulse;
 use super::relay::Relay;
 use crate::clock;
 use crate::report::EndReason;
@@ -25,11 +26,13 @@ pub(super) struct Timing {
     arrivals: [Arrivals; 2],
     /// The clock before the first write of what each side has sent and the other side has not taken whole.
     writing: [Option<i64>; 2],
+    /// Whether it matters since when the thread is at work.
+    pub(super) pulse: Option<Pulse>,
 }
 
 impl Timing {
     pub(super) fn new(began: Moment) -> Self {
-        Self { arrivals: [Arrivals::new(began); 2], writing: [None; 2] }
+        Self { arrivals: [Arrivals::new(began); 2], writing: [None; 2], pulse: None }
     }
 
     /// Something of `sender` is about to be written.
@@ -62,6 +65,9 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
         let (undecided, is_look) = (endpoint.inbox.len(), is_short && endpoint.stream.reads_all());
         let Some(timing) = &mut self.timing else { return };
         let arrivals = &mut timing.arrivals[sender.index()];
+        if timing.pulse.is_some() {
+            arrivals.note_awake(Pulse::since());
+        }
         let after = clock::now();
         arrivals.note_read((before, after), read, undecided, is_look);
         if arrivals.unblock() {
@@ -79,7 +85,9 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
     /// A side ends: what could not be decided about deadlines that have passed will not be.
     pub(super) fn expire<E: Engine>(&mut self, engine: &mut E) {
         if self.timing.is_some() {
-            engine.expire(clock::now());
+            let now = clock::now();
+            let seen = Sender::BOTH.map(|sender| self.look(sender, now, engine));
+            engine.expire(clock::now(), seen);
         }
     }
 
@@ -95,28 +103,34 @@ impl<S: AsyncRead + AsyncWrite + Look + Unpin> Relay<S> {
         }
     }
 
-    /// It is the time of `wake`: looks whether the side that has to speak has spoken.
-    pub(super) fn wake<E: Engine>(&mut self, wake: Wake, engine: &mut E) -> Result<(), EndReason> {
-        let Some(sender) = wake.sender else { return engine.wake(None, clock::now()) };
+    /// The engine wants to be asked since `time`: looks whether the sides have said something.
+    pub(super) fn wake<E: Engine>(&mut self, time: i64, engine: &mut E) -> Result<(), EndReason> {
+        let seen = Sender::BOTH.map(|sender| self.look(sender, time, engine));
+        engine.wake(clock::now(), seen)
+    }
+
+    /// What is seen of `sender`: if that is not known up to `time`, by a look at its socket.
+    fn look<E: Engine>(&mut self, sender: Sender, time: i64, engine: &mut E) -> Seen {
         // What is for it and unsent, and what it cannot send, is not its fault.
-        if !self.may_read(sender, engine) || !self.endpoints[sender.index()].is_flushed() {
-            return Ok(());
-        }
+        let may_answer = self.may_read(sender, engine) && self.endpoints[sender.index()].is_flushed();
         let endpoint = &self.endpoints[sender.index()];
-        let (undecided, Some(timing)) = (endpoint.inbox.len(), &mut self.timing) else { return Ok(()) };
+        let (undecided, Some(timing)) = (endpoint.inbox.len(), &mut self.timing) else {
+            return Seen::default();
+        };
         let arrivals = &mut timing.arrivals[sender.index()];
-        if arrivals.seen_until(undecided).is_none_or(|seen| seen < wake.time) {
+        let mut is_blind = false;
+        if arrivals.read_until().is_none_or(|read| read < time) {
             let before = clock::now();
-            let Some(waiting) = endpoint.stream.waiting() else { return Ok(()) };
-            arrivals.note_look(before, waiting);
+            match endpoint.stream.waiting() {
+                Some(waiting) => arrivals.note_look(before, waiting),
+                None => is_blind = true,
+            }
         }
-        if arrivals.unblock() {
+        if may_answer && arrivals.unblock() {
             engine.note_writable(sender, clock::now());
         }
-        match arrivals.seen_until(undecided).filter(|_| !arrivals.is_blocked()) {
-            Some(seen) => engine.wake(Some(sender), seen),
-            None => Ok(()),
-        }
+        let decided = arrivals.seen_until(undecided).filter(|_| may_answer && !arrivals.is_blocked());
+        Seen { read: arrivals.read_until(), decided, is_blind }
     }
 }
 

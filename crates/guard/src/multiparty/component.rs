@@ -322,7 +322,11 @@ impl RoleHost for ComponentLink {
     }
 
     fn next_deadline(&self) -> Option<i64> {
-        self.runtime.next_deadline(self.slot, self.id)
+        self.runtime.next_times(self.slot, self.id, i64::MAX)[0]
+    }
+
+    fn next_release(&self, looked: i64) -> Option<i64> {
+        self.runtime.next_times(self.slot, self.id, looked)[1]
     }
 
     fn overdue(&self, now: i64) {

@@ -437,7 +437,13 @@ impl<'a> PlanBuilder<'a, '_> {
                 "properties are not remembered: where sessions survive this process there can be none";
             self.problem(state.span(), message);
         }
-        self.reader.properties(files, self.config.limits.instances)
+        let properties = self.reader.properties(files, self.config.limits.instances)?;
+        if properties.is_timed() {
+            let message =
+                "properties that speak of time are not judged by the monitors of networks: watch them";
+            self.problem(files.span(), message);
+        }
+        Some(properties)
     }
 
     /// Texts to the component have no placeholders that nothing is put in for.

@@ -298,9 +298,9 @@ impl Runtime {
         self.with(slot, |table, now, out| table.with_times(id, now, out, act));
     }
 
-    /// Until when the component of session `id` has to speak.
-    pub(super) fn next_deadline(&self, slot: usize, id: SessionId) -> Option<i64> {
-        lock(&self.slots)[slot].table.next_deadline(id)
+    /// Until when the component of session `id` has to speak; and when it matters next, later than `looked`, whether it has.
+    pub(super) fn next_times(&self, slot: usize, id: SessionId, looked: i64) -> [Option<i64>; 2] {
+        lock(&self.slots)[slot].table.next_times(id, looked)
     }
 
     /// Messages, and their bytes, were written to the component.

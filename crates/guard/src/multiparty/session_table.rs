@@ -402,9 +402,10 @@ impl SessionTable {
         self.settle(id, now, out);
     }
 
-    /// Until when the component of session `id` has to speak.
-    pub(super) fn next_deadline(&self, id: SessionId) -> Option<i64> {
-        self.plan.engine.next_deadline(&self.sessions.get(&id)?.run)
+    /// Until when the component of session `id` has to speak; and when it matters next, later than `looked`, whether it has.
+    pub(super) fn next_times(&self, id: SessionId, looked: i64) -> [Option<i64>; 2] {
+        let Some(RoleSession { run, .. }) = self.sessions.get(&id) else { return [None; 2] };
+        [self.plan.engine.next_deadline(run), self.plan.engine.next_release(run, looked)]
     }
 
     /// `count` messages, of so many bytes, were written to the component.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use super::support::*;
@@ -124,6 +124,88 @@ fn the_times_of_a_preset_are_there_when_asked_for() {
             assert_eq!(words.contains("deadlines are reported"), timed && preset == "smtp", "{words}");
         }
     }
+}
+
+/// A network to `upstream` on which every byte takes `delay`, in either direction.
+fn delaying(upstream: &str, delay: Duration) -> String {
+    let (listener, upstream) = (TcpListener::bind("127.0.0.1:0").unwrap(), upstream.to_owned());
+    let address = listener.local_addr().unwrap().to_string();
+    let carry = move |mut from: TcpStream, mut to: TcpStream| {
+        let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count) = from.read(&mut buffer) {
+                if sender.send((Instant::now() + delay, buffer[..count].to_vec())).is_err() || count == 0 {
+                    break;
+                }
+            }
+        });
+        std::thread::spawn(move || {
+            for (due, bytes) in receiver {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                if bytes.is_empty() || to.write_all(&bytes).is_err() {
+                    let _ = to.shutdown(Shutdown::Write);
+                    break;
+                }
+            }
+        });
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(&upstream) else { continue };
+            carry(client.try_clone().unwrap(), server.try_clone().unwrap());
+            carry(server, client);
+        }
+    });
+    address
+}
+
+/// Two questions, answered after so many milliseconds.
+fn answering_after(milliseconds: u64) -> String {
+    server(move |mut peer| {
+        peer.say("HELLO you\r\n");
+        for _ in 0..2 {
+            peer.hear("GET a\r\n");
+            pause(milliseconds);
+            peer.say("VALUE 1\r\n");
+        }
+        peer.hear("QUIT\r\n");
+        peer.say("BYE\r\n");
+    })
+    .0
+}
+
+/// Who is blamed for what after two questions.
+fn blamed(setup: Setup) -> Vec<(Option<String>, String)> {
+    let mut client = setup.connect();
+    client.hear("HELLO you\r\n");
+    for (say, hear) in [("GET a\r\n", "VALUE 1\r\n"), ("GET a\r\n", "VALUE 1\r\n"), ("QUIT\r\n", "BYE\r\n")] {
+        client.say(say);
+        client.hear(hear);
+    }
+    drop(client);
+    let verdicts = setup.verdicts();
+    verdicts.iter().map(|verdict| (verdict.blame.clone(), verdict.kind.clone())).collect()
+}
+
+#[test]
+fn a_slow_network_towards_the_client_blames_nobody() {
+    let mut setup = timed(&answering_after(0), 100, "tolerance = \"150ms\"\n");
+    setup.address = delaying(&setup.address, Duration::from_millis(700));
+    assert_eq!(blamed(setup), []);
+}
+
+#[test]
+fn a_slow_network_towards_the_server_is_what_tolerance_vouches_for() {
+    let slow = |answer: u64, tolerance: &str| {
+        let upstream = delaying(&answering_after(answer), Duration::from_millis(250));
+        blamed(timed(&upstream, 100, &format!("tolerance = \"{tolerance}\"\n")))
+    };
+    let server = || (Some("server".to_owned()), "deadline".to_owned());
+    assert_eq!(slow(0, "500ms"), []);
+    assert_eq!(slow(1_200, "300ms"), [server(), server()]);
+    // Nobody can tell a network that is slower than vouched for from a side that is slow: see `docs/limits.md`.
+    assert_eq!(slow(0, "50ms"), [server(), server()]);
 }
 
 /// How long the answers to each client really took.

@@ -85,6 +85,11 @@ impl Row {
         sent.saturating_add(length)
     }
 
+    /// When it was.
+    pub(super) fn moment(&self) -> Moment {
+        self.moment
+    }
+
     /// When it was, at the earliest.
     pub(super) fn earliest(&self) -> i64 {
         self.moment.earliest

@@ -2,8 +2,8 @@
 
 use referee_theory::time;
 
-use super::Untimely;
 use super::limits::NO_LABEL;
+use super::{Moment, Untimely};
 use crate::event::{Event, EventLabel, Party, Payload};
 use crate::explain::Explanation;
 use crate::labels::LabelId;
@@ -41,13 +41,33 @@ impl Monitor {
                 transitions.map(|it| format!("`{}`", self.vocabulary.label_of(it.message))).collect();
             return format!("no {} came within {length} of {since}", labels.join(" or "));
         };
-        let passed = time::words(came.earliest.saturating_sub(untimely.row.earliest()));
-        let about = if untimely.certain { "" } else { "about " };
-        match untimely.violation.kind {
-            Kind::Early => {
-                format!("`{own}` came {about}{passed} after {since}, before {length} had passed")
+        let passed = passed(came, untimely.row.moment(), untimely);
+        match (untimely.violation.kind, untimely.certain) {
+            (Kind::Early, true) => {
+                format!("`{own}` came {passed} after {since}, before {length} had passed")
             }
-            _ => format!("`{own}` came {about}{passed} after {since}, and not within {length}"),
+            (Kind::Early, false) => {
+                format!("`{own}` came {passed} after {since}, perhaps before {length} had passed")
+            }
+            (_, true) => format!("`{own}` came {passed} after {since}, and not within {length}"),
+            (_, false) => format!("`{own}` came {passed} after {since}, perhaps not within {length}"),
         }
+    }
+}
+
+/// How long after `since` it `came`, in words: as exactly as is known, and as far as the verdict depends on it.
+fn passed(came: Moment, since: Moment, untimely: &Untimely) -> String {
+    let least = came.earliest.saturating_sub(since.latest).max(0);
+    let most = came.latest.saturating_sub(since.earliest).max(0);
+    let written = came.earliest.saturating_sub(since.earliest);
+    let is_as_written =
+        came.latest.saturating_sub(came.earliest) == since.latest.saturating_sub(since.earliest);
+    match (untimely.certain, &untimely.violation.kind) {
+        (true, _) if is_as_written => time::words(written),
+        (false, _) if is_as_written => format!("about {}", time::words(written)),
+        (true, Kind::Early) => format!("at most {}", time::words(most)),
+        // Not before a look that showed nothing.
+        (true, _) => time::words(written),
+        (false, _) => format!("between {} and {}", time::words(least), time::words(most)),
     }
 }

@@ -181,8 +181,19 @@ impl PropertyFamily {
     /// New instances, if `event` starts any. They have not yet seen the event.
     #[must_use]
     pub fn begin(&self, memories: &mut PropertyMemories, event: &EventView<'_>) -> Option<PropertyBundle> {
+        self.begin_anew(memories, event, 0)
+    }
+
+    /// As [`begin`](Self::begin), of instances that have had `events` before.
+    #[must_use]
+    pub fn begin_anew(
+        &self,
+        memories: &mut PropertyMemories,
+        event: &EventView<'_>,
+        events: u64,
+    ) -> Option<PropertyBundle> {
         let begun: SmallVec<[Option<PropertyInstance>; 1]> =
-            self.monitors.iter().map(|monitor| monitor.begin(event)).collect();
+            self.monitors.iter().map(|monitor| monitor.begin_anew(event, events)).collect();
         if begun.iter().all(Option::is_none) {
             return None;
         }

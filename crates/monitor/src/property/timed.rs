@@ -26,7 +26,7 @@ pub(crate) struct Timed {
     /// Of many that wait alone for a time, those that can be found by their values.
     waiting: Option<Box<Waiting>>,
     windows: Windows,
-    /// How many events it has seen.
+    /// How many events there were, those included that were before it began anew.
     events: u64,
     /// The clause that gave the verdict.
     pub(crate) closing: Option<Box<[Member]>>,
@@ -41,7 +41,7 @@ pub(crate) struct Member {
     pub(crate) modality: ModalityId,
     /// When its time is over; a modality has none.
     pub(crate) until: i64,
-    /// How many events were consumed when it was reached.
+    /// How many events there had been when it was reached; none at the beginning.
     pub(crate) since: u64,
     pub(crate) row: Row,
 }
@@ -103,8 +103,8 @@ impl TimedPart {
 }
 
 impl Timed {
-    /// At the start, which is at `time`, where `given` are the values of the variables `slots`.
-    pub(crate) fn new(program: &Program, slots: &[Slot], given: &[Datum], time: i64) -> Self {
+    /// At the start, which is at `time` and after `events`, where `given` are the values of the variables `slots`.
+    pub(crate) fn new(program: &Program, slots: &[Slot], given: &[Datum], time: i64, events: u64) -> Self {
         let value =
             |slot: &Slot| slots.iter().position(|known| known == slot).and_then(|at| given.get(at).cloned());
         let mut timed = Self {
@@ -112,7 +112,7 @@ impl Timed {
             clauses: Vec::new(),
             waiting: None,
             windows: Windows::new(&program.windows),
-            events: 0,
+            events,
             closing: None,
         };
         for clause in &program.start {

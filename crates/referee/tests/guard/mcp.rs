@@ -93,6 +93,35 @@ fn a_call_that_breaks_a_rule_is_refused_and_the_agent_carries_on() {
     assert!(log.contains("refused") && log.contains("refund_after_lookup"), "{log}");
 }
 
+/// A tool that takes too long is reported when it does, and the call goes on; the rest is judged as before.
+#[test]
+fn a_rule_may_speak_of_time() {
+    let folder = Folder::new();
+    let (log, rule) = (folder.0.join("mcp.log"), folder.0.join("slow.hml"));
+    let text = "/// A tool answers within half a second.
+        property quick for each \"/payload/tool\" {
+          max X.([client -> server : Call]expect [server -> client : CallResult] within 500ms and [_]X) }
+        /// Not more than two calls a minute.
+        property few { max X.([client -> server : Call when count([client -> server : Call] in 60s) > 2]ff and [_]X) }";
+    fs::write(&rule, text).unwrap();
+    let server = r#"while read -r line; do
+      id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+      case $line in *slow*) sleep 1.5;; esac
+      printf '{"result":{"content":[]},"jsonrpc":"2.0","id":%s}\n' "$id"
+    done"#;
+    let arguments = ["--rules", rule.to_str().unwrap(), "--log", log.to_str().unwrap()];
+    let mut agent = Agent::new(&arguments, server);
+    assert!(agent.call(1, "fast", "{}").get("result").is_some());
+    assert!(agent.call(2, "slow", "{}").get("result").is_some());
+    let refused = agent.call(3, "fast", "{}");
+    let why = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(why.contains("`few`") && why.contains("Not more than two calls"), "{why}");
+    assert_eq!(agent.end().0, Some(0));
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("came within 500 ms of event 0, which violates property `quick`"), "{log}");
+    assert_eq!(log.matches("`quick`").count(), 1, "{log}");
+}
+
 #[test]
 fn answers_come_in_any_order_and_each_once() {
     let crossing = r#"read -r a; read -r b

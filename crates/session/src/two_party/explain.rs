@@ -88,7 +88,7 @@ impl SessionState {
         self.report(rules, record, explanation.origin);
     }
 
-    /// Lets the properties see a message that goes on, and reports what they say. Whether one is violated.
+    /// Lets the properties see a message that goes on, and reports what they say. Whether it must not go on.
     pub(super) fn is_violated_by(
         &mut self,
         rules: &TwoPartyRules,
@@ -109,17 +109,25 @@ impl SessionState {
             declared: known.map(|known| &*known.fields).unwrap_or_default(),
             fields,
         };
+        let time = self.event_time(sender);
+        if let Some(time) = time
+            && self.reach(rules, time.at)
+        {
+            return true;
+        }
         let is_suppressed = property_handling(policy) == Handling::Suppress;
-        let findings = properties.observe(&mut self.observed, &observation, is_suppressed);
+        let findings = properties.observe(&mut self.observed, &observation, time, is_suppressed);
         let name = &*shown(rules, message);
-        let is_violated = findings.iter().any(PropertyFinding::is_violation);
+        let is_violated = findings.iter().any(PropertyFinding::is_decisive);
         for finding in findings {
-            self.violations += u64::from(finding.is_violation());
-            let violated = action(property_handling(policy));
+            let is_decisive = finding.is_decisive();
+            self.violations += u64::from(is_decisive);
+            let handled = if is_decisive { property_handling(policy) } else { Handling::Forward };
             let shows_key = rules.options.redaction.is_empty();
-            let record = finding.record(name, known.is_some(), violated, shows_key);
+            let record = finding.record(name, known.is_some(), action(handled), shows_key);
             self.report(rules, record, Origin::NONE);
         }
+        self.report_no_value(rules);
         is_violated
     }
 

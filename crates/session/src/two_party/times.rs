@@ -10,7 +10,7 @@ use referee_verdict::{EndReason, VerdictAction, VerdictClass, VerdictRecord};
 use referee_wire::{Message, Sender};
 
 use super::SessionState;
-use crate::deadline::{Arrival, Deadlines, Wake};
+use crate::deadline::{Arrival, Deadlines, Seen};
 use crate::direction::{DirectionState, Fate};
 use crate::rules::TwoPartyRules;
 
@@ -31,6 +31,8 @@ pub(super) struct SessionTimes {
     held: Option<(Sender, i64)>,
     /// What had to wait until then is in time.
     released: i64,
+    /// When it was last looked whether something had come.
+    looked: i64,
     /// The deadline of the present state has passed for the side that waits, and the session is closed for it.
     pub(super) unanswered: Option<Sender>,
 }
@@ -67,6 +69,7 @@ impl SessionTimes {
             streams: [stream; 2],
             held: None,
             released: i64::MIN,
+            looked: i64::MIN,
             unanswered: None,
         }
     }
@@ -231,40 +234,58 @@ impl SessionState {
         }
     }
 
-    /// When it wants to be asked.
-    pub(super) fn wake_at(&self, rules: &TwoPartyRules) -> Option<Wake> {
+    /// Until when somebody has to speak, and who; or until when a message is held, of nobody in particular.
+    fn wanted(&self, rules: &TwoPartyRules) -> Option<(i64, Option<Sender>)> {
         let times = self.times.as_ref()?;
         if !self.is_time_judged() || self.directions.iter().any(DirectionState::is_ended) {
             return None;
         }
         if let Some((_, time)) = times.held {
-            return Some(Wake { time, sender: None });
+            return Some((time, None));
         }
         let (side, limit) = rules.monitor.next_obligation(&times.timer, &self.session)?;
         let sender = Sender::BOTH.into_iter().find(|sender| rules.side(*sender) == side);
-        Some(Wake { time: limit.saturating_add(1), sender })
+        Some((limit.saturating_add(1), sender))
     }
 
-    /// Everything that `sender` had sent before `now` was shown, and nothing for it is unsent; or, without a sender, it is `now`.
-    pub(super) fn wake(
-        &mut self,
-        rules: &TwoPartyRules,
-        sender: Option<Sender>,
-        now: i64,
-    ) -> Result<(), EndReason> {
-        let wanted = self.wake_at(rules);
-        let Some(times) = self.times.as_mut().filter(|_| wanted.is_some_and(|wake| wake.time <= now)) else {
-            return Ok(());
-        };
-        let Some(sender) = sender else {
-            // What was held is shown again.
-            (times.held, times.released) = (None, now);
-            self.progress += 1;
-            return Ok(());
-        };
-        if wanted.is_none_or(|wake| wake.sender != Some(sender)) {
-            return Ok(());
+    /// When it wants to be asked.
+    pub(super) fn wake_at(&self, rules: &TwoPartyRules) -> Option<i64> {
+        let wanted = self.wanted(rules).map(|(time, _)| time);
+        wanted.into_iter().chain(self.next_release(rules)).chain(self.next_property_deadline()).min()
+    }
+
+    /// When it matters next whether something has come, for it would be too early before that.
+    fn next_release(&self, rules: &TwoPartyRules) -> Option<i64> {
+        let times = self.times.as_ref().filter(|_| self.is_time_judged())?;
+        rules.monitor.next_release(&times.timer, &self.session, times.looked)
+    }
+
+    /// It is `now`, and so much has been `seen` of both sides.
+    pub(super) fn wake(&mut self, rules: &TwoPartyRules, now: i64, seen: [Seen; 2]) -> Result<(), EndReason> {
+        if let Some(times) = &mut self.times {
+            times.looked = seen.map(|seen| seen.read.unwrap_or(now)).into_iter().min().unwrap_or(now);
         }
+        match self.wanted(rules) {
+            Some((time, None)) if time <= now => {
+                // What was held is shown again.
+                if let Some(times) = &mut self.times {
+                    (times.held, times.released) = (None, now);
+                }
+                self.progress += 1;
+            }
+            Some((time, Some(sender))) => {
+                if let Some(decided) = seen[sender.index()].decided.filter(|decided| time <= *decided) {
+                    self.overdue(rules, sender, decided)?;
+                }
+            }
+            _ => {}
+        }
+        self.reach_seen(rules, now, seen)
+    }
+
+    /// All that `sender`, whose turn it is, had sent before `now` was decided, and the deadline of this state is over.
+    fn overdue(&mut self, rules: &TwoPartyRules, sender: Sender, now: i64) -> Result<(), EndReason> {
+        let Some(times) = &mut self.times else { return Ok(()) };
         match rules.monitor.overdue(&mut times.timer, &self.session, now) {
             TimeVerdict::InTime => Ok(()),
             TimeVerdict::NoTime => {
@@ -286,8 +307,9 @@ impl SessionState {
     }
 
     /// The session ends at `now`: a deadline that has passed, and was not decided, is reported without blame.
-    pub(super) fn expire(&mut self, rules: &TwoPartyRules, now: i64) {
-        if self.wake_at(rules).is_none_or(|wake| wake.time > now || wake.sender.is_none()) {
+    pub(super) fn expire(&mut self, rules: &TwoPartyRules, now: i64, seen: [Seen; 2]) {
+        self.expire_properties(rules, now, seen);
+        if self.wanted(rules).is_none_or(|(time, sender)| time > now || sender.is_none()) {
             return;
         }
         let Some(times) = &mut self.times else { return };

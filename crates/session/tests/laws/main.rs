@@ -8,7 +8,10 @@ mod cuts;
 mod deadlines;
 #[path = "support/machines.rs"]
 mod machines;
+#[path = "support/network.rs"]
+mod network;
 mod pipelined_bytes;
+mod property_times;
 #[path = "support/relay.rs"]
 mod relay;
 mod same_verdicts;

@@ -183,6 +183,38 @@ async fn what_is_too_early_is_reported_or_waits_for_its_time() {
     assert_eq!(it.driver.await.unwrap().0.why, EndReason::Violation);
 }
 
+/// The last look at the socket of whoever waits is long ago when its message comes: there has to be one when its time has come.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_its_time_is_not_reported() {
+    for (times, delay) in [("after 1s", 1_400), ("after 1s", 2_500), ("after 1s within 5s", 3_000)] {
+        let mut it = start(times, Options { tolerance: 0, ..reporting() });
+        sleep(seconds(3)).await;
+        for _ in 0..2 {
+            it.client.write_all(b"ASK\r\n").await.unwrap();
+            hear(&mut it.server, "ASK\r\n").await;
+            sleep(Duration::from_millis(delay)).await;
+            it.server.write_all(b"ANSWER\r\n").await.unwrap();
+            hear(&mut it.client, "ANSWER\r\n").await;
+        }
+        let (why, reports) = finish(it).await;
+        assert_eq!((why, reports), (EndReason::Over, Vec::<String>::new()), "{times}: {delay} ms");
+    }
+}
+
+/// A sentence says when it came as far as is known, and nothing that cannot be.
+#[tokio::test(start_paused = true)]
+async fn what_is_too_early_is_said_as_far_as_it_is_known() {
+    let mut it = start("after 1s", Options { tolerance: 0, ..reporting() });
+    sleep(seconds(3)).await;
+    it.client.write_all(b"ASK\r\n").await.unwrap();
+    hear(&mut it.server, "ASK\r\n").await;
+    sleep(Duration::from_millis(300)).await;
+    it.server.write_all(b"ANSWER\r\n").await.unwrap();
+    hear(&mut it.client, "ANSWER\r\n").await;
+    let (_, reports) = finish(it).await;
+    assert_eq!(reports, ["`Answer` came at most 300 ms after `Ask`, before 1 s had passed"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_deadlines_times_are_not_looked_at() {
     let mut it = start("within 5s", Options::default());

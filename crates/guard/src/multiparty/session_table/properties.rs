@@ -56,7 +56,7 @@ pub(super) fn observe(
         let [from, to] = [from, to].map(|role| vocabulary.role_name(role));
         let declared = known.map(|known| &*known.fields).unwrap_or_default();
         let observation = Observation { from, to, label, declared, fields };
-        findings = properties.observe(&mut session.observed, &observation, is_suppressed);
+        findings = properties.observe(&mut session.observed, &observation, None, is_suppressed);
     });
     let is_violated = findings.iter().any(PropertyFinding::is_violation);
     let (seen, action) = match (is_violated, plan.engine.settings().policy) {
@@ -68,7 +68,7 @@ pub(super) fn observe(
     let name = if known.is_some() || !plan.redacts { label } else { "…" };
     for finding in findings {
         let is_violation = finding.is_violation();
-        let sentence = finding.sentence(name);
+        let sentence = finding.sentence(name, !plan.redacts);
         let notice = Notice {
             breach: Breach::Property,
             property: Some(finding.property.to_string()),

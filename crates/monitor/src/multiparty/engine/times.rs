@@ -95,6 +95,15 @@ impl Engine {
         self.monitor.next_deadline(&times.timer, &run.session)
     }
 
+    /// The first moment later than `looked` at which it matters whether the component has said something: see [`Monitor::next_release`].
+    ///
+    /// [`Monitor::next_release`]: crate::Monitor::next_release
+    #[must_use]
+    pub fn next_release<T>(&self, run: &Run<T>, looked: i64) -> Option<i64> {
+        let times = run.times.as_ref().filter(|_| self.is_its_turn(run) && run.waiting_of(None) == 0)?;
+        self.monitor.next_release(&times.timer, &run.session, looked)
+    }
+
     /// Everything that the component had sent before `now` was seen.
     pub fn overdue<T>(&self, run: &mut Run<T>, now: i64, out: Out<'_, T>) {
         self.look(run, now, true, out);
