@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::members::{Members, document, members, of_object};
 use crate::source::{Encoding, EventRule, FieldType, Format, Signal, Source};
 use crate::template::Template;
+use crate::time::Years;
 use crate::{csv, otlp};
 
 /// What became of a record.
@@ -40,6 +41,7 @@ pub struct Extractor {
     event: String,
     /// The columns that the header of CSV names.
     header: Option<Vec<String>>,
+    years: Years,
 }
 
 impl Extractor {
@@ -47,7 +49,7 @@ impl Extractor {
     #[must_use]
     pub fn new(source: Arc<Source>) -> Self {
         let header = source.columns.clone();
-        Self { source, scratch: String::new(), event: String::new(), header }
+        Self { source, scratch: String::new(), event: String::new(), header, years: Years::default() }
     }
 
     /// Whether the next row of CSV is the header.
@@ -59,8 +61,8 @@ impl Extractor {
     /// no rule is about nothing but that.
     pub fn events(&mut self, line: &str, give: &mut Give<'_>) {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let Self { source, scratch, event, header } = self;
-        let mut writer = Writer { source, scratch, event, give };
+        let Self { source, scratch, event, header, years } = self;
+        let mut writer = Writer { source, scratch, event, years, give };
         match source.format {
             Format::Json | Format::Otlp => writer.json(line),
             Format::Csv => writer.row(line, header),
@@ -75,9 +77,9 @@ impl Extractor {
 
     /// Gives the events in a binary message.
     pub fn message(&mut self, bytes: &[u8], give: &mut Give<'_>) {
-        let Self { source, scratch, event, .. } = self;
+        let Self { source, scratch, event, years, .. } = self;
         debug_assert_eq!(source.encoding, Encoding::Protobuf, "lines are not messages");
-        let mut writer = Writer { source, scratch, event, give };
+        let mut writer = Writer { source, scratch, event, years, give };
         let document = otlp::from_protobuf(bytes, source.signal.unwrap_or(Signal::Spans));
         match document {
             Some(document) => writer.document(&document),
@@ -91,6 +93,7 @@ struct Writer<'s, 'a, 'g> {
     source: &'s Source,
     scratch: &'a mut String,
     event: &'a mut String,
+    years: &'a mut Years,
     give: &'a mut Give<'g>,
 }
 
@@ -193,10 +196,11 @@ impl<'s> Writer<'s, '_, '_> {
             self.scratch.clear();
             // An event without its time is an event: only its place is in doubt.
             if template.fill(members, self.scratch)
-                && let Some(time) = format.read(self.scratch)
+                && let Some(time) = format.read(self.scratch, self.years)
             {
                 comma(self.event);
-                let _ = write!(self.event, "\"time\":{time}");
+                self.event.push_str("\"time\":");
+                time.write(self.event);
             }
         }
         let out = &mut *self.event;

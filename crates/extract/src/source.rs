@@ -318,10 +318,10 @@ impl Source {
         self.time.as_ref().is_some_and(|(_, format)| format.lacks_year())
     }
 
-    /// The year of times that have none, unless the file says it.
-    pub fn assume_year(&mut self, year: i64) {
+    /// Year, month and day on which logs are read whose times have no year: their first line is of the past, unless the file says a year.
+    pub fn assume_today(&mut self, today: (i64, i64, i64)) {
         if let Some((_, format)) = &mut self.time {
-            format.assume_year(year);
+            format.assume_today(today);
         }
     }
 }

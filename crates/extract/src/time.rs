@@ -1,6 +1,9 @@
 //! Times as logs write them.
 
 use Directive::{Blank, Day, Fraction, Hour, Minute, Month, MonthName, Second, Text, Year, Zone, ZoneName};
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
@@ -13,7 +16,8 @@ pub struct TimeFormat {
     /// Seconds east of Greenwich, where the time does not say.
     zone: i64,
     year: Option<i64>,
-    assumed_year: i64,
+    /// The year, the month and the day on which logs are read whose times have no year.
+    today: (i64, i64, i64),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,14 +61,19 @@ impl TimeFormat {
             "unix-ns" => Kind::Unix(1),
             "syslog" => Kind::Syslog,
             "clf" => Kind::Written(directives("%d/%b/%Y:%H:%M:%S %z")?),
-            written if written.contains('%') => Kind::Written(directives(written)?),
+            written if written.contains('%') => match directives(written)? {
+                found if found.contains(&Hour) => Kind::Written(found),
+                _ => {
+                    return Err(SourceError::new(format!("`{written}` says no hour (%H): a day is no time")));
+                }
+            },
             other => {
                 return Err(SourceError::new(format!(
                     "`{other}` is no format of times: rfc3339, unix, unix-ms, unix-us, unix-ns, syslog, clf, or directives such as `%d/%b/%Y:%H:%M:%S %z`"
                 )));
             }
         };
-        Ok(Self { kind, zone: 0, year: None, assumed_year: 1970 })
+        Ok(Self { kind, zone: 0, year: None, today: (1970, 12, 31) })
     }
 
     pub(crate) fn in_zone(mut self, zone: Option<&str>) -> Result<Self, SourceError> {
@@ -91,31 +100,34 @@ impl TimeFormat {
         lacks && self.year.is_none()
     }
 
-    pub(crate) fn assume_year(&mut self, year: i64) {
-        self.assumed_year = year;
+    pub(crate) fn assume_today(&mut self, today: (i64, i64, i64)) {
+        self.today = today;
     }
 
-    /// Nanoseconds since 1970.
+    /// When it was; `years` counts the years of times that have none.
     #[must_use]
-    pub fn read(&self, text: &str) -> Option<i64> {
+    pub fn read(&self, text: &str, years: &mut Years) -> Option<Time> {
         match &self.kind {
-            Kind::Rfc3339 => self.written(RFC3339, text),
+            Kind::Rfc3339 => self.written(RFC3339, text, years),
             Kind::Unix(scale) => unix(text, *scale),
-            Kind::Written(directives) => self.written(directives, text),
-            Kind::Syslog if text.starts_with(|c: char| c.is_ascii_digit()) => self.written(RFC3339, text),
-            Kind::Syslog => self.written(SYSLOG, text),
+            Kind::Written(directives) => self.written(directives, text, years),
+            Kind::Syslog if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                self.written(RFC3339, text, years)
+            }
+            Kind::Syslog => self.written(SYSLOG, text, years),
         }
     }
 
-    fn written(&self, directives: &[Directive], text: &str) -> Option<i64> {
+    fn written(&self, directives: &[Directive], text: &str, years: &mut Years) -> Option<Time> {
         let bytes = text.as_bytes();
         let mut at = 0;
-        let (mut year, mut month, mut day) = (self.year.unwrap_or(self.assumed_year), 1, 1);
+        let (mut year, mut month, mut day) = (None, 1, 1);
         let (mut hour, mut minute, mut second, mut nanoseconds) = (0, 0, 0, 0);
         let mut zone = self.zone;
+        let mut resolution = DAY;
         for directive in directives {
             match directive {
-                Year => year = digits(bytes, &mut at, 4, 4)?,
+                Year => year = Some(digits(bytes, &mut at, 4, 4)?),
                 Month => month = digits(bytes, &mut at, 2, 2)?,
                 MonthName => {
                     let name = text.get(at..at + 3)?;
@@ -126,10 +138,15 @@ impl TimeFormat {
                     at += usize::from(bytes.get(at) == Some(&b' '));
                     day = digits(bytes, &mut at, 1, 2)?;
                 }
-                Hour => hour = digits(bytes, &mut at, 2, 2)?,
-                Minute => minute = digits(bytes, &mut at, 2, 2)?,
-                Second => second = digits(bytes, &mut at, 2, 2)?,
-                Fraction => nanoseconds = fraction(bytes, &mut at)?,
+                Hour => (hour, resolution) = (digits(bytes, &mut at, 2, 2)?, resolution.min(HOUR)),
+                Minute => (minute, resolution) = (digits(bytes, &mut at, 2, 2)?, resolution.min(MINUTE)),
+                Second => (second, resolution) = (digits(bytes, &mut at, 2, 2)?, resolution.min(SECOND)),
+                Fraction => {
+                    let start = at;
+                    nanoseconds = fraction(bytes, &mut at)?;
+                    let digits = u32::try_from(at - start).ok()?.saturating_sub(1);
+                    resolution = resolution.min(SECOND / 10_i64.pow(digits.min(9)));
+                }
                 Zone => zone = offset(bytes, &mut at)?,
                 ZoneName => zone = named_zone(bytes, &mut at)?,
                 Blank => {
@@ -144,10 +161,84 @@ impl TimeFormat {
             }
         }
         (hour < 24 && minute < 60 && second <= 60 && at == bytes.len()).then_some(())?;
+        if second == 60 {
+            // As elsewhere: after all that is not in it, and before the next.
+            (second, nanoseconds) = (59, SECOND - 1);
+        }
+        let year = year.unwrap_or_else(|| years.of(self, month, day));
         let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
         let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_second();
         let seconds = midnight + hour * 3600 + minute * 60 + second - zone;
-        seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
+        let nanoseconds = seconds.checked_mul(SECOND)?.checked_add(nanoseconds)?;
+        Some(Time { nanoseconds, resolution })
+    }
+}
+
+const SECOND: i64 = 1_000_000_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// When something was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Time {
+    /// Since 1970.
+    pub nanoseconds: i64,
+    /// It was less than so many nanoseconds later.
+    pub resolution: i64,
+}
+
+impl Time {
+    /// Writes it as JSON, so that `crates/watch` reads it as exactly as it is known: a number of seconds, or RFC 3339 without seconds, or
+    /// without minutes.
+    pub(crate) fn write(self, out: &mut String) {
+        if self.resolution > SECOND {
+            let shown = Timestamp::from_nanosecond(self.nanoseconds.into()).unwrap_or_default().to_string();
+            let kept = if self.resolution < HOUR { "2026-02-03T10:00".len() } else { "2026-02-03T10".len() };
+            let _ = write!(out, "\"{}Z\"", shown.get(..kept).unwrap_or_default());
+            return;
+        }
+        let sign = if self.nanoseconds < 0 { "-" } else { "" };
+        let (size, second) = (self.nanoseconds.unsigned_abs(), SECOND.unsigned_abs());
+        let _ = write!(out, "{sign}{}", size / second);
+        let digits = 9 - self.resolution.max(1).ilog10() as usize;
+        // A leap second is written as the nanosecond that it is taken for.
+        let digits = if digits == 0 && size % second != 0 { 9 } else { digits };
+        if digits > 0 {
+            let fraction = format!("{:09}", size % second);
+            let _ = write!(out, ".{}", fraction.get(..digits).unwrap_or(&fraction));
+        }
+    }
+}
+
+/// The year of the lines of one input, whose times have none: it counts up when the month falls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Years {
+    /// The last one, and its month.
+    last: Option<(i64, i64)>,
+}
+
+/// A month that is so many earlier than that of the line before is one of the next year.
+const HALF_A_YEAR: i64 = 6;
+
+impl Years {
+    fn of(&mut self, format: &TimeFormat, month: i64, day: i64) -> i64 {
+        let Some((year, before)) = self.last else {
+            // The past rather than the future, but clocks differ.
+            let (today, this_month, this_day) = format.today;
+            let is_future = (month, day) > (this_month, this_day + 1)
+                && !(this_day >= 28 && day == 1 && month == this_month + 1);
+            let year = format.year.unwrap_or(today - i64::from(is_future));
+            self.last = Some((year, month));
+            return year;
+        };
+        if month - before > HALF_A_YEAR {
+            // A line of last year that comes late.
+            return year - 1;
+        }
+        let year = year + i64::from(before - month > HALF_A_YEAR);
+        self.last = Some((year, month));
+        year
     }
 }
 
@@ -242,6 +333,7 @@ fn offset(bytes: &[u8], at: &mut usize) -> Option<i64> {
     let hours = digits(bytes, at, 2, 2)?;
     *at += usize::from(bytes.get(*at) == Some(&b':'));
     let minutes = digits(bytes, at, 2, 2)?;
+    (hours < 24 && minutes < 60).then_some(())?;
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
@@ -253,16 +345,19 @@ fn named_zone(bytes: &[u8], at: &mut usize) -> Option<i64> {
 }
 
 /// A number with up to nine decimals, exactly.
-fn unix(text: &str, scale: i64) -> Option<i64> {
+fn unix(text: &str, scale: i64) -> Option<Time> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let is_negative = whole.starts_with('-');
     let whole: i64 = whole.parse().ok()?;
-    let mut value = whole.checked_mul(scale)?;
-    let mut unit = scale;
+    let mut nanoseconds = whole.checked_mul(scale)?;
+    let mut resolution = scale;
     for digit in rest.bytes() {
-        unit /= 10;
-        value = value.checked_add(i64::from(digit.is_ascii_digit().then(|| digit - b'0')?) * unit)?;
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+        resolution /= 10;
+        let part = digit * resolution;
+        nanoseconds = nanoseconds.checked_add(if is_negative { -part } else { part })?;
     }
-    Some(value)
+    Some(Time { nanoseconds, resolution: resolution.max(1) })
 }
 
 #[cfg(test)]
@@ -271,13 +366,12 @@ mod tests {
 
     fn read(format: &str, text: &str) -> Option<i64> {
         let mut format = TimeFormat::parse(format).unwrap().in_zone(Some("+01:00")).unwrap();
-        format.assume_year(2026);
-        format.read(text)
+        format.assume_today((2026, 11, 19));
+        format.read(text, &mut Years::default()).map(|time| time.nanoseconds)
     }
 
     #[test]
     fn times_are_read_as_they_are_written() {
-        const SECOND: i64 = 1_000_000_000;
         assert_eq!(read("rfc3339", "2026-02-03T04:05:06.5Z"), Some(1_770_091_506 * SECOND + SECOND / 2));
         assert_eq!(read("syslog", "Feb  3 05:05:06"), Some(1_770_091_506 * SECOND));
         assert_eq!(read("syslog", "2026-02-03T04:05:06Z"), Some(1_770_091_506 * SECOND));
@@ -301,5 +395,60 @@ mod tests {
             assert_eq!(read(format, bad), None, "{bad}");
         }
         assert!(TimeFormat::parse("iso").is_err() && TimeFormat::parse("%q").is_err());
+    }
+
+    #[test]
+    fn times_are_as_exact_as_they_are_written() {
+        for (format, text, resolution) in [
+            ("rfc3339", "2026-02-03T04:05:06Z", SECOND),
+            ("rfc3339", "2026-02-03T04:05:06.25Z", SECOND / 100),
+            ("syslog", "Feb  3 05:05:06", SECOND),
+            ("unix", "1770091506", SECOND),
+            ("unix", "1770091506.1", SECOND / 10),
+            ("unix-us", "1770091506000000", 1000),
+            ("%Y-%m-%d %H:%M", "2026-02-03 05:05", MINUTE),
+            ("%Y-%m-%d %H", "2026-02-03 05", HOUR),
+        ] {
+            let format = TimeFormat::parse(format).unwrap();
+            let read = format.read(text, &mut Years::default()).unwrap();
+            assert_eq!(read.resolution, resolution, "{text}");
+        }
+        for (format, text, written) in [
+            ("rfc3339", "2026-02-03T04:05:06Z", "1770091506"),
+            ("rfc3339", "2026-02-03T04:05:06.250Z", "1770091506.250"),
+            ("rfc3339", "1969-12-31T23:59:58.5Z", "-1.5"),
+            ("unix-ns", "1770091506123456789", "1770091506.123456789"),
+            ("%Y-%m-%d %H:%M", "2026-02-03 05:05", "\"2026-02-03T05:05Z\""),
+            ("%Y-%m-%d %H", "2026-02-03 05", "\"2026-02-03T05Z\""),
+            ("rfc3339", "2016-12-31T23:59:60Z", "1483228799.999999999"),
+        ] {
+            let (format, mut out) = (TimeFormat::parse(format).unwrap(), String::new());
+            format.read(text, &mut Years::default()).unwrap().write(&mut out);
+            assert_eq!(out, written, "{text}");
+        }
+        assert!(TimeFormat::parse("%Y-%m-%d").is_err());
+    }
+
+    #[test]
+    fn years_count_up_over_new_year_and_none_is_in_the_future() {
+        let read = |today, year, lines: &[&str]| {
+            let mut format = TimeFormat::parse("syslog").unwrap().in_year(year);
+            format.assume_today(today);
+            let mut years = Years::default();
+            let each =
+                lines.iter().map(|line| format.read(line, &mut years).unwrap().nanoseconds / DAY / 365);
+            each.map(|years| 1970 + years).collect::<Vec<_>>()
+        };
+        let over =
+            ["Dec 31 23:59:59", "Jan  1 00:00:01", "Dec 31 23:59:58", "Jul  1 00:00:00", "Dec 30 00:00:00"];
+        // (A day is counted as a 365th of a year, so that December of a year is the next one after 14 leap years.)
+        let at = |year: i64| [year + 1, year + 1, year + 1, year + 1, year + 2];
+        assert_eq!(read((2026, 1, 3), None, &over), at(2025));
+        assert_eq!(read((2026, 11, 19), None, &over), at(2025));
+        assert_eq!(read((2026, 12, 31), None, &over), at(2026));
+        assert_eq!(read((2026, 11, 19), Some(2019), &over), at(2019));
+        // Clocks differ by a day.
+        assert_eq!(read((2026, 2, 28), None, &["Mar  1 00:00:00"]), [2026]);
+        assert_eq!(read((2026, 2, 27), None, &["Mar  5 00:00:00"]), [2025]);
     }
 }

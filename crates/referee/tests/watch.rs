@@ -623,3 +623,44 @@ fn documents_for_programs() {
     assert_eq!((&summary["not_judged"]["lines"], &summary["by_label"]), (&json!(1), &json!({"Put": 1})));
     std::fs::remove_file(file).unwrap();
 }
+
+/// Whole seconds stay whole seconds when a source has read them: nobody is late by half a second, in no format.
+#[test]
+fn times_of_a_source_are_as_exact_as_they_are_written() {
+    let times = protocol(
+        "exact.scr",
+        "protocol P(role client, role server) { Req() from client to server; Rep() from server to client within 5500ms; \
+         Ok() from client to server after 1500ms; }",
+    );
+    let source = |format: &str| {
+        protocol(
+            &format!("{}.toml", format.len()),
+            &format!(
+                "format = \"logfmt\"\ntime = \"{{ts}}\"\ntime-format = \"{format}\"\nsession = \"{{id}}\"\n\
+                 [[event]]\nmatch = {{ ev = '^req$' }}\nfrom = \"client\"\nlabel = \"Req\"\n\
+                 [[event]]\nmatch = {{ ev = '^rep$' }}\nfrom = \"server\"\nlabel = \"Rep\"\n\
+                 [[event]]\nmatch = {{ ev = '^ok$' }}\nfrom = \"client\"\nlabel = \"Ok\"\n"
+            ),
+        )
+    };
+    for (format, times_of, certain) in [
+        (
+            "clf",
+            ["03/Feb/2026:10:00:00 +0000", "03/Feb/2026:10:00:06 +0000", "03/Feb/2026:10:00:07 +0000"],
+            false,
+        ),
+        ("rfc3339", ["2026-02-03T10:00:00Z", "2026-02-03T10:00:06Z", "2026-02-03T10:00:07Z"], false),
+        ("unix", ["1770112800", "1770112806", "1770112807"], false),
+        ("%Y-%m-%d %H:%M", ["2026-02-03 10:00", "2026-02-03 10:01", "2026-02-03 10:01"], false),
+        ("unix-ms", ["1770112800000", "1770112806000", "1770112807000"], true),
+    ] {
+        let [req, rep, ok] = times_of;
+        let log = format!("ts=\"{req}\" ev=req id=1\nts=\"{rep}\" ev=rep id=1\nts=\"{ok}\" ev=ok id=1\n");
+        let source = source(format);
+        let (source, times) = (source.to_str().unwrap(), times.to_str().unwrap());
+        let output = referee(&["--source", source, "--protocol", times, "--format", "json"], &log);
+        let found = lines(&output);
+        assert_eq!(found.len(), 2, "{format}: {found:?}");
+        assert!(found.iter().all(|verdict| verdict["certain"] == json!(certain)), "{format}: {found:?}");
+    }
+}

@@ -188,13 +188,24 @@ pub(crate) struct Chunk {
     pub(crate) times: Option<Vec<(i64, i64)>>,
     /// The input of each line, where they are not all of one.
     pub(crate) sources: Option<Vec<u32>>,
+    /// The lines that came too late to be put in the order of their times.
+    pub(crate) late: Vec<u32>,
 }
+
+/// Why a line is not judged that came too late to be put in order.
+pub(crate) const TOO_LATE: &str = "too late to be judged: later events were judged before it came (--reorder); what its session says from here on is not certain";
 
 impl Chunk {
     /// Which input the line at `index` is from.
     pub(crate) fn source_of(&self, index: usize) -> usize {
         let merged = self.sources.as_ref().and_then(|sources| sources.get(index));
         merged.map_or(self.source, |source| *source as usize)
+    }
+
+    /// Whether `line` came too late to be put in order.
+    #[inline]
+    pub(crate) fn is_late(&self, line: u32) -> bool {
+        !self.late.is_empty() && self.late.binary_search(&line).is_ok()
     }
 
     /// Whether it stands for something that was not read.

@@ -15,7 +15,7 @@ use referee_monitor::{FieldValue, Payload, Session, Verdict};
 
 use crate::decode::event::What;
 use crate::decode::{Decoded, Record, decode};
-use crate::input::Chunk;
+use crate::input::{Chunk, TOO_LATE};
 use crate::payload::{self, INLINE, Inline};
 use crate::plan::Plan;
 use crate::report::{Counts, Notice, Report};
@@ -146,6 +146,10 @@ impl Lane {
             let hints = self.fetch(position, group);
             for (record, hint) in group.iter().zip(hints) {
                 let shard = usize::from(record.shard) / plan.lanes;
+                if position.decoded.chunk.is_late(record.line) {
+                    self.refuse_late(position, record, hint, &mut outcome);
+                    continue;
+                }
                 let when = match plan.timed {
                     true => self.when(position, record, &mut passed, &mut outcome),
                     false => When::Unasked,
@@ -191,6 +195,19 @@ impl Lane {
         outcome.counts.sessions = after.0 - before.0;
         outcome.counts.evicted = after.1 - before.1;
         outcome
+    }
+
+    /// The line of `record` came too late to be put in order: where it would have stood nobody can judge it any more.
+    #[cold]
+    fn refuse_late(&mut self, position: Position<'_>, record: &Record, hint: u32, outcome: &mut Outcome) {
+        outcome.counts.malformed += 1;
+        let notice = Notice::Malformed(position.place(record.line), TOO_LATE.to_owned());
+        outcome.notices.push((record.line, notice));
+        if record.what == What::LostAnywhere {
+            self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
+        } else if let Some(sessions) = self.shards.get_mut(usize::from(record.shard) / position.plan.lanes) {
+            uncertain::lose(position, record, sessions, hint, outcome);
+        }
     }
 
     /// Looks where the sessions of `group` are. With a million sessions each is far away in memory; this way

@@ -10,6 +10,7 @@ use clap::Args;
 use referee::extract::{
     EventStream, Extracted, Found, PcapSource, READY_MADE, Shapes, Source, guess, ready_made,
 };
+use referee::theory::time;
 use referee::watch::options::MAX_LINE;
 use referee::watch::{EventBatch, EventDecoder, EventReader, visible};
 
@@ -147,9 +148,13 @@ pub(crate) fn load(name: &str) -> Result<Source> {
     }
     let mut source = Source::parse(&text).with_context(|| format!("`{name}` is no source file"))?;
     if source.assumes_year() {
-        let year = current_year();
-        source.assume_year(year);
-        let text = format!("times have no year: {year} is assumed (`year` in the source file says another)");
+        let today = today();
+        source.assume_today(today);
+        let year = today.0;
+        let text = format!(
+            "times have no year: the first line is of {year}, or of the year before where that would be in the future, and \
+             the year counts up when the month falls back (`year` in the source file says that of the first line)"
+        );
         output::remark(&format!("{}: {text}", styled(WARN, "warning")));
     }
     Ok(source)
@@ -169,11 +174,13 @@ pub(crate) fn text(name: &str) -> Result<String> {
     })
 }
 
-fn current_year() -> i64 {
+/// Year, month and day.
+fn today() -> (i64, i64, i64) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.map_or(0, |now| now.as_secs());
-    // The mean year of the Gregorian calendar: wrong by hours at most, on New Year's Eve.
-    1970 + i64::try_from(seconds / 31_556_952).unwrap_or(0)
+    let now = time::show(now.map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(0)));
+    let mut parts = now.split(['-', 'T']).map_while(|part| part.parse().ok());
+    let mut next = || parts.next().unwrap_or(1);
+    (next(), next(), next())
 }
 
 /// A source as what `watch` reads logs with. Counts what no rule is about.

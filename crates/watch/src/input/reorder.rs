@@ -2,7 +2,7 @@
 //!
 //! A line is held back until a line has been read whose time is later by more than the window; then it goes
 //! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
-//! at once and is counted. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
+//! at once, is counted, and not judged. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -57,6 +57,8 @@ struct Held {
     order: u64,
     source: usize,
     number: u64,
+    /// Whether it came when later lines had gone on.
+    is_late: bool,
     /// With its line end; empty if it is too long.
     text: Box<[u8]>,
     columns: ByAddress,
@@ -220,11 +222,10 @@ impl Reorder {
         let (number, order) = (given.unwrap_or(counted), self.taken);
         let time = time.unwrap_or(self.newest);
         self.newest = self.newest.max(time);
-        if time < self.released {
-            self.late += 1;
-        }
+        let is_late = time < self.released;
+        self.late += u64::from(is_late);
         let columns = ByAddress(chunk.columns.clone());
-        self.held.push(Reverse(Held { time, order, source, number, text, columns }));
+        self.held.push(Reverse(Held { time, order, source, number, is_late, text, columns }));
         self.taken += 1;
         // Strictly before: a line exactly one window late is still in time. Decided after every line, so that it
         // does not matter how the input was cut.
@@ -245,7 +246,8 @@ impl Reorder {
         let mut text = std::mem::take(buffer);
         text.clear();
         text.extend_from_slice(&first.text);
-        let mut numbers = vec![first.number];
+        let (mut numbers, mut late) = (vec![first.number], Vec::new());
+        late.extend(first.is_late.then_some(0));
         let oversize = first.text.is_empty();
         let mut open = oversize || first.is_open();
         while !open
@@ -254,11 +256,12 @@ impl Reorder {
         {
             let Some(line) = self.ready.pop_front() else { break };
             text.extend_from_slice(&line.text);
+            late.extend(line.is_late.then_some(numbers.len() as u32));
             numbers.push(line.number);
             open = line.is_open();
         }
         let (source, columns) = (first.source, first.columns.0);
-        Some(Chunk { source, text, columns, oversize, numbers: Some(numbers), ..Chunk::default() })
+        Some(Chunk { source, text, columns, oversize, numbers: Some(numbers), late, ..Chunk::default() })
     }
 }
 

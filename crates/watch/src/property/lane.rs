@@ -16,7 +16,7 @@ use super::instances::{Entry, History, Instances, NOBODY};
 use super::plan::{Family, PropertyPlan};
 use crate::decode::Decoded;
 use crate::decode::event::scalar_text;
-use crate::input::Chunk;
+use crate::input::{Chunk, TOO_LATE};
 use crate::lane::Outcome;
 use crate::report::{Notice, PropertyReport, Unseen};
 use crate::run::{self, Job};
@@ -234,6 +234,15 @@ impl Lane {
         outcome: &mut Outcome,
     ) -> bool {
         self.pass(position, record.line, passed, outcome);
+        if position.decoded.chunk.is_late(record.line) && record.what == What::Event {
+            if record.is_first {
+                outcome.counts.malformed += 1;
+                let notice = Notice::Malformed(position.place(record.line), TOO_LATE.to_owned());
+                outcome.notices.push((record.line, notice));
+            }
+            self.lose(position, record);
+            return false;
+        }
         let timed = position.plan.families.get(usize::from(record.family)).is_some_and(|family| family.timed);
         let in_time = record.time != NO_TIME && record.time >= self.clock.watermark;
         if !timed || record.what != What::Event || in_time {
@@ -341,7 +350,7 @@ impl Stepping<'_> {
         let number = entry.events;
         entry.events += 1;
         if entry.bundle.is_none() && entry.anew.is_some_and(|time| self.record.time >= time) {
-            entry.bundle = self.family.properties.begin(self.memories, event);
+            entry.bundle = self.family.properties.begin_anew(self.memories, event, number);
             if let Some(bundle) = &entry.bundle {
                 entry.anew = None;
                 // The key itself was kept.

@@ -163,8 +163,10 @@ fn reordering_sorts_within_its_window() {
         .concat();
     let (told, sums) =
         text(&monitor, &late, Options { reorder: Some(Duration::from_secs(5)), ..Options::default() });
-    assert_eq!(sums.late, 1, "{told:?}");
-    assert!(told.iter().any(|line| line.starts_with("log:4 ")), "{told:?}");
+    assert_eq!((sums.late, sums.counts.malformed), (1, 1), "{told:?}");
+    // It is reported, and not judged where it does not belong.
+    assert!(told.iter().any(|line| line.starts_with("log:4 malformed: too late to be judged")), "{told:?}");
+    assert!(!told.iter().any(|line| line.starts_with("log:4 session")), "{told:?}");
 }
 
 #[test]
