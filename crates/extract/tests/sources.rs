@@ -144,7 +144,7 @@ fn sources_that_come_with_referee_read_their_logs() {
             "openstack",
             "nova-compute.log.1.2017-05-16_13:55:31 2026-02-03 04:05:06.500 2931 INFO nova.compute.manager [req-3ea4052c - - - - -] [instance: b9000564-fe1a] VM Started (Lifecycle Event)"
         ),
-        r#"{"session":"b9000564-fe1a","label":"Started","from":"nova","to":"instance","time":1770091506.5}"#
+        r#"{"session":"b9000564-fe1a","label":"Started","from":"nova","to":"instance","time":1770091506.500}"#
     );
     assert_eq!(READY_MADE.len(), 11);
 }
