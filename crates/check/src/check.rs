@@ -186,8 +186,8 @@ impl<'a> Checker<'a> {
             }
             if self.race.is_none() && self.is_plain() && examined.reduction == Reduction::None {
                 let answers = examined.answers.as_ref();
-                self.race =
-                    answers.and_then(|answers| Finder::new(&examined.graph, answers, true).open_race());
+                self.race = answers
+                    .and_then(|answers| Finder::new(&examined.graph, answers, true, self.limits).open_race());
             }
             if examined.answers.is_none() {
                 // A part of a graph says nothing: it makes room for another look at smaller ones.
@@ -315,7 +315,7 @@ impl<'a> Checker<'a> {
         failing: Option<Property>,
         limits: Limits<'a>,
     ) -> Option<(BoundReport, Option<Verdict>)> {
-        let symmetry = self.symmetry.get_or_init(|| Symmetry::of(self.model)).as_ref()?;
+        let symmetry = self.symmetry.get_or_init(|| Symmetry::of(self.model, limits)).as_ref()?;
         let classes = Quotient::explore(self.model, symmetry, k, limits, self.observer);
         let room = limits.memory.saturating_sub(classes.graph.memory());
         let found = if classes.stopped.is_none() { classes.ask(symmetry, room)? } else { return None };
@@ -371,7 +371,7 @@ impl<'a> Checker<'a> {
             return Some(Verdict::Safe { k, ground });
         }
         let full = examined.reduction == Reduction::None;
-        let finder = Finder::new(&examined.graph, answers, full);
+        let finder = Finder::new(&examined.graph, answers, full, self.limits);
         // Algorithm 1 as printed proves nothing: its violations must be real on their own.
         let lemma = premises.ok().filter(|_| examined.reduction != Reduction::Paper).map(Ground::Premises);
         if full || lemma.is_some() || finder.looks_real() { self.violated(k, examined, lemma) } else { None }
@@ -384,7 +384,8 @@ impl<'a> Checker<'a> {
             self.note(again);
         }
         let from = again.as_ref().unwrap_or(examined);
-        let finder = Finder::new(&from.graph, from.answers.as_ref()?, from.reduction == Reduction::None);
+        let finder =
+            Finder::new(&from.graph, from.answers.as_ref()?, from.reduction == Reduction::None, self.limits);
         let (witnesses, ground) = finder.real_violations(lemma, self.options.max_witnesses)?;
         is_unsafe(k, ground, witnesses)
     }
@@ -406,7 +407,7 @@ impl<'a> Checker<'a> {
             if answers.is_safe() && answers.is_complete() {
                 return Some(Verdict::Safe { k, ground: SafeGround::Complete });
             }
-            let finder = Finder::new(&full.graph, answers, true);
+            let finder = Finder::new(&full.graph, answers, true, limits);
             if let Some((witnesses, ground)) = finder.real_violations(None, self.options.max_witnesses) {
                 return is_unsafe(k, ground, witnesses);
             }
@@ -425,7 +426,7 @@ impl<'a> Checker<'a> {
         let again = self.full(k, examined, self.options.witness_states);
         let from = again.as_ref().unwrap_or(examined);
         let answers = from.answers.as_ref().unwrap_or(answers);
-        let finder = Finder::new(&from.graph, answers, from.reduction == Reduction::None);
+        let finder = Finder::new(&from.graph, answers, from.reduction == Reduction::None, self.limits);
         self.unknown(k, &finder, premises)
     }
 

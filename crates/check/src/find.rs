@@ -3,6 +3,7 @@
 
 use crate::examine::{Answers, has_blocked_send};
 use crate::explain::explain;
+use crate::explore::Limits;
 use crate::graph::Graph;
 use crate::obstacle::Obstacle;
 use crate::properties::independence::races;
@@ -32,11 +33,13 @@ pub(crate) struct Finder<'a> {
     pub(crate) full: bool,
     /// Whether an execution may be prolonged beyond the bound where nothing within it shows the mistake.
     pub(crate) beyond: bool,
+    /// What ends the search for more than the first violation, and for a better view of it.
+    pub(crate) limits: Limits<'a>,
 }
 
 impl<'a> Finder<'a> {
-    pub(crate) fn new(graph: &'a Graph<'a>, answers: &'a Answers, full: bool) -> Self {
-        Self { graph, answers, full, beyond: true }
+    pub(crate) fn new(graph: &'a Graph<'a>, answers: &'a Answers, full: bool, limits: Limits<'a>) -> Self {
+        Self { graph, answers, full, beyond: true, limits }
     }
 }
 
@@ -125,7 +128,7 @@ impl Finder<'_> {
         });
         let bottoms = ends.len();
         for (number, state) in ends.into_iter().chain(others).enumerate() {
-            if witnesses.len() >= most {
+            if witnesses.len() >= most || self.limits.cancelled() {
                 break;
             }
             let Some(ground) = ground_at(state) else { continue };

@@ -102,7 +102,7 @@ pub fn examine_bound(model: &Model, bound: u32, reduction: Reduction) -> BoundRe
 /// asks k-safety and completeness; `None` if the system has no such roles.
 #[must_use]
 pub fn examine_classes(model: &Model, bound: u32) -> Option<BoundReport> {
-    let symmetry = symmetry::Symmetry::of(model)?;
+    let symmetry = symmetry::Symmetry::of(model, UNLIMITED)?;
     let classes = quotient::Quotient::explore(model, &symmetry, bound, UNLIMITED, &mut ());
     Some(classes.report(&classes.ask(&symmetry, usize::MAX)?, None))
 }

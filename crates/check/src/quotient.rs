@@ -185,7 +185,7 @@ impl<'m> Quotient<'m> {
                 return None;
             }
             let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
-            let finder = Finder::new(&after.graph, &answers, true);
+            let finder = Finder::new(&after.graph, &answers, true, limits);
             let (mut witnesses, ground) = finder.real_violations(None, most)?;
             witnesses.iter_mut().for_each(|witness| witness.precede(steps_of(model, &labels)));
             Some((witnesses, ground))

@@ -174,7 +174,7 @@ impl Finder<'_> {
         let model = self.graph.model;
         let bound = self.graph.layout.bound() + more;
         let start = self.graph.layout.moved(&self.graph.words(state), &Layout::new(model, bound), model);
-        beyond(model, bound, Some(&start), |finder| {
+        beyond(model, bound, Some(&start), self.limits, |finder| {
             let all = finder.shown_under_any_bound(&[], 0, Violated { after: 0, blocked: &finder.blocks() });
             all.into_iter().find(|witness| tells_of(witness, failure) && witness.is_shown())
         })
@@ -183,7 +183,7 @@ impl Finder<'_> {
     /// Looks at the beginning of `witness`, which was shown with more room, with as much room: its mistake may be certain earlier.
     fn return_earlier(&self, witness: &mut Witness) {
         let model = self.graph.model;
-        let point = beyond(model, witness.bound, None, |finder| {
+        let point = beyond(model, witness.bound, None, self.limits, |finder| {
             let (mut labels, mut state) = (Vec::new(), 0);
             for step in &witness.steps {
                 let is_it = |&(label, _): &(u32, u32)| step_of(&model.moves[label as usize]) == *step;
@@ -312,22 +312,25 @@ fn beyond<T>(
     model: &Model,
     bound: u32,
     start: Option<&[u64]>,
+    limits: Limits<'_>,
     tell: impl FnOnce(&Finder<'_>) -> Option<T>,
 ) -> Option<T> {
+    if limits.cancelled() {
+        return None;
+    }
     let limits = Limits {
-        states: MAX_STATES_BEYOND,
         memory: usize::MAX,
-        cancel: None,
         threads: 1,
         stability: false,
         keep_edges: true,
+        ..limits.at_most(MAX_STATES_BEYOND)
     };
     let after = search(model, bound, start, Reduction::None, limits, &mut ());
     if after.stopped.is_some() {
         return None;
     }
     let answers = Answers::of(&after.graph, Questions::SafetyOnly, Reduction::None, limits)?;
-    tell(&Finder { graph: &after.graph, answers: &answers, full: true, beyond: false })
+    tell(&Finder { graph: &after.graph, answers: &answers, full: true, beyond: false, limits })
 }
 
 /// Whether `witness` is about `failure`: itself, or that the receiver of that message now waits beside it.

@@ -9,13 +9,14 @@
 use referee_theory::{Message, Role};
 use rustc_hash::FxHashMap;
 
+use crate::explore::Limits;
 use crate::layout::Layout;
 use crate::model::{Model, narrow};
 use crate::store::{Words, zeros};
 
 /// The most renamings that are made use of. Where a system has more, roles are left as they are until it has not.
 const MOST: usize = 720;
-/// How many partial renamings are looked at before symmetry is given up.
+/// How many partial renamings are looked at, with so many roles fixed, before there are too many.
 const TRIES: usize = 20_000;
 
 /// One renaming of a system. Everything is given by what is renamed.
@@ -42,20 +43,27 @@ pub(crate) struct Symmetry {
 
 impl Symmetry {
     /// The symmetry of `model`, if it has any. A machine with two transitions for one action has none.
-    pub(crate) fn of(model: &Model) -> Option<Self> {
+    pub(crate) fn of(model: &Model, limits: Limits<'_>) -> Option<Self> {
         // Where a role may wait for ever is not asked of representatives, and faults are not renamed.
         if model.faults.is_some() || model.locals.iter().any(|local| local.accepting) {
             return None;
         }
         let search = Search::new(model)?;
-        for fixed in 0..model.role_count() {
-            match search.renamings(fixed) {
-                Found::All(renamings) if renamings.len() > 1 => return Some(Self { renamings }),
-                Found::All(_) | Found::GaveUp => return None,
-                Found::TooMany => {}
+        // The more roles are left as they are, the fewer renamings: the fewest roles with which these can be made use of.
+        let (mut least, mut most) = (0, model.role_count());
+        let mut best = None;
+        while least < most {
+            if limits.cancelled() {
+                return None;
+            }
+            let middle = usize::midpoint(least, most);
+            match search.renamings(middle) {
+                Some(found) => (best, most) = (Some(found), middle),
+                None => least = middle + 1,
             }
         }
-        None
+        let renamings = best?.iter().map(|to| search.complete(to)).collect::<Option<Vec<_>>>()?;
+        (renamings.len() > 1).then_some(Self { renamings })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -174,12 +182,6 @@ impl<'a> Canon<'a> {
     }
 }
 
-enum Found {
-    All(Vec<Renaming>),
-    TooMany,
-    GaveUp,
-}
-
 /// A transition as its role sees it: whether it sends, the peer, the message.
 type Key = (bool, Role, Message);
 
@@ -189,6 +191,8 @@ struct Search<'a> {
     steps: Vec<FxHashMap<Key, u32>>,
     /// Roles, each after one it talks to where possible: wrong guesses are noticed early.
     order: Vec<u32>,
+    /// By role: the roles whose machine names it, and itself.
+    neighbours: Vec<Vec<u32>>,
 }
 
 impl<'a> Search<'a> {
@@ -218,11 +222,19 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Some(Self { model, steps, order })
+        let mut neighbours: Vec<Vec<u32>> = (0..narrow(roles)).map(|role| vec![role]).collect();
+        for step in &model.moves {
+            if let Some(known) = neighbours.get_mut(step.peer.index())
+                && !known.contains(&step.role)
+            {
+                known.push(step.role);
+            }
+        }
+        Some(Self { model, steps, order, neighbours })
     }
 
-    /// All renamings that leave the first `fixed` roles as they are: depth first, without recursion.
-    fn renamings(&self, fixed: usize) -> Found {
+    /// All renamings that leave the first `fixed` roles as they are, by role; `None`: too many. Depth first, without recursion.
+    fn renamings(&self, fixed: usize) -> Option<Vec<Vec<Option<u32>>>> {
         let roles = self.order.len();
         let (mut found, mut tries) = (Vec::new(), 0);
         let mut to: Vec<Option<u32>> = vec![None; roles];
@@ -245,10 +257,13 @@ impl<'a> Search<'a> {
             }
             tries += 1;
             if tries > TRIES {
-                return Found::GaveUp;
+                return None;
             }
             to[role as usize] = Some(candidate);
-            if !self.order[..=depth].iter().all(|&role| self.matches(role, &to).is_some()) {
+            // The others match as before.
+            let mut concerned =
+                self.neighbours[role as usize].iter().filter(|&&role| to[role as usize].is_some());
+            if !concerned.all(|&role| self.matches(role, &to).is_some()) {
                 continue;
             }
             if depth + 1 < roles {
@@ -256,15 +271,12 @@ impl<'a> Search<'a> {
                 tried.push(0);
                 continue;
             }
-            match self.complete(&to) {
-                Some(renaming) => found.push(renaming),
-                None => return Found::GaveUp,
-            }
+            found.push(to.clone());
             if found.len() > MOST {
-                return Found::TooMany;
+                return None;
             }
         }
-        Found::All(found)
+        Some(found)
     }
 
     /// The state of the new role for each state of `role` that is reached by transitions whose peers are renamed; `None`
