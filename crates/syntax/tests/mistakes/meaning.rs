@@ -31,6 +31,7 @@ fn an_arrow_between_truth_values_is_not_a_comparison() {
         ("n > 0 => k > 0", "!(n > 0) || k > 0"),
         ("a && b => c", "!(a && b) || c"),
         ("a implies b", "!a || b"),
+        ("a = > b", "!a || b"),
         ("a ==> b", "!a || b"),
     ] {
         let text = in_message(FIELDS, &format!(" where {condition}"));
@@ -46,9 +47,12 @@ fn an_arrow_between_truth_values_is_not_a_comparison() {
     assert!(only_error(&text).1.starts_with("write `(not a) || b`:"));
     assert_eq!(corrected(&text, Language::Scr).text, text);
     assert!(errors(&text.replace("a => b", "(not a) || b")).is_empty());
-    for (condition, right) in
-        [("n => 0", "n >= 0"), ("n => k", "n >= k"), ("size(s) => k && a", "size(s) >= k && a")]
-    {
+    for (condition, right) in [
+        ("n => 0", "n >= 0"),
+        ("n => k", "n >= k"),
+        ("n = > 3", "n >= 3"),
+        ("size(s) => k && a", "size(s) >= k && a"),
+    ] {
         let text = in_message(FIELDS, &format!(" where {condition}"));
         assert_eq!(corrected(&text, Language::Scr).text, text.replace(condition, right));
     }
@@ -171,5 +175,24 @@ fn operators_are_corrected_to_what_they_say() {
         let text = in_message(FIELDS, &format!(" where {condition}"));
         assert_eq!(errors(&text).len(), 1, "{condition}");
         assert_eq!(corrected(&text, Language::Scr).text, text.replace(condition, right));
+    }
+}
+
+/// A known type is no name: `string date` is a text called `date`, `date int` a number called so.
+#[test]
+fn the_known_type_of_two_words_is_the_type() {
+    for (fields, right) in [
+        ("string date", "date: string"),
+        ("date int", "date: int"),
+        ("int x, string y", "x: int, y: string"),
+        ("x int, y string", "x: int, y: string"),
+    ] {
+        let text = in_message(fields, "");
+        assert_eq!(corrected(&text, Language::Scr).text, in_message(right, ""), "{fields}");
+    }
+    for fields in ["string int", "number date", "Money Amount"] {
+        let text = in_message(fields, "");
+        assert!(!errors(&text).is_empty());
+        assert_eq!(corrected(&text, Language::Scr).text, text, "{fields}");
     }
 }

@@ -124,6 +124,9 @@ fn together(all: &[Wrong]) -> Candidate {
 }
 
 fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wrong> {
+    if (scene.word(piece), scene.word(piece + 1)) == ("=", ">") {
+        return Some(greater_or_implied(scene, condition, piece..piece + 2));
+    }
     if let Some(found) = apart(scene, condition, piece) {
         return Some(found);
     }
@@ -148,7 +151,9 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
         "===" | ":=" => dialect.equal,
         "<>" if dialect.different == "!=" => "!=",
         "!==" | "=/=" | "/=" | "~=" => dialect.different,
-        "=>" => return Some(greater_or_implied(scene, condition, piece, span)),
+        "=>" => return Some(greater_or_implied(scene, condition, piece..next)),
+        "=-" if dialect.equal == "==" => "== -",
+        "=!" => dialect.different,
         "==>" | "-->" | "->" | "⇒" | "⟹" | "implies" => {
             return Some(implication(scene, condition, span, piece..next));
         }
@@ -162,7 +167,8 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
         _ => format!("this operator is written `{right}`, not `{wrong}`"),
     };
     // C and Go do not agree on what `a == b & c` is.
-    let doubtful = wrong == "~=" || matches!(wrong, "&" | "|") && is_compared(scene, condition, piece);
+    let doubtful = matches!(wrong, "~=" | "=-" | "=!")
+        || matches!(wrong, "&" | "|") && is_compared(scene, condition, piece);
     Some(Wrong::new(span, message, right, next).doubtful(doubtful))
 }
 
@@ -191,19 +197,22 @@ fn apart(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wrong
     Some(Wrong::new(span, message, right, piece + 2))
 }
 
-/// What stands beside the operator `piece`, up to the next connectives.
-fn operands(scene: &Scene<'_>, condition: &Condition, piece: usize) -> (Range<usize>, Range<usize>) {
-    let group = condition.group(scene, piece);
-    let is_joined =
-        |at: &usize| *at != piece && is_connective(scene.word(*at)) && condition.group(scene, *at) == group;
-    let start = (group.start..piece).rev().find(is_joined).map_or(group.start, |at| at + 1);
-    let end = (piece + 1..group.end).find(is_joined).unwrap_or(group.end);
-    (start..piece, piece + 1..end)
+/// What stands beside `operator`, up to the next connectives.
+fn operands(
+    scene: &Scene<'_>,
+    condition: &Condition,
+    operator: Range<usize>,
+) -> (Range<usize>, Range<usize>) {
+    let group = condition.group(scene, operator.start);
+    let is_joined = |at: &usize| is_connective(scene.word(*at)) && condition.group(scene, *at) == group;
+    let start = (group.start..operator.start).rev().find(is_joined).map_or(group.start, |at| at + 1);
+    let end = (operator.end..group.end).find(is_joined).unwrap_or(group.end);
+    (start..operator.start, operator.end..end)
 }
 
 /// Whether something that may be a truth value is compared right beside `piece`.
 fn is_compared(scene: &Scene<'_>, condition: &Condition, piece: usize) -> bool {
-    let (left, right) = operands(scene, condition, piece);
+    let (left, right) = operands(scene, condition, piece..piece + 1);
     let compares = |at: &usize| is_comparison(scene.word(*at));
     let before = left.clone().rev().find(compares).map(|at| at + 1..left.end);
     let behind = right.clone().find(compares).map(|at| right.start..at);
@@ -211,14 +220,16 @@ fn is_compared(scene: &Scene<'_>, condition: &Condition, piece: usize) -> bool {
 }
 
 /// `n => 3` is a comparison, `a => b` says that `a` implies `b`: what they are decides.
-fn greater_or_implied(scene: &Scene<'_>, condition: &Condition, piece: usize, span: Span) -> Wrong {
-    let (left, right) = operands(scene, condition, piece);
+fn greater_or_implied(scene: &Scene<'_>, condition: &Condition, operator: Range<usize>) -> Wrong {
+    let (left, right) = operands(scene, condition, operator.clone());
     let sorts = [sort(scene, left), sort(scene, right)];
+    let span = scene.spans(operator.clone());
     if sorts.contains(&Some(Sort::Truth)) {
-        return implication(scene, condition, span, piece..piece + 1);
+        return implication(scene, condition, span, operator);
     }
-    let message = "this comparison is written `>=`, not `=>`";
-    let mut found = Wrong::new(span, message, ">=", piece + 1);
+    let wrong = scene.text.get(span.range()).unwrap_or_default();
+    let message = format!("this comparison is written `>=`, not `{wrong}`");
+    let mut found = Wrong::new(span, message, ">=", operator.end);
     if !sorts.contains(&Some(Sort::Value)) {
         found.doubtful = true;
         found.help.push_str(", or `!( … ) || …` if the first implies the second");

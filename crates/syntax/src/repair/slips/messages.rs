@@ -2,6 +2,7 @@
 
 use super::{Candidate, Scene, insert, refusal, replace, slip};
 use crate::diagnostics::Edit;
+use crate::payload;
 use crate::source::Span;
 
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
@@ -221,7 +222,7 @@ fn and_for_comma(scene: &Scene<'_>) -> Option<Candidate> {
 }
 
 /// The payload that is open where reading got stuck: the piece of its `(`.
-fn payload(scene: &Scene<'_>) -> Option<usize> {
+fn open_payload(scene: &Scene<'_>) -> Option<usize> {
     let statement = scene.statement();
     (statement.start..statement.end.min(scene.at + 1)).rev().find(|&piece| scene.word(piece) == "(")
 }
@@ -238,16 +239,21 @@ const TYPES: [&str; 16] = [
     "number", "bytes", "char", "date",
 ];
 
+/// How sure it is that `word` is a type: `string date` is a text called `date`.
+fn likeness(word: &str) -> u8 {
+    if payload::builtin(word).is_some() { 2 } else { TYPES.contains(&word).into() }
+}
+
 /// `m(int x)`, as in C.
 fn types_first(scene: &Scene<'_>) -> Option<Candidate> {
-    let open = payload(scene)?;
+    let open = open_payload(scene)?;
     let pairs: Vec<usize> = fields(scene, open)
         .into_iter()
         .filter(|&first| scene.is_word(first + 1) && matches!(scene.word(first + 2), "," | ")" | ""))
         .collect();
     let first = *pairs.first()?;
     // Either word may be the type where neither is known.
-    if TYPES.contains(&scene.word(first + 1)) {
+    if likeness(scene.word(first + 1)) > likeness(scene.word(first)) {
         return None;
     }
     let field = |first: usize| format!("{}: {}", scene.word(first + 1), scene.word(first));
@@ -255,7 +261,7 @@ fn types_first(scene: &Scene<'_>) -> Option<Candidate> {
         pairs.iter().map(|&first| replace(scene.spans(first..first + 2), field(first))).collect();
     let help = format!("write `{}`", field(first));
     let found = slip(scene.spans(first..first + 2), "the name of a field comes before its type", help, edits);
-    if pairs.iter().all(|&first| TYPES.contains(&scene.word(first))) {
+    if pairs.iter().all(|&first| likeness(scene.word(first)) > likeness(scene.word(first + 1))) {
         return Some(found);
     }
     Some(Candidate { cost: 4, ..found.doubtful() })
@@ -263,10 +269,12 @@ fn types_first(scene: &Scene<'_>) -> Option<Candidate> {
 
 /// `m(x int)`, as in Go.
 fn missing_colons(scene: &Scene<'_>) -> Option<Candidate> {
-    let open = payload(scene)?;
+    let open = open_payload(scene)?;
     let pairs: Vec<usize> = fields(scene, open)
         .into_iter()
-        .filter(|&first| scene.is_word(first + 1) && TYPES.contains(&scene.word(first + 1)))
+        .filter(|&first| {
+            scene.is_word(first + 1) && likeness(scene.word(first + 1)) > likeness(scene.word(first))
+        })
         .collect();
     let first = *pairs.first()?;
     let edits: Vec<Edit> = pairs.iter().map(|&first| insert(scene.span(first).end, ":")).collect();
@@ -278,7 +286,7 @@ fn missing_colons(scene: &Scene<'_>) -> Option<Candidate> {
 
 /// `m(x int y)`: a colon and a comma are missing, or the type of `y`.
 fn three_words(scene: &Scene<'_>) -> Option<Candidate> {
-    let open = payload(scene)?;
+    let open = open_payload(scene)?;
     let is_one = |first: &usize| {
         (first + 1..first + 3).all(|piece| scene.is_word(piece)) && matches!(scene.word(first + 3), "," | ")")
     };
