@@ -4,6 +4,7 @@
 //! What a client sends before its turn (pipelining) waits for it, as it does in a guard (`crates/session`), so that messages come out in an
 //! order in which a monitor can judge them one by one.
 
+use crate::joined::{Joined, Looked};
 use referee_monitor::{Channel, FieldValue, LabelId, Lead, Payload, Policy, Session};
 use referee_session::TwoPartyRules;
 use referee_wire::{Connection, Fields, Label, Leave, Limits, Message, Reading, Scratch, Sender, Step};
@@ -13,6 +14,8 @@ use referee_wire::{Connection, Fields, Label, Leave, Limits, Message, Reading, S
 pub(crate) enum Said<'a> {
     /// A message.
     Message { sender: Sender, label: &'a str, fields: &'a [FieldValue<'a>] },
+    /// A message of which it cannot be told what it was.
+    Lost,
     /// A side has ended although the protocol, or its codec, does not let it.
     End { sender: Sender },
     /// Nothing more of it can be read.
@@ -22,12 +25,18 @@ pub(crate) enum Said<'a> {
 /// Why the rest of a connection is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unread {
-    /// TLS, or something else that the sides agreed on.
+    /// TLS from its first byte on.
     Encrypted,
+    /// The sides agreed on something that is not read.
+    Switched,
     /// A message longer than the limit.
     TooLong,
     /// In a connection that was joined in the middle: these bytes are no message.
     NoMessage,
+    /// There: what was said belongs to what was not seen.
+    Ahead,
+    /// There: where the message ends depends on what was not seen.
+    Ambiguous,
 }
 
 /// A connection's messages.
@@ -38,7 +47,7 @@ pub(crate) struct Conversation {
     /// How many messages were taken: what was held may be read then.
     progress: u64,
     /// It began before the capture: its state is not known.
-    is_joined: bool,
+    joined: Option<Joined>,
     is_over: bool,
 }
 
@@ -70,7 +79,7 @@ impl Conversation {
             connection: rules.codec().connection(limits),
             sides: [Side::default(), Side::default()],
             progress: 0,
-            is_joined,
+            joined: is_joined.then(|| Joined::new(rules)),
             is_over: false,
         }
     }
@@ -174,13 +183,16 @@ impl Conversation {
         if unread.is_empty() || unread.len() < side.need || side.held_at == Some(self.progress) {
             return None;
         }
+        if self.joined.is_some() {
+            return self.joined_step(rules, sender, unread, scratch, tell);
+        }
         let is_turn = rules.ahead().is_turn(&self.session, rules.side(sender));
         if side.awaits_switch && !is_turn && !self.connection.is_transparent() {
             return None;
         }
         side.awaits_switch = false;
         let is_aware = side.is_aware;
-        if !self.is_joined && !is_aware && rules.monitor().is_over(&self.session) {
+        if !is_aware && rules.monitor().is_over(&self.session) {
             // Sent before it could be known that the session was over: neither wanted nor wrong.
             return Some(unread.len());
         }
@@ -200,10 +212,6 @@ impl Conversation {
                 None
             }
             Step::Message(message) => {
-                if self.is_joined && matches!(message.label, Label::Unknown(_)) {
-                    self.stop(Unread::NoMessage, tell);
-                    return None;
-                }
                 self.message(rules, sender, &message, &fields, tell);
                 Some(message.bytes)
             }
@@ -216,18 +224,50 @@ impl Conversation {
                 None
             }
             Step::Malformed(malformed) => {
-                if self.is_joined {
-                    self.stop(Unread::NoMessage, tell);
-                } else {
-                    let label = format!("(no message: {})", malformed.reason);
-                    tell(Said::Message { sender, label: &label, fields: &[] });
-                    // Where the next message begins cannot be told.
-                    self.is_over = true;
-                }
+                let label = format!("(no message: {})", malformed.reason);
+                tell(Said::Message { sender, label: &label, fields: &[] });
+                // Where the next message begins cannot be told.
+                self.is_over = true;
                 None
             }
             Step::Transparent => {
-                self.stop(Unread::Encrypted, tell);
+                self.stop(Unread::Switched, tell);
+                None
+            }
+        }
+    }
+
+    /// [`step`](Self::step) of a connection that began before the capture.
+    fn joined_step(
+        &mut self,
+        rules: &TwoPartyRules,
+        sender: Sender,
+        unread: &[u8],
+        scratch: &Scratch,
+        tell: &mut Tell<'_>,
+    ) -> Option<usize> {
+        let joined = self.joined.as_mut()?;
+        match joined.look(rules, (&mut self.connection, sender), unread, scratch, tell) {
+            Looked::Message { bytes, after } => {
+                rules.codec().take(&mut self.connection, sender, after, true);
+                self.progress += 1;
+                self.sides[sender.index()].need = 0;
+                Some(bytes)
+            }
+            Looked::More(need) => {
+                self.sides[sender.index()].need = need;
+                None
+            }
+            Looked::Wait => {
+                self.sides[sender.index()].held_at = Some(self.progress);
+                None
+            }
+            Looked::Body(bytes) => {
+                self.sides[sender.index()].skip = bytes;
+                Some(0)
+            }
+            Looked::Stop(why) => {
+                self.stop(why, tell);
                 None
             }
         }
@@ -235,7 +275,7 @@ impl Conversation {
 
     /// How the next bytes of `sender` are read; `None`: that depends on what the other side says next.
     fn reading<'r>(&self, rules: &'r TwoPartyRules, sender: Sender, is_turn: bool) -> Option<Reading<'r>> {
-        if self.is_joined || self.session.is_tainted() {
+        if self.session.is_tainted() {
             return Some(Reading::anything());
         }
         let (ahead, side, lead) = (rules.ahead(), rules.side(sender), Lead::default());
@@ -269,13 +309,11 @@ impl Conversation {
         if !message.aside {
             let name = codec.name(message.label);
             tell(Said::Message { sender, label: if name.is_empty() { "(unknown)" } else { name }, fields });
-            if !self.is_joined {
-                let label = known.map_or(LabelId::UNKNOWN, |_| rules.monitor().label(name));
-                let channel: Channel = rules.ahead().channel(rules.side(sender));
-                let payload = Payload::Positional(fields);
-                let verdict = rules.monitor().step_interned(&mut self.session, channel, label, payload);
-                let _ = Policy::Observe.rule(&mut self.session, verdict);
-            }
+            let label = known.map_or(LabelId::UNKNOWN, |_| rules.monitor().label(name));
+            let channel: Channel = rules.ahead().channel(rules.side(sender));
+            let payload = Payload::Positional(fields);
+            let verdict = rules.monitor().step_interned(&mut self.session, channel, label, payload);
+            let _ = Policy::Observe.rule(&mut self.session, verdict);
         }
         codec.take(&mut self.connection, sender, message.after, true);
         self.progress += 1;
@@ -297,7 +335,7 @@ impl Conversation {
         }
         let (skip, unread) = (side.skip, side.unread.clone());
         self.sides[sender.index()].end_is_settled = true;
-        if self.is_joined || self.connection.is_transparent() || self.session.events() == 0 {
+        if self.joined.is_some() || self.connection.is_transparent() || self.session.events() == 0 {
             return;
         }
         let codec = rules.codec();

@@ -39,6 +39,10 @@ pub(crate) fn write(
     quote(name, line);
     match said {
         Said::Unreadable(why) => return Err(*why),
+        Said::Lost => {
+            *line = lost(name);
+            return Ok(());
+        }
         Said::End { sender } => {
             line.push_str(",\"end\":");
             quote(role(*sender), line);

@@ -8,6 +8,7 @@
 
 mod conversation;
 mod event;
+mod joined;
 pub mod packets;
 pub mod reassembly;
 
@@ -69,6 +70,15 @@ impl fmt::Display for Unjudged {
             Self::Stream(Break::Reset) => "the connection was reset",
             Self::Stream(Break::NoBeginning) => "it began before the capture (--join reads it)",
             Self::Said(Unread::Encrypted) => "it is encrypted (TLS) and cannot be read",
+            Self::Said(Unread::Switched) => {
+                "its sides went on in another way (STARTTLS, a tunnel, a stream of pushes), which is not read"
+            }
+            Self::Said(Unread::Ahead) => {
+                "it began before the capture, and what belongs to what was sent before cannot be told"
+            }
+            Self::Said(Unread::Ambiguous) => {
+                "it began before the capture, and where its messages end cannot be told"
+            }
             Self::Said(Unread::TooLong) => "a message is longer than the limit",
             Self::Said(Unread::NoMessage) => "it began before the capture, and its bytes are no message",
             Self::NoRoom => "too many connections, or bytes that wait for others, at a time",

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::members::{document, members, of_object};
+use crate::members::{Members, Room, document, members, of_object};
+use crate::names::Names;
 use crate::shape::{Shapes, fold};
 use crate::source::{Format, Source};
 use crate::{Extracted, Extractor};
@@ -42,7 +43,7 @@ fn format_of(lines: &[&str]) -> Format {
     let share = |format: &str| {
         let rule = format!("format = \"{format}\"\nfrom = \"a\"\n[[event]]\nlabel = \"A\"\n");
         let Ok(source) = Source::parse(&rule) else { return 0 };
-        let mut extractor = Extractor::new(Arc::new(source));
+        let mut extractor = Extractor::new(Arc::new(source), 0);
         let is = |line: &&&str| {
             let mut is_event = false;
             extractor.events(line, &mut |extracted, _| is_event |= matches!(extracted, Extracted::Event(_)));
@@ -61,19 +62,22 @@ fn format_of(lines: &[&str]) -> Format {
 
 /// The part of the line that says what happened.
 fn subject(format: Format, line: &str) -> String {
-    let member = |names: &[&str]| {
-        let (members, subject) = match format {
-            Format::Json => (of_object(document(line)?.as_object()?), line.into()),
-            format => members(format, None, line)?,
-        };
-        let named = names.iter().find_map(|name| members.get(name).map(str::to_owned));
-        named.or_else(|| Some(subject.into_owned()))
+    let mut names = Names::default();
+    let said: Vec<usize> = match format {
+        Format::Syslog | Format::Regex => Vec::new(),
+        _ => ["msg", "message", "event"].iter().map(|name| names.number(name)).collect(),
     };
-    member(match format {
-        Format::Syslog | Format::Regex => &[],
-        _ => &["msg", "message", "event"],
-    })
-    .unwrap_or_else(|| line.to_owned())
+    let document = if format == Format::Json { document(line) } else { None };
+    let mut found = Members::new(&names, Room::new());
+    let subject = match document.as_ref().map(|document| document.as_object()) {
+        Some(Some(object)) => {
+            of_object(object, &mut found);
+            Some(line)
+        }
+        Some(None) => None,
+        None => members(format, None, line, &mut found, &mut []),
+    };
+    said.iter().find_map(|number| found.get(*number)).or(subject).unwrap_or(line).to_owned()
 }
 
 /// The first two words, in capitals: `Failed password for …` is `FailedPassword`.

@@ -8,9 +8,12 @@
 
 mod csv;
 mod guess;
+mod json;
 pub mod line;
 mod members;
+mod names;
 mod otlp;
+mod pattern;
 mod pcap;
 pub mod shape;
 pub mod source;

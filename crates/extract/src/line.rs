@@ -1,15 +1,15 @@
 //! One record, mostly a line: which rule it matches, and the event that it becomes.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::members::{Members, document, members, of_object};
-use crate::source::{Encoding, EventRule, FieldType, Format, Signal, Source};
-use crate::template::Template;
-use crate::time::Years;
+use crate::json::field;
+use crate::members::{Members, Room, document, members, of_object};
+use crate::pattern::Search;
+use crate::source::{Encoding, EventRule, Format, Piece, Signal, Source, UnmatchedLines};
+use crate::time::Calendar;
 use crate::{csv, otlp};
 
 /// What became of a record.
@@ -25,8 +25,6 @@ pub enum Extracted {
     Unmatched,
 }
 
-/// Stands for a byte that is not UTF-8: what it is in cannot be read.
-pub(crate) const NOT_UTF8: char = '\u{1a}';
 /// An event that could not be read, of any session.
 pub(crate) const LOST: &str = "{\"session\":[],\"label\":[]}";
 
@@ -37,19 +35,39 @@ type Give<'g> = dyn FnMut(Extracted, &str) + 'g;
 #[derive(Debug)]
 pub struct Extractor {
     source: Arc<Source>,
+    /// The numbers of the columns that the header of CSV names, of those that are read.
+    header: Option<Vec<Option<usize>>>,
+    buffers: Buffers,
+}
+
+/// What is used again for each line.
+#[derive(Debug)]
+struct Buffers {
     scratch: String,
     event: String,
-    /// The columns that the header of CSV names.
-    header: Option<Vec<String>>,
-    years: Years,
+    room: Room,
+    searches: Vec<Search>,
+    calendar: Calendar,
 }
 
 impl Extractor {
-    /// An extractor by `source`, for one log.
+    /// An extractor by `source`, for one log that is read at `now`, in nanoseconds since 1970.
     #[must_use]
-    pub fn new(source: Arc<Source>) -> Self {
-        let header = source.columns.clone();
-        Self { source, scratch: String::new(), event: String::new(), header, years: Years::default() }
+    pub fn new(source: Arc<Source>, now: i64) -> Self {
+        let header = source.columns.as_ref().map(|columns| numbers(&source, columns));
+        let buffers = Buffers {
+            scratch: String::new(),
+            event: String::new(),
+            room: Room::new(),
+            searches: source.searches(),
+            calendar: Calendar::new(now),
+        };
+        Self { source, header, buffers }
+    }
+
+    /// What was taken for granted of times so far: whether some had no year, and whether some had no zone.
+    pub(crate) fn assumed(&self) -> (bool, bool) {
+        self.buffers.calendar.assumed
     }
 
     /// Whether the next row of CSV is the header.
@@ -61,25 +79,20 @@ impl Extractor {
     /// no rule is about nothing but that.
     pub fn events(&mut self, line: &str, give: &mut Give<'_>) {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let Self { source, scratch, event, header, years } = self;
-        let mut writer = Writer { source, scratch, event, years, give };
+        let Self { source, header, buffers } = self;
+        let mut writer = Writer { source, buffers, give };
         match source.format {
             Format::Json | Format::Otlp => writer.json(line),
             Format::Csv => writer.row(line, header),
-            Format::Regex | Format::Logfmt | Format::Syslog => {
-                match members(source.format, source.prefix.as_ref(), line) {
-                    Some((members, subject)) => writer.record(members, &subject),
-                    None => (writer.give)(Extracted::Unmatched, ""),
-                }
-            }
+            Format::Regex | Format::Logfmt | Format::Syslog => writer.line(line),
         }
     }
 
     /// Gives the events in a binary message.
     pub fn message(&mut self, bytes: &[u8], give: &mut Give<'_>) {
-        let Self { source, scratch, event, years, .. } = self;
+        let Self { source, buffers, .. } = self;
         debug_assert_eq!(source.encoding, Encoding::Protobuf, "lines are not messages");
-        let mut writer = Writer { source, scratch, event, years, give };
+        let mut writer = Writer { source, buffers, give };
         let document = otlp::from_protobuf(bytes, source.signal.unwrap_or(Signal::Spans));
         match document {
             Some(document) => writer.document(&document),
@@ -88,16 +101,36 @@ impl Extractor {
     }
 }
 
+/// The numbers of these columns, of those that are read.
+fn numbers(source: &Source, columns: &[impl AsRef<str>]) -> Vec<Option<usize>> {
+    columns.iter().map(|column| source.names.find(column.as_ref())).collect()
+}
+
 /// What writes the events of one record.
 struct Writer<'s, 'a, 'g> {
     source: &'s Source,
-    scratch: &'a mut String,
-    event: &'a mut String,
-    years: &'a mut Years,
+    buffers: &'a mut Buffers,
     give: &'a mut Give<'g>,
 }
 
 impl<'s> Writer<'s, '_, '_> {
+    /// No members yet.
+    fn members<'r>(&mut self) -> Members<'r>
+    where
+        's: 'r,
+    {
+        Members::new(&self.source.names, std::mem::take(&mut self.buffers.room))
+    }
+
+    fn line(&mut self, line: &str) {
+        let mut found = self.members();
+        let prefix = self.source.prefix.as_ref();
+        match members(self.source.format, prefix, line, &mut found, &mut self.buffers.searches) {
+            Some(subject) => self.record(found, subject),
+            None => self.unmatched(found),
+        }
+    }
+
     fn json(&mut self, line: &str) {
         match document(line) {
             Some(document) if self.source.format == Format::Otlp => self.document(&document),
@@ -115,200 +148,148 @@ impl<'s> Writer<'s, '_, '_> {
 
     fn object(&mut self, value: &Value, text: &str) {
         match value.as_object() {
-            Some(object) => self.record(of_object(object), text),
+            Some(object) => {
+                let mut found = self.members();
+                of_object(object, &mut found);
+                self.record(found, text);
+            }
             None => (self.give)(Extracted::Unmatched, ""),
         }
     }
 
     fn document(&mut self, document: &Value) {
-        if !otlp::records(document, &mut |members, subject| self.record(members, subject)) {
+        let names = &self.source.names;
+        if !otlp::records(document, names, &mut |members, subject| self.record(members, subject)) {
             (self.give)(Extracted::Unmatched, "");
         }
     }
 
-    fn row(&mut self, line: &str, header: &mut Option<Vec<String>>) {
+    fn row(&mut self, line: &str, header: &mut Option<Vec<Option<usize>>>) {
         let cells = csv::cells(line, self.source.separator);
         let Some(columns) = header else {
-            *header = cells.map(|cells| cells.into_iter().map(Cow::into_owned).collect());
+            *header = cells.map(|cells| numbers(self.source, &cells));
             return;
         };
         match cells {
             _ if line.is_empty() => (self.give)(Extracted::Unmatched, ""),
             Some(cells) if cells.len() == columns.len() => {
-                let mut members = Members::default();
+                let mut found = self.members();
                 for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
-                    members.add(column.as_str(), cell);
+                    if let Some(number) = column {
+                        found.set(*number, cell);
+                    }
                 }
-                self.record(members, line);
+                self.record(found, line);
             }
             _ => (self.give)(Extracted::Lost, LOST),
         }
     }
 
     /// The event that the first rule about these members makes.
-    fn record<'r>(&mut self, mut found: Members<'r>, subject: &'r str)
-    where
-        's: 'r,
-    {
-        let source: &'r Source = self.source;
-        // Members of a rule may be found in texts that the record's members own: they are kept apart.
-        let mut own: Vec<Own<'r>> = Vec::new();
-        let common = found.len();
-        self.event.clear();
-        for (number, rule) in source.rules.iter().enumerate() {
-            found.truncate(common);
-            own.clear();
-            if !applies(rule, &found, subject, &mut own) {
-                continue;
+    fn record<'r>(&mut self, mut found: Members<'r>, subject: &'r str) {
+        let source: &'s Source = self.source;
+        let searches = &mut self.buffers.searches;
+        let rule = source.rules.iter().position(|rule| applies(rule, &mut found, subject, searches));
+        self.buffers.event.clear();
+        let extracted = match rule.and_then(|number| Some((number, source.rules.get(number)?))) {
+            None => return self.unmatched(found),
+            Some((number, rule)) if self.write(rule, &found) => Extracted::Event(number),
+            Some((number, rule)) => {
+                self.write_lost(rule, &found);
+                Extracted::Unreadable(number)
             }
-            for (name, value) in own.drain(..) {
-                found.add(name, value);
-            }
-            if self.write(rule, &found) {
-                return (self.give)(Extracted::Event(number), self.event);
-            }
-            self.event.clear();
-            self.write_lost(rule, &found);
-            return (self.give)(Extracted::Unreadable(number), self.event);
+        };
+        self.buffers.room = found.into_room();
+        (self.give)(extracted, &self.buffers.event);
+    }
+
+    /// No rule is about the record.
+    fn unmatched(&mut self, found: Members<'_>) {
+        self.buffers.room = found.into_room();
+        match self.source.unmatched {
+            UnmatchedLines::Ignored => (self.give)(Extracted::Unmatched, ""),
+            UnmatchedLines::Lost => (self.give)(Extracted::Lost, LOST),
         }
-        (self.give)(Extracted::Unmatched, "");
     }
 
     /// Writes the event; false if a part of it is missing or not what it should be.
     fn write(&mut self, rule: &EventRule, members: &Members<'_>) -> bool {
-        self.event.push('{');
-        let parts = [
-            ("session", &rule.session),
-            ("label", &rule.label),
-            ("from", &rule.from),
-            ("to", &rule.to),
-            ("end", &rule.end),
-        ];
-        for (name, template) in parts {
-            if let Some(template) = template
-                && !(rule.end.is_some() && matches!(name, "from" | "to"))
-                && !self.part(name, template, members)
-            {
-                return false;
+        let Buffers { scratch, event, calendar, .. } = &mut *self.buffers;
+        let time = self.source.time.as_ref();
+        rule.pieces.iter().all(|piece| match piece {
+            Piece::Text(text) => {
+                event.push_str(text);
+                true
             }
-        }
-        if let Some((template, format)) = &self.source.time {
-            self.scratch.clear();
+            Piece::Quoted(template) => {
+                event.push('"');
+                let is_whole = template.escaped(members, event);
+                event.push('"');
+                is_whole
+            }
             // An event without its time is an event: only its place is in doubt.
-            if template.fill(members, self.scratch)
-                && let Some(time) = format.read(self.scratch, self.years)
-            {
-                comma(self.event);
-                self.event.push_str("\"time\":");
-                time.write(self.event);
-            }
-        }
-        let out = &mut *self.event;
-        if rule.label.is_some() && !rule.fields.is_empty() {
-            comma(out);
-            out.push_str("\"payload\":{");
-            for part in &rule.fields {
-                let Some(value) = members.get(&part.member) else { return false };
-                comma(out);
-                quote(&part.name, out);
-                out.push(':');
-                if !field(value, part.ty, out) {
-                    return false;
+            Piece::Time => {
+                let written = time.and_then(|(template, _)| template.filled(members, scratch));
+                let read = written.and_then(|text| time.and_then(|(_, format)| calendar.read(format, text)));
+                if let Some(time) = read {
+                    event.push_str(",\"time\":");
+                    time.write(event);
                 }
+                true
             }
-            out.push('}');
-        }
-        out.push('}');
-        true
-    }
-
-    fn part(&mut self, name: &str, template: &Template, members: &Members<'_>) -> bool {
-        self.scratch.clear();
-        if !template.fill(members, self.scratch) || self.scratch.contains(NOT_UTF8) {
-            return false;
-        }
-        comma(self.event);
-        quote(name, self.event);
-        self.event.push(':');
-        quote(self.scratch, self.event);
-        true
+            Piece::Field(part) => match members.get(part.member) {
+                None => part.is_optional,
+                Some(value) => {
+                    if !event.ends_with('{') {
+                        event.push(',');
+                    }
+                    event.push_str(&part.key);
+                    field(value, part.ty, event)
+                }
+            },
+        })
     }
 
     /// Says that an event was here, and whose, as far as that is known.
     fn write_lost(&mut self, rule: &EventRule, members: &Members<'_>) {
-        self.event.push('{');
-        if let Some(template) = &rule.session
-            && !self.part("session", template, members)
-        {
-            // Whose it was is not known either.
-            self.event.clear();
-            self.event.push_str("{\"session\":[]");
-        }
-        comma(self.event);
-        self.event.push_str("\"label\":[]}");
-    }
-}
-
-/// A member that a rule finds: its name, and its value.
-type Own<'r> = (&'r str, Cow<'r, str>);
-
-/// Whether all conditions of `rule` hold; the named groups of its patterns go to `own`.
-fn applies<'r>(rule: &'r EventRule, members: &Members<'_>, subject: &'r str, own: &mut Vec<Own<'r>>) -> bool {
-    rule.conditions.iter().all(|(member, pattern)| match member {
-        None => pattern.find(subject, |name, value| own.push((name, value.into()))),
-        Some(name) => members
-            .get(name)
-            .is_some_and(|text| pattern.find(text, |name, value| own.push((name, value.to_owned().into())))),
-    })
-}
-
-fn comma(out: &mut String) {
-    if !out.ends_with(['{', ',']) {
-        out.push(',');
-    }
-}
-
-/// Writes a field; false if it is not of its type.
-fn field(text: &str, ty: FieldType, out: &mut String) -> bool {
-    match ty {
-        _ if text.contains(NOT_UTF8) => false,
-        FieldType::String => {
-            quote(text, out);
-            true
-        }
-        FieldType::Int => text.parse::<i64>().is_ok_and(|value| write!(out, "{value}").is_ok()),
-        FieldType::Float => match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => {
-                *out += &format!("{value:?}");
-                true
-            }
-            _ => false,
-        },
-        FieldType::Bool => match text {
-            "true" | "false" => {
-                out.push_str(text);
-                true
-            }
-            _ => false,
-        },
-    }
-}
-
-/// Appends `text` as a JSON string.
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    let special = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\');
-    if !text.bytes().any(special) {
-        out.push_str(text);
-    } else {
-        for c in text.chars() {
-            match c {
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                c if u32::from(c) < 0x20 => *out += &format!("\\u{:04x}", u32::from(c)),
-                c => out.push(c),
+        let event = &mut self.buffers.event;
+        event.clear();
+        event.push('{');
+        if let Some(session) = &rule.session {
+            event.push_str("\"session\":\"");
+            if session.escaped(members, event) {
+                event.push_str("\",");
+            } else {
+                // Whose it was is not known either.
+                event.clear();
+                event.push_str("{\"session\":[],");
             }
         }
+        event.push_str("\"label\":[]}");
     }
-    out.push('"');
+}
+
+/// Whether all conditions of `rule` hold; the named groups of its patterns are members then.
+fn applies<'r>(
+    rule: &EventRule,
+    members: &mut Members<'r>,
+    subject: &'r str,
+    searches: &mut [Search],
+) -> bool {
+    if let [(None, pattern)] = &rule.conditions[..] {
+        return pattern.find(subject, searches, |number, value| members.set(number, value.into())).is_some();
+    }
+    // Groups are members once all conditions hold.
+    let mut own: Vec<(usize, Cow<'r, str>)> = Vec::new();
+    let holds = rule.conditions.iter().all(|(member, pattern)| match member {
+        None => pattern.find(subject, searches, |number, value| own.push((number, value.into()))).is_some(),
+        Some(number) => members.get(*number).is_some_and(|text| {
+            let give = |number, value: &str| own.push((number, value.to_owned().into()));
+            pattern.find(text, searches, give).is_some()
+        }),
+    });
+    if holds {
+        own.into_iter().for_each(|(number, value)| members.set(number, value));
+    }
+    holds
 }

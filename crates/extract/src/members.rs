@@ -2,69 +2,78 @@
 
 use std::borrow::Cow;
 
-use crate::line::NOT_UTF8;
-use crate::source::{Format, Pattern};
+use crate::json::NOT_UTF8;
+use crate::names::Names;
+use crate::pattern::{Pattern, Search};
+use crate::source::Format;
 
-/// Names and values, later ones first where a name appears twice.
-#[derive(Debug, Default)]
+/// Room for members, kept between lines.
+pub(crate) type Room = Vec<Option<Cow<'static, str>>>;
+
+/// The values of the names that a source reads, later ones where a name appears twice.
+#[derive(Debug)]
 pub(crate) struct Members<'a> {
-    all: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    names: &'a Names,
+    /// By the numbers of names.
+    values: Vec<Option<Cow<'a, str>>>,
 }
 
 impl<'a> Members<'a> {
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.all.iter().rev().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    /// None yet.
+    pub(crate) fn new(names: &'a Names, room: Room) -> Self {
+        let mut values: Vec<Option<Cow<'a, str>>> = room;
+        values.clear();
+        values.resize(names.len(), None);
+        Self { names, values }
     }
 
-    pub(crate) fn add(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
-        self.all.push((name.into(), value.into()));
+    /// Its room, for the next line.
+    pub(crate) fn into_room(mut self) -> Room {
+        self.values.clear();
+        // Nothing is left in it, so this is the same room.
+        self.values.into_iter().map(|_| None).collect()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> Option<&str> {
+        self.values.get(number)?.as_deref()
     }
 
-    pub(crate) fn truncate(&mut self, length: usize) {
-        self.all.truncate(length);
-    }
-
-    /// Adds the named groups of `pattern` in `text`; false if it does not match. Where the match ends.
-    pub(crate) fn matched(&mut self, pattern: &'a Pattern, text: &'a str) -> Option<usize> {
-        if pattern.names.is_empty() {
-            return pattern.regex.find(text).map(|found| found.end());
+    /// The member with this number.
+    #[inline]
+    pub(crate) fn set(&mut self, number: usize, value: Cow<'a, str>) {
+        if let Some(place) = self.values.get_mut(number) {
+            *place = Some(value);
         }
-        let mut captures = pattern.regex.create_captures();
-        pattern.regex.captures(text, &mut captures);
-        let whole = captures.get_match()?;
-        for (index, name) in &pattern.names {
-            if let Some(span) = captures.get_group(*index) {
-                self.add(name.as_str(), text.get(span.range()).unwrap_or_default());
-            }
+    }
+
+    /// The member with this name, if somebody reads it.
+    pub(crate) fn add(&mut self, name: &str, value: impl Into<Cow<'a, str>>) {
+        if let Some(number) = self.names.find(name) {
+            self.set(number, value.into());
         }
-        Some(whole.end())
     }
 }
 
-/// The members of `line` and the text that conditions without a name are about; `None` if the line is not of the format.
+/// The members of `line`, added to none, and the text that conditions without a name are about; `None` if the line is not of the
+/// format.
 pub(crate) fn members<'a>(
     format: Format,
-    prefix: Option<&'a Pattern>,
+    prefix: Option<&Pattern>,
     line: &'a str,
-) -> Option<(Members<'a>, Cow<'a, str>)> {
-    let mut members = Members::default();
+    members: &mut Members<'a>,
+    searches: &mut [Search],
+) -> Option<&'a str> {
     match format {
-        Format::Regex => {
-            let rest = match prefix {
-                Some(prefix) => line.get(members.matched(prefix, line)?..)?,
-                None => line,
-            };
-            Some((members, rest.into()))
-        }
-        Format::Logfmt => logfmt(line, &mut members).then_some((members, line.into())),
-        Format::Syslog => {
-            let message = syslog(line, &mut members)?;
-            Some((members, message.into()))
-        }
+        Format::Regex => match prefix {
+            Some(prefix) => {
+                let end = prefix.find(line, searches, |number, value| members.set(number, value.into()))?;
+                line.get(end..)
+            }
+            None => Some(line),
+        },
+        Format::Logfmt => logfmt(line, members).then_some(line),
+        Format::Syslog => syslog(line, members),
         // These have no members, or several sets of them, line by line.
         Format::Json | Format::Csv | Format::Otlp => None,
     }
@@ -79,29 +88,37 @@ pub(crate) fn document(line: &str) -> Option<serde_json::Value> {
     parsed.ok()
 }
 
-/// The members of an object.
-pub(crate) fn of_object(object: &serde_json::Map<String, serde_json::Value>) -> Members<'static> {
-    let mut members = Members::default();
+/// Adds the members of an object.
+pub(crate) fn of_object<'a>(
+    object: &'a serde_json::Map<String, serde_json::Value>,
+    members: &mut Members<'a>,
+) {
     for (name, value) in object {
-        json(name, value, &mut members, 0);
+        json(name, value, members, 0);
     }
-    members
 }
 
 /// How deep members of members have names.
 const MAX_DEPTH: usize = 8;
 
-fn json(name: &str, value: &serde_json::Value, members: &mut Members<'_>, depth: usize) {
+fn json<'a>(name: &str, value: &'a serde_json::Value, members: &mut Members<'a>, depth: usize) {
     use serde_json::Value;
     match value {
         Value::Null => {}
-        Value::String(text) => members.add(name.to_owned(), text.clone()),
+        Value::String(text) => members.add(name, text.as_str()),
         Value::Object(object) if depth < MAX_DEPTH => {
+            if !members.names.has_inner(name) {
+                return;
+            }
             for (inner, value) in object {
                 json(&format!("{name}.{inner}"), value, members, depth + 1);
             }
         }
-        other => members.add(name.to_owned(), other.to_string()),
+        other => {
+            if let Some(number) = members.names.find(name) {
+                members.set(number, other.to_string().into());
+            }
+        }
     }
 }
 
@@ -217,7 +234,7 @@ fn structured_data<'a>(text: &'a str, members: &mut Members<'a>) -> Option<&'a s
         while let Some(parameter) = inner.strip_prefix(' ') {
             let (key, value) = parameter.split_once("=\"")?;
             let (value, after) = unquoted(value)?;
-            members.add(format!("{id}.{key}"), value);
+            members.add(&format!("{id}.{key}"), value);
             inner = after;
         }
         rest = inner.strip_prefix(']')?;

@@ -7,7 +7,8 @@ mod protobuf;
 
 use serde_json::Value;
 
-use crate::members::Members;
+use crate::members::{Members, Room};
+use crate::names::Names;
 use crate::source::Signal;
 
 pub(crate) use protobuf::document as from_protobuf;
@@ -24,7 +25,7 @@ const STATUS_CODES: [&str; 3] = ["unset", "ok", "error"];
 
 /// Gives the members of each span and log record of `document`, and what conditions without a name are about. False if it is
 /// no such document.
-pub(crate) fn records(document: &Value, give: &mut dyn FnMut(Members<'_>, &str)) -> bool {
+pub(crate) fn records(document: &Value, names: &Names, give: &mut dyn FnMut(Members<'_>, &str)) -> bool {
     let mut is_known = document.get("resourceMetrics").is_some_and(Value::is_array);
     for (signal, resources, scopes, items) in SHAPES {
         let Some(resources) = document.get(resources).and_then(Value::as_array) else { continue };
@@ -32,10 +33,10 @@ pub(crate) fn records(document: &Value, give: &mut dyn FnMut(Members<'_>, &str))
         for resource in resources {
             for scope in list(resource, scopes) {
                 for item in list(scope, items) {
-                    let mut members = Members::default();
+                    let mut members = Members::new(names, Room::new());
                     attributes("resource", resource.get("resource"), &mut members);
                     if let Some(name) = scope.pointer("/scope/name").and_then(Value::as_str) {
-                        members.add("scope.name", name);
+                        members.add("scope.name", name.to_owned());
                     }
                     attributes("attributes", Some(item), &mut members);
                     let subject = match signal {
@@ -101,7 +102,7 @@ fn log_record(item: &Value, members: &mut Members<'_>) -> String {
 fn plain(item: &Value, names: &[&'static str], members: &mut Members<'_>) {
     for name in names {
         if let Some(value) = text(item.get(*name)).filter(|value| !value.is_empty()) {
-            members.add(*name, value);
+            members.add(name, value);
         }
     }
 }
@@ -140,7 +141,7 @@ fn attributes(prefix: &str, holder: Option<&Value>, members: &mut Members<'_>) {
         let key = attribute.get("key").and_then(Value::as_str);
         let value = attribute.get("value").and_then(|value| any_value(value, 0));
         if let (Some(key), Some(value)) = (key, value) {
-            members.add(format!("{prefix}.{key}"), shown(&value));
+            members.add(&format!("{prefix}.{key}"), shown(&value));
         }
     }
 }

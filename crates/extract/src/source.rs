@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use regex_automata::meta::Regex;
-use regex_automata::util::syntax;
 use serde::Deserialize;
 
+use crate::json::quote;
+use crate::names::Names;
+use crate::pattern::{Pattern, Search};
 use crate::template::Template;
 use crate::time::TimeFormat;
 
@@ -67,6 +68,8 @@ struct SourceFile {
     encoding: Option<Encoding>,
     signal: Option<Signal>,
     #[serde(default)]
+    unmatched: UnmatchedLines,
+    #[serde(default)]
     event: Vec<EventFile>,
 }
 
@@ -83,12 +86,34 @@ struct EventFile {
     fields: BTreeMap<String, FieldFile>,
 }
 
+/// What lines are that no rule is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum UnmatchedLines {
+    /// Other lines of the log.
+    #[default]
+    Ignored,
+    /// Events that could not be read.
+    Lost,
+}
+
 /// `"int"`, or `{ type = "int", member = "data.count" }` where the member has another name.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum FieldFile {
     Type(FieldType),
-    Member { r#type: FieldType, member: String },
+    Described(FieldDescription),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldDescription {
+    r#type: FieldType,
+    /// The member that it is, where that has another name.
+    member: Option<String>,
+    /// Whether an event without it is one.
+    #[serde(default)]
+    optional: bool,
 }
 
 #[derive(Deserialize)]
@@ -144,81 +169,96 @@ pub struct Source {
     pub(crate) encoding: Encoding,
     pub(crate) signal: Option<Signal>,
     pub(crate) rules: Vec<EventRule>,
+    /// The names of members that something reads.
+    pub(crate) names: Names,
+    /// How many patterns there are.
+    patterns: usize,
+    pub(crate) unmatched: UnmatchedLines,
 }
 
 /// One `[[event]]`: when it applies, and what the event is then.
 #[derive(Debug)]
 pub struct EventRule {
-    pub(crate) conditions: Vec<(Option<String>, Pattern)>,
-    pub(crate) label: Option<Template>,
-    pub(crate) end: Option<Template>,
+    /// What its label is, or who has ended, as it is written.
+    name: String,
+    /// By the numbers of members; without one, the text that the format says.
+    pub(crate) conditions: Vec<(Option<usize>, Pattern)>,
     pub(crate) session: Option<Template>,
-    pub(crate) from: Option<Template>,
-    pub(crate) to: Option<Template>,
-    pub(crate) fields: Vec<Field>,
+    /// The event, as it is written out.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A piece of an event that is written as JSON.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// As it stands.
+    Text(String),
+    /// A text, between quotes.
+    Quoted(Template),
+    /// The time, if it can be read, with a comma and its name.
+    Time,
+    /// A field of the payload.
+    Field(Field),
 }
 
 /// A field of the payload.
 #[derive(Debug)]
 pub(crate) struct Field {
-    pub(crate) name: String,
-    /// The member that it is.
-    pub(crate) member: String,
+    /// Its name and a colon, as JSON.
+    pub(crate) key: String,
+    /// The number of the member that it is.
+    pub(crate) member: usize,
     pub(crate) ty: FieldType,
-}
-
-impl Field {
-    fn new(name: &str, file: &FieldFile) -> Self {
-        let (ty, member) = match file {
-            FieldFile::Type(ty) => (*ty, name),
-            FieldFile::Member { r#type, member } => (*r#type, member.as_str()),
-        };
-        Self { name: name.to_owned(), member: member.to_owned(), ty }
-    }
+    pub(crate) is_optional: bool,
 }
 
 impl EventRule {
     /// What the event is called, for people.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.label.as_ref().or(self.end.as_ref()).map_or("", Template::text)
+        &self.name
     }
 }
 
-/// A regular expression and the names of its groups. It is linear in the length of the line, whatever it is.
-#[derive(Debug)]
-pub(crate) struct Pattern {
-    pub(crate) regex: Regex,
-    pub(crate) names: Vec<(usize, String)>,
+/// The pieces of an event, as they are put together.
+#[derive(Default)]
+struct Pieces {
+    all: Vec<Piece>,
+    /// What stands before the next piece.
+    text: String,
 }
 
-impl Pattern {
-    fn new(text: &str) -> Result<Self, SourceError> {
-        // Bytes that are not UTF-8 are matched by `.` outside of Unicode classes; they are masked before.
-        let config = syntax::Config::new().utf8(true);
-        let regex = Regex::builder()
-            .syntax(config)
-            .build(text)
-            .map_err(|error| SourceError::new(format!("`{text}` is no regular expression: {error}")))?;
-        let names = regex.group_info().pattern_names(regex_automata::PatternID::ZERO);
-        let names = names.enumerate().filter_map(|(index, name)| Some((index, name?.to_owned()))).collect();
-        Ok(Self { regex, names })
+impl Pieces {
+    fn put(&mut self, piece: Piece) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            self.all.push(Piece::Text(text));
+        }
+        self.all.push(piece);
     }
 
-    /// Whether it matches `text`; gives its named groups there.
-    pub(crate) fn find<'p, 't>(&'p self, text: &'t str, mut give: impl FnMut(&'p str, &'t str)) -> bool {
-        // Most rules are not about most lines: finding that out is cheaper than finding groups.
-        if self.names.is_empty() || !self.regex.is_match(text) {
-            return self.names.is_empty() && self.regex.is_match(text);
+    /// A part of the event, if there is one.
+    fn part(&mut self, name: &str, template: Option<&Template>) {
+        let Some(template) = template else { return };
+        self.text.push(if self.all.is_empty() && self.text.is_empty() { '{' } else { ',' });
+        quote(name, &mut self.text);
+        self.text.push(':');
+        match template.constant() {
+            Some(text) => quote(text, &mut self.text),
+            None => self.put(Piece::Quoted(template.clone())),
         }
-        let mut captures = self.regex.create_captures();
-        self.regex.captures(text, &mut captures);
-        for (index, name) in &self.names {
-            if let Some(span) = captures.get_group(*index) {
-                give(name, text.get(span.range()).unwrap_or_default());
-            }
-        }
-        captures.is_match()
+    }
+
+    fn payload(&mut self, fields: impl Iterator<Item = Field>) {
+        self.text.push_str(",\"payload\":{");
+        fields.for_each(|field| self.put(Piece::Field(field)));
+        self.text.push('}');
+    }
+
+    fn end(mut self) -> Vec<Piece> {
+        self.text.push('}');
+        self.all.push(Piece::Text(self.text));
+        self.all
     }
 }
 
@@ -256,54 +296,35 @@ impl Source {
         let time_format = time_format.in_zone(file.zone.as_deref())?.in_year(file.year);
         let has_time = matches!(file.format, Format::Syslog | Format::Otlp);
         let time = file.time.clone().or_else(|| has_time.then(|| "{time}".to_owned()));
-        let time = time.map(|written| Template::parse(&written)).transpose()?;
-        let rules = file.event.iter().enumerate();
-        let rule = |(index, event): (usize, &EventFile)| {
-            Self::rule(&file, event)
-                .map_err(|error| SourceError::new(format!("[[event]] {}: {error}", index + 1)))
-        };
+        let mut reader = Reader::default();
+        let time = time.map(|written| Template::parse(&written, &mut reader.names)).transpose()?;
+        let mut prefix = file.prefix.as_deref().map(|text| reader.pattern(text)).transpose()?;
+        let mut rules = Vec::new();
+        for (index, event) in file.event.iter().enumerate() {
+            let rule = reader.rule(&file, event, time.is_some());
+            rules.push(rule.map_err(|error| SourceError::new(format!("[[event]] {}: {error}", index + 1)))?);
+        }
+        let Reader { names, patterns } = reader;
+        let conditions = rules.iter_mut().flat_map(|rule| &mut rule.conditions).map(|(_, pattern)| pattern);
+        conditions.chain(&mut prefix).for_each(|pattern| pattern.resolve(&names));
         Ok(Self {
             format: file.format,
-            prefix: file.prefix.as_deref().map(Pattern::new).transpose()?,
+            prefix,
             time: time.map(|template| (template, time_format)),
-            columns: file.columns.clone(),
+            columns: file.columns,
             separator: file.separator.unwrap_or(','),
             encoding: file.encoding.unwrap_or_default(),
             signal: file.signal,
-            rules: rules.map(rule).collect::<Result<_, _>>()?,
+            rules,
+            names,
+            patterns,
+            unmatched: file.unmatched,
         })
     }
 
-    fn rule(file: &SourceFile, event: &EventFile) -> Result<EventRule, SourceError> {
-        let template = |own: &Option<String>, common: &Option<String>| {
-            own.as_ref().or(common.as_ref()).map(|written| Template::parse(written)).transpose()
-        };
-        if event.label.is_some() == event.end.is_some() {
-            return Err(SourceError::new(
-                "it needs either `label`, what the message is called, or `end`, who has ended",
-            ));
-        }
-        let from = template(&event.from, &file.from)?;
-        if event.label.is_some() && from.is_none() {
-            return Err(SourceError::new("it does not say who sends the message (`from`)"));
-        }
-        let conditions = match &event.r#match {
-            None => Vec::new(),
-            Some(MatchFile::Text(text)) => vec![(None, Pattern::new(text)?)],
-            Some(MatchFile::Members(members)) => members
-                .iter()
-                .map(|(member, text)| Ok((Some(member.clone()), Pattern::new(text)?)))
-                .collect::<Result<_, SourceError>>()?,
-        };
-        Ok(EventRule {
-            conditions,
-            label: template(&event.label, &None)?,
-            end: template(&event.end, &None)?,
-            session: template(&event.session, &file.session)?,
-            from,
-            to: template(&event.to, &file.to)?,
-            fields: event.fields.iter().map(|(name, field)| Field::new(name, field)).collect(),
-        })
+    /// What searching with its patterns needs room for.
+    pub(crate) fn searches(&self) -> Vec<Search> {
+        (0..self.patterns).map(|_| Search::default()).collect()
     }
 
     /// The rules, in the order in which they are tried.
@@ -311,17 +332,74 @@ impl Source {
     pub fn rules(&self) -> &[EventRule] {
         &self.rules
     }
+}
 
-    /// Whether times have no year, so that one is taken for granted.
-    #[must_use]
-    pub fn assumes_year(&self) -> bool {
-        self.time.as_ref().is_some_and(|(_, format)| format.lacks_year())
+/// What is numbered while a source file is read.
+#[derive(Default)]
+struct Reader {
+    names: Names,
+    patterns: usize,
+}
+
+impl Reader {
+    fn pattern(&mut self, text: &str) -> Result<Pattern, SourceError> {
+        self.patterns += 1;
+        Pattern::new(text, self.patterns - 1)
     }
 
-    /// Year, month and day on which logs are read whose times have no year: their first line is of the past, unless the file says a year.
-    pub fn assume_today(&mut self, today: (i64, i64, i64)) {
-        if let Some((_, format)) = &mut self.time {
-            format.assume_today(today);
+    fn template(&mut self, own: Option<&str>, common: Option<&str>) -> Result<Option<Template>, SourceError> {
+        own.or(common).map(|written| Template::parse(written, &mut self.names)).transpose()
+    }
+
+    fn rule(&mut self, file: &SourceFile, event: &EventFile, timed: bool) -> Result<EventRule, SourceError> {
+        let name = match (&event.label, &event.end) {
+            (Some(name), None) | (None, Some(name)) => name.clone(),
+            _ => {
+                return Err(SourceError::new(
+                    "it needs either `label`, what the message is called, or `end`, who has ended",
+                ));
+            }
+        };
+        let session = self.template(event.session.as_deref(), file.session.as_deref())?;
+        let mut pieces = Pieces::default();
+        pieces.part("session", session.as_ref());
+        if event.label.is_some() {
+            let from = self.template(event.from.as_deref(), file.from.as_deref())?;
+            if from.is_none() {
+                return Err(SourceError::new("it does not say who sends the message (`from`)"));
+            }
+            pieces.part("label", self.template(event.label.as_deref(), None)?.as_ref());
+            pieces.part("from", from.as_ref());
+            pieces.part("to", self.template(event.to.as_deref(), file.to.as_deref())?.as_ref());
+        } else {
+            pieces.part("end", self.template(event.end.as_deref(), None)?.as_ref());
         }
+        if timed {
+            pieces.put(Piece::Time);
+        }
+        if event.label.is_some() && !event.fields.is_empty() {
+            let names = &mut self.names;
+            pieces.payload(event.fields.iter().map(|(name, field)| {
+                let (ty, member, is_optional) = match field {
+                    FieldFile::Type(ty) => (*ty, None, false),
+                    FieldFile::Described(it) => (it.r#type, it.member.as_deref(), it.optional),
+                };
+                let mut key = String::new();
+                quote(name, &mut key);
+                key.push(':');
+                Field { key, member: names.number(member.unwrap_or(name)), ty, is_optional }
+            }));
+        }
+        let mut conditions = Vec::new();
+        match &event.r#match {
+            None => {}
+            Some(MatchFile::Text(text)) => conditions.push((None, self.pattern(text)?)),
+            Some(MatchFile::Members(members)) => {
+                for (member, text) in members {
+                    conditions.push((Some(self.names.number(member)), self.pattern(text)?));
+                }
+            }
+        }
+        Ok(EventRule { name, conditions, session, pieces: pieces.end() })
     }
 }

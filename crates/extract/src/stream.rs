@@ -3,7 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
-use crate::line::{Extracted, Extractor, LOST, NOT_UTF8};
+use crate::json::NOT_UTF8;
+use crate::line::{Extracted, Extractor, LOST};
 use crate::source::{Encoding, Format, Source};
 
 /// What a record became.
@@ -54,16 +55,17 @@ enum Framing {
 }
 
 impl EventStream {
-    /// A stream by `source`, before its first byte. Longer records than `max_record` bytes are lost events.
+    /// A stream by `source`, before its first byte, which is read at `now`, in nanoseconds since 1970. Longer records than `max_record`
+    /// bytes are lost events.
     #[must_use]
-    pub fn new(source: Arc<Source>, max_record: usize) -> Self {
+    pub fn new(source: Arc<Source>, max_record: usize, now: i64) -> Self {
         let framing = match source.format {
             Format::Csv => Framing::QuotedLines,
             Format::Otlp if source.encoding == Encoding::Protobuf => Framing::Length,
             _ => Framing::Lines,
         };
         Self {
-            extractor: Extractor::new(source),
+            extractor: Extractor::new(source, now),
             framing,
             max_record,
             pending: Vec::new(),
@@ -81,6 +83,12 @@ impl EventStream {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.number
+    }
+
+    /// What was taken for granted of times so far: whether some had no year, and whether some had no zone.
+    #[must_use]
+    pub fn assumed(&self) -> (bool, bool) {
+        self.extractor.assumed()
     }
 
     /// How many bytes were taken of a record that is not whole.

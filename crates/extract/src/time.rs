@@ -14,10 +14,8 @@ use crate::source::SourceError;
 pub struct TimeFormat {
     kind: Kind,
     /// Seconds east of Greenwich, where the time does not say.
-    zone: i64,
+    zone: Option<i64>,
     year: Option<i64>,
-    /// The year, the month and the day on which logs are read whose times have no year.
-    today: (i64, i64, i64),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,16 +71,17 @@ impl TimeFormat {
                 )));
             }
         };
-        Ok(Self { kind, zone: 0, year: None, today: (1970, 12, 31) })
+        Ok(Self { kind, zone: None, year: None })
     }
 
     pub(crate) fn in_zone(mut self, zone: Option<&str>) -> Result<Self, SourceError> {
-        if let Some(zone) = zone {
-            let mut at = 0;
-            self.zone = offset(zone.as_bytes(), &mut at)
-                .filter(|_| at == zone.len())
-                .ok_or_else(|| SourceError::new(format!("`{zone}` is no zone: write `Z` or `+01:00`")))?;
+        let Some(written) = zone else { return Ok(self) };
+        let mut at = 0;
+        let seconds = offset(written.as_bytes(), &mut at).filter(|_| at == written.len());
+        if seconds.is_none() {
+            return Err(SourceError::new(format!("`{written}` is no zone: write `Z` or `+01:00`")));
         }
+        self.zone = seconds;
         Ok(self)
     }
 
@@ -91,34 +90,7 @@ impl TimeFormat {
         self
     }
 
-    pub(crate) fn lacks_year(&self) -> bool {
-        let lacks = match &self.kind {
-            Kind::Written(directives) => !directives.contains(&Year),
-            Kind::Syslog => true,
-            Kind::Rfc3339 | Kind::Unix(_) => false,
-        };
-        lacks && self.year.is_none()
-    }
-
-    pub(crate) fn assume_today(&mut self, today: (i64, i64, i64)) {
-        self.today = today;
-    }
-
-    /// When it was; `years` counts the years of times that have none.
-    #[must_use]
-    pub fn read(&self, text: &str, years: &mut Years) -> Option<Time> {
-        match &self.kind {
-            Kind::Rfc3339 => self.written(RFC3339, text, years),
-            Kind::Unix(scale) => unix(text, *scale),
-            Kind::Written(directives) => self.written(directives, text, years),
-            Kind::Syslog if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                self.written(RFC3339, text, years)
-            }
-            Kind::Syslog => self.written(SYSLOG, text, years),
-        }
-    }
-
-    fn written(&self, directives: &[Directive], text: &str, years: &mut Years) -> Option<Time> {
+    fn written(&self, directives: &[Directive], text: &str) -> Option<Moment> {
         let bytes = text.as_bytes();
         let mut at = 0;
         let (mut year, mut month, mut day) = (None, 1, 1);
@@ -147,8 +119,8 @@ impl TimeFormat {
                     let digits = u32::try_from(at - start).ok()?.saturating_sub(1);
                     resolution = resolution.min(SECOND / 10_i64.pow(digits.min(9)));
                 }
-                Zone => zone = offset(bytes, &mut at)?,
-                ZoneName => zone = named_zone(bytes, &mut at)?,
+                Zone => zone = Some(offset(bytes, &mut at)?),
+                ZoneName => zone = Some(named_zone(bytes, &mut at)?),
                 Blank => {
                     let start = at;
                     while bytes.get(at) == Some(&b' ') {
@@ -165,19 +137,10 @@ impl TimeFormat {
             // As elsewhere: after all that is not in it, and before the next.
             (second, nanoseconds) = (59, SECOND - 1);
         }
-        let year = year.unwrap_or_else(|| years.of(self, month, day));
-        let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
-        let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_second();
-        let seconds = midnight + hour * 3600 + minute * 60 + second - zone;
-        let nanoseconds = seconds.checked_mul(SECOND)?.checked_add(nanoseconds)?;
-        Some(Time { nanoseconds, resolution })
+        let seconds = hour * 3600 + minute * 60 + second - zone.unwrap_or_default();
+        Some(Moment { year, month, day, seconds, nanoseconds, resolution, has_zone: zone.is_some() })
     }
 }
-
-const SECOND: i64 = 1_000_000_000;
-const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
 
 /// When something was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,34 +174,107 @@ impl Time {
     }
 }
 
-/// The year of the lines of one input, whose times have none: it counts up when the month falls.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Years {
-    /// The last one, and its month.
-    last: Option<(i64, i64)>,
+/// A time as it was written, perhaps without its year.
+struct Moment {
+    year: Option<i64>,
+    month: i64,
+    day: i64,
+    /// After midnight in Greenwich.
+    seconds: i64,
+    nanoseconds: i64,
+    resolution: i64,
+    has_zone: bool,
 }
 
-/// A month that is so many earlier than that of the line before is one of the next year.
-const HALF_A_YEAR: i64 = 6;
+impl Moment {
+    /// Nanoseconds since 1970, if it was in `year`.
+    fn in_year(&self, year: i64) -> Option<i64> {
+        let date =
+            Date::new(year.try_into().ok()?, self.month.try_into().ok()?, self.day.try_into().ok()?).ok()?;
+        let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_second();
+        (midnight + self.seconds).checked_mul(SECOND)?.checked_add(self.nanoseconds)
+    }
+}
 
-impl Years {
-    fn of(&mut self, format: &TimeFormat, month: i64, day: i64) -> i64 {
-        let Some((year, before)) = self.last else {
-            // The past rather than the future, but clocks differ.
-            let (today, this_month, this_day) = format.today;
-            let is_future = (month, day) > (this_month, this_day + 1)
-                && !(this_day >= 28 && day == 1 && month == this_month + 1);
-            let year = format.year.unwrap_or(today - i64::from(is_future));
-            self.last = Some((year, month));
-            return year;
-        };
-        if month - before > HALF_A_YEAR {
-            // A line of last year that comes late.
-            return year - 1;
+const SECOND: i64 = 1_000_000_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// The mean year of the Gregorian calendar.
+const YEAR: i64 = 31_556_952 * SECOND;
+/// So much earlier than a line before it a line may be, without a year having passed in between.
+const MAX_DISORDER: i64 = 30 * DAY;
+/// The 29th of February comes at least this often.
+const LEAP_YEARS: i64 = 8;
+
+/// The times of one log. Those without a year are in the year in which the log goes on: not in the future at its beginning, and
+/// then on and on.
+#[derive(Debug)]
+pub(crate) struct Calendar {
+    now: i64,
+    /// The latest time without a year so far.
+    latest: Option<i64>,
+    /// The time that was read last: mostly many lines have the same one.
+    text: String,
+    time: Option<Time>,
+    /// Whether some times had no year, and whether some had no zone, so that these were taken for granted.
+    pub(crate) assumed: (bool, bool),
+}
+
+impl Calendar {
+    /// For a log that is read at `now`, in nanoseconds since 1970.
+    pub(crate) fn new(now: i64) -> Self {
+        Self { now, latest: None, text: String::new(), time: None, assumed: (false, false) }
+    }
+
+    /// When it was.
+    pub(crate) fn read(&mut self, format: &TimeFormat, text: &str) -> Option<Time> {
+        if self.text != text {
+            self.text.clear();
+            self.text.push_str(text);
+            self.time = self.look(format, text);
         }
-        let year = year + i64::from(before - month > HALF_A_YEAR);
-        self.last = Some((year, month));
-        year
+        self.time
+    }
+
+    fn look(&mut self, format: &TimeFormat, text: &str) -> Option<Time> {
+        let moment = match &format.kind {
+            Kind::Unix(scale) => return unix(text, *scale),
+            Kind::Written(directives) => format.written(directives, text)?,
+            Kind::Syslog if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+                format.written(SYSLOG, text)?
+            }
+            Kind::Rfc3339 | Kind::Syslog => format.written(RFC3339, text)?,
+        };
+        self.assumed.0 |= moment.year.is_none() && format.year.is_none();
+        self.assumed.1 |= !moment.has_zone;
+        let nanoseconds = match moment.year {
+            Some(year) => moment.in_year(year)?,
+            None => {
+                let time = self.infer(&moment, format.year)?;
+                self.latest = self.latest.max(Some(time));
+                time
+            }
+        };
+        Some(Time { nanoseconds, resolution: moment.resolution })
+    }
+
+    /// When a moment without a year was. A log goes on: the first year in which it does is right, unless that is in the future; what
+    /// is neither is out of order, and near.
+    fn infer(&self, moment: &Moment, first: Option<i64>) -> Option<i64> {
+        let around = |time: i64| 1970 + time.div_euclid(YEAR);
+        let is_past = |time: &i64| *time <= self.now.saturating_add(DAY);
+        let Some(latest) = self.latest else {
+            if let Some(year) = first {
+                return moment.in_year(year);
+            }
+            let year = around(self.now) + 1;
+            return (0..=LEAP_YEARS + 1).filter_map(|back| moment.in_year(year - back)).find(is_past);
+        };
+        let year = around(latest);
+        let candidates = || (year - 1..=year + 1).filter_map(|year| moment.in_year(year));
+        let goes_on = |time: &i64| *time >= latest.saturating_sub(MAX_DISORDER) && is_past(time);
+        candidates().find(goes_on).or_else(|| candidates().min_by_key(|time| time.abs_diff(latest)))
     }
 }
 
@@ -333,7 +369,6 @@ fn offset(bytes: &[u8], at: &mut usize) -> Option<i64> {
     let hours = digits(bytes, at, 2, 2)?;
     *at += usize::from(bytes.get(*at) == Some(&b':'));
     let minutes = digits(bytes, at, 2, 2)?;
-    (hours < 24 && minutes < 60).then_some(())?;
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
@@ -361,94 +396,4 @@ fn unix(text: &str, scale: i64) -> Option<Time> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(format: &str, text: &str) -> Option<i64> {
-        let mut format = TimeFormat::parse(format).unwrap().in_zone(Some("+01:00")).unwrap();
-        format.assume_today((2026, 11, 19));
-        format.read(text, &mut Years::default()).map(|time| time.nanoseconds)
-    }
-
-    #[test]
-    fn times_are_read_as_they_are_written() {
-        assert_eq!(read("rfc3339", "2026-02-03T04:05:06.5Z"), Some(1_770_091_506 * SECOND + SECOND / 2));
-        assert_eq!(read("syslog", "Feb  3 05:05:06"), Some(1_770_091_506 * SECOND));
-        assert_eq!(read("syslog", "2026-02-03T04:05:06Z"), Some(1_770_091_506 * SECOND));
-        assert_eq!(read("clf", "03/Feb/2026:04:05:06 +0000"), Some(1_770_091_506 * SECOND));
-        assert_eq!(
-            read("%Y-%m-%d %H:%M:%S%f", "2026-02-03 05:05:06,250"),
-            Some(1_770_091_506 * SECOND + SECOND / 4)
-        );
-        assert_eq!(read("%Y-%m-%d %H:%M:%S %Z", "2026-02-03 04:05:06 UTC"), Some(1_770_091_506 * SECOND));
-        assert_eq!(read("unix", "1770091506.123456"), Some(1_770_091_506 * SECOND + 123_456_000));
-        assert_eq!(read("unix-ms", "1770091506123"), Some(1_770_091_506 * SECOND + 123_000_000));
-        for (format, bad) in [
-            ("rfc3339", "2026-13-03T04:05:06Z"),
-            ("rfc3339", "2026-02-29T04:05:06Z"),
-            ("%Y-%m-%d %H:%M:%S %Z", "2026-02-03 04:05:06 CET"),
-            ("syslog", "Foo  3 05:05:06"),
-            ("unix", "x"),
-            ("unix", "1.x"),
-            ("clf", "03/Feb/2026"),
-        ] {
-            assert_eq!(read(format, bad), None, "{bad}");
-        }
-        assert!(TimeFormat::parse("iso").is_err() && TimeFormat::parse("%q").is_err());
-    }
-
-    #[test]
-    fn times_are_as_exact_as_they_are_written() {
-        for (format, text, resolution) in [
-            ("rfc3339", "2026-02-03T04:05:06Z", SECOND),
-            ("rfc3339", "2026-02-03T04:05:06.25Z", SECOND / 100),
-            ("syslog", "Feb  3 05:05:06", SECOND),
-            ("unix", "1770091506", SECOND),
-            ("unix", "1770091506.1", SECOND / 10),
-            ("unix-us", "1770091506000000", 1000),
-            ("%Y-%m-%d %H:%M", "2026-02-03 05:05", MINUTE),
-            ("%Y-%m-%d %H", "2026-02-03 05", HOUR),
-        ] {
-            let format = TimeFormat::parse(format).unwrap();
-            let read = format.read(text, &mut Years::default()).unwrap();
-            assert_eq!(read.resolution, resolution, "{text}");
-        }
-        for (format, text, written) in [
-            ("rfc3339", "2026-02-03T04:05:06Z", "1770091506"),
-            ("rfc3339", "2026-02-03T04:05:06.250Z", "1770091506.250"),
-            ("rfc3339", "1969-12-31T23:59:58.5Z", "-1.5"),
-            ("unix-ns", "1770091506123456789", "1770091506.123456789"),
-            ("%Y-%m-%d %H:%M", "2026-02-03 05:05", "\"2026-02-03T05:05Z\""),
-            ("%Y-%m-%d %H", "2026-02-03 05", "\"2026-02-03T05Z\""),
-            ("rfc3339", "2016-12-31T23:59:60Z", "1483228799.999999999"),
-        ] {
-            let (format, mut out) = (TimeFormat::parse(format).unwrap(), String::new());
-            format.read(text, &mut Years::default()).unwrap().write(&mut out);
-            assert_eq!(out, written, "{text}");
-        }
-        assert!(TimeFormat::parse("%Y-%m-%d").is_err());
-    }
-
-    #[test]
-    fn years_count_up_over_new_year_and_none_is_in_the_future() {
-        let read = |today, year, lines: &[&str]| {
-            let mut format = TimeFormat::parse("syslog").unwrap().in_year(year);
-            format.assume_today(today);
-            let mut years = Years::default();
-            let each =
-                lines.iter().map(|line| format.read(line, &mut years).unwrap().nanoseconds / DAY / 365);
-            each.map(|years| 1970 + years).collect::<Vec<_>>()
-        };
-        let over =
-            ["Dec 31 23:59:59", "Jan  1 00:00:01", "Dec 31 23:59:58", "Jul  1 00:00:00", "Dec 30 00:00:00"];
-        // (A day is counted as a 365th of a year, so that December of a year is the next one after 14 leap years.)
-        let at = |year: i64| [year + 1, year + 1, year + 1, year + 1, year + 2];
-        assert_eq!(read((2026, 1, 3), None, &over), at(2025));
-        assert_eq!(read((2026, 11, 19), None, &over), at(2025));
-        assert_eq!(read((2026, 12, 31), None, &over), at(2026));
-        assert_eq!(read((2026, 11, 19), Some(2019), &over), at(2019));
-        // Clocks differ by a day.
-        assert_eq!(read((2026, 2, 28), None, &["Mar  1 00:00:00"]), [2026]);
-        assert_eq!(read((2026, 2, 27), None, &["Mar  5 00:00:00"]), [2025]);
-    }
-}
+mod tests;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use referee_extract::{EventStream, Extracted, Found, READY_MADE, Shapes, Source, fold, guess, ready_made};
 
+/// 2026-11-19T00:00:00Z.
+const NOW: i64 = 1_795_046_400_000_000_000;
+
 /// What each record of a log became; the bytes come one by one, and at once.
 fn stream(source: &str, log: &[u8], max_record: usize) -> Vec<(u64, Extracted, String)> {
-    let mut source = Source::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    source.assume_today((2026, 11, 19));
-    let source = Arc::new(source);
+    let source = Arc::new(Source::parse(source).unwrap_or_else(|error| panic!("{error}")));
     let read = |size: usize| {
         let mut found = Vec::new();
         let mut give = |record: Found<'_>| {
@@ -21,7 +22,7 @@ fn stream(source: &str, log: &[u8], max_record: usize) -> Vec<(u64, Extracted, S
             }
             found.push((record.number, record.extracted, record.event.to_owned()));
         };
-        let mut stream = EventStream::new(Arc::clone(&source), max_record);
+        let mut stream = EventStream::new(Arc::clone(&source), max_record, NOW);
         log.chunks(size).for_each(|bytes| stream.take(bytes, &mut give));
         stream.end(&mut give);
         found
@@ -52,14 +53,14 @@ fn sources_that_come_with_referee_read_their_logs() {
             "sshd",
             "Feb  3 04:05:06 h sshd[12]: Failed password for invalid user a b from 192.0.2.7 port 4242 ssh2"
         ),
-        r#"{"session":"h/12","label":"Failed","from":"client","to":"server","time":1770091506,"payload":{"address":"192.0.2.7","method":"password","port":4242,"user":"a b"}}"#
+        r#"{"session":"h/192.0.2.7:4242","label":"Failed","from":"client","to":"server","time":1770091506,"payload":{"address":"192.0.2.7","method":"password","port":4242,"user":"a b"}}"#
     );
     assert_eq!(
         with(
             "sshd",
             "<38>1 2026-02-03T04:05:06Z h sshd 12 - - Connection closed by 192.0.2.7 port 1 [preauth]"
         ),
-        r#"{"session":"h/12","end":"client","time":1770091506}"#
+        r#"{"session":"h/192.0.2.7:1","end":"client","time":1770091506}"#
     );
     assert_eq!(
         with(
@@ -191,6 +192,89 @@ fn recordings_of_real_servers_are_read() {
             "Connect Authorized Fatal",
         ]
     );
+    assert_eq!(
+        labels("postgresql", include_str!("samples/savepoint.log")),
+        ["Begin Statement Statement Error RollbackTo Statement Commit"]
+    );
+    // Who is in was served by a process of its own from there on; users chose the names of others.
+    assert_eq!(
+        labels("sshd", include_str!("samples/sshd.log")),
+        [
+            "Accepted $client",
+            "Accepted $client",
+            "Failed $client",
+            "Accepted $client",
+            "Failed $client",
+            "Failed $client",
+            "Failed $client",
+        ]
+    );
+    // Every line is an event, whatever a client sent: another method, no version, bytes that are no request.
+    let requests = ["Request"; 14].join(" ") + " BadRequest";
+    assert_eq!(labels("nginx-combined", include_str!("samples/nginx.log")), [requests]);
+}
+
+#[test]
+fn no_line_of_an_access_log_is_overlooked() {
+    let line = |request: &str, size: &str| {
+        format!("::1 - - [19/Nov/2026:12:54:05 +0000] \"{request}\" 502 {size} \"-\" \"-\"")
+    };
+    for (request, size, payload) in [
+        ("GET /fail", "7", r#"{"method":"GET","path":"/fail","size":7,"status":502}"#),
+        ("M-SEARCH /fail HTTP/1.1", "-", r#"{"method":"M-SEARCH","path":"/fail","status":502}"#),
+        ("-", "0", r#"{"path":"-","size":0,"status":502}"#),
+        ("GET /a b c", "0", r#"{"path":"GET /a b c","size":0,"status":502}"#),
+        (r#"GET /\" 200 \"x"#, "-", r#"{"path":"GET /\\\" 200 \\\"x","status":502}"#),
+    ] {
+        let event: serde_json::Value =
+            serde_json::from_str(&with("nginx-combined", &line(request, size))).unwrap();
+        let payload: serde_json::Value = serde_json::from_str(payload).unwrap();
+        assert_eq!(event["payload"], payload, "{request}");
+    }
+    // What is not of the format at all may have been a request.
+    for other in ["", "somebody changed the format", "::1 - - [x] \"GET /"] {
+        let found = stream(ready_made("nginx-combined").unwrap(), format!("{other}\n").as_bytes(), 1 << 20);
+        let expected: &[Extracted] = if other.is_empty() { &[] } else { &[Extracted::Lost] };
+        assert_eq!(found.iter().map(|found| found.1).collect::<Vec<_>>(), expected, "{other}");
+    }
+    for (line, label) in [
+        (
+            r#"{"time_iso8601":"2026-02-03T04:05:06+00:00","remote_addr":"::1","request_method":"M-SEARCH","request_uri":"/","status":502}"#,
+            "Request",
+        ),
+        (
+            r#"{"time_iso8601":"2026-02-03T04:05:06+00:00","remote_addr":"::1","request_method":"","request_uri":"","status":400}"#,
+            "BadRequest",
+        ),
+    ] {
+        assert!(with("nginx-json", line).contains(&format!("\"label\":\"{label}\"")), "{line}");
+    }
+}
+
+#[test]
+fn fields_may_be_missing_if_the_source_says_so() {
+    let source = "format = 'logfmt'\nfrom = 'a'\n[[event]]\nlabel = 'A'\nfields = { x = { type = 'int', optional = true }, y = { type = 'int', optional = true } }";
+    let event = |line: &str| extract(source, line).1;
+    assert_eq!(event("k=v"), r#"{"label":"A","from":"a","payload":{}}"#);
+    assert_eq!(event("y=2"), r#"{"label":"A","from":"a","payload":{"y":2}}"#);
+    assert_eq!(event("y=2 x=1"), r#"{"label":"A","from":"a","payload":{"x":1,"y":2}}"#);
+    // What is there and is not of its type cannot be read.
+    assert!(matches!(extract(source, "x=one").0, Extracted::Unreadable(0)));
+}
+
+/// What is taken for granted is said of logs of which it was.
+#[test]
+fn what_is_assumed_of_times_is_known() {
+    for (line, assumed) in [
+        ("Feb  3 04:05:06 h sshd[12]: Connection from 192.0.2.7 port 1", (true, true)),
+        ("2026-02-03T04:05:06Z h sshd[12]: Connection from 192.0.2.7 port 1", (false, false)),
+        ("<38>1 2026-02-03T04:05:06Z h sshd 12 - - Connection from 192.0.2.7 port 1", (false, false)),
+    ] {
+        let source = Arc::new(Source::parse(ready_made("sshd").unwrap()).unwrap());
+        let mut stream = EventStream::new(source, 1 << 20, NOW);
+        stream.take(format!("{line}\n").as_bytes(), &mut |found| assert!(!found.event.is_empty()));
+        assert_eq!(stream.assumed(), assumed, "{line}");
+    }
 }
 
 /// Batches of CloudEvents: as many events as there are, all with the number of their line.

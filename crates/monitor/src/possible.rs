@@ -24,8 +24,18 @@ use crate::verdict::{Fault, FaultKind, Kind, Side, Verdict, Violation};
 pub struct Possible {
     // INVARIANT: at least one, by ascending state, each state once.
     alternatives: Vec<Alternative>,
-    /// Whether the session may have begun before anybody looked.
-    joined: bool,
+    beginning: Beginning,
+}
+
+/// What is known of how a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    /// It was seen.
+    Seen,
+    /// Nothing of it was seen yet: its first event may be the beginning.
+    Open,
+    /// It was before anybody looked, or may have been.
+    Unseen,
 }
 
 /// One explanation of what was seen.
@@ -83,7 +93,7 @@ impl Possible {
     /// Whether the session may have begun before anybody looked.
     #[must_use]
     pub fn is_joined(&self) -> bool {
-        self.joined
+        self.beginning != Beginning::Seen
     }
 
     /// The states that it may be in, by number.
@@ -102,9 +112,27 @@ impl Possible {
         self.alternatives.iter().any(|alternative| alternative.claims > 0)
     }
 
+    /// Its states, each by itself.
+    pub fn split(&self) -> impl Iterator<Item = Self> {
+        let only = |alternative: &Alternative| Self {
+            alternatives: vec![alternative.clone()],
+            beginning: self.beginning,
+        };
+        self.alternatives.iter().map(only)
+    }
+
+    /// Something came: what comes next is no beginning.
+    fn go_on(&mut self) {
+        if self.beginning == Beginning::Open {
+            self.beginning = Beginning::Unseen;
+        }
+    }
+
     /// Takes in the states that the session may be in as well.
     pub fn absorb(&mut self, monitor: &Monitor, other: Self) {
-        self.joined |= other.joined;
+        if self.beginning != other.beginning {
+            self.beginning = Beginning::Unseen;
+        }
         for alternative in other.alternatives {
             self.add(monitor, alternative);
         }
@@ -159,13 +187,13 @@ impl Monitor {
     #[must_use]
     pub fn known(&self, session: Session) -> Possible {
         let only = Alternative { session, unknown: SmallVec::new(), claims: 0 };
-        Possible { alternatives: vec![only], joined: false }
+        Possible { alternatives: vec![only], beginning: Beginning::Seen }
     }
 
     /// A session that may have begun before anybody looked: every state, all variables unknown.
     #[must_use]
     pub fn join(&self) -> Possible {
-        Possible { joined: true, ..self.anywhere() }
+        Possible { beginning: Beginning::Open, ..self.anywhere() }
     }
 
     /// A session that was seen to begin and may be in any state by now: every state, all variables unknown.
@@ -183,6 +211,7 @@ impl Monitor {
 
     /// Up to `times` events of the session may have been lost here. `claim`: they may be another session's as well.
     pub fn lose(&self, possible: &mut Possible, times: u32, claim: bool) {
+        possible.go_on();
         for _ in 0..times {
             let before = possible.alternatives.clone();
             let mut changed = false;
@@ -242,7 +271,7 @@ impl Monitor {
         payload: Payload<'_>,
     ) -> PossibleVerdict {
         let label = self.labels.known(label);
-        let started = possible.joined
+        let started = possible.beginning == Beginning::Open
             && possible.alternatives.iter().all(|it| {
                 it.session.state == self.start.state
                     || self.table_has(it.session.state, channel, label).is_none()
@@ -251,15 +280,17 @@ impl Monitor {
             true => self.step_interned(&mut alternative.session, channel, label, payload),
             false => self.step_partly_known(alternative, channel, label, &payload),
         });
+        possible.go_on();
         // Only the beginning of the protocol explains it.
         if started && matches!(verdict, PossibleVerdict::Forward { .. }) {
-            possible.joined = false;
+            possible.beginning = Beginning::Seen;
         }
         verdict
     }
 
     /// A side has ended; see [`end`](Self::end).
     pub fn end_possible(&self, possible: &mut Possible, who: Party) -> PossibleVerdict {
+        possible.go_on();
         self.judge_all(possible, |alternative| self.end(&mut alternative.session, who))
     }
 
@@ -268,7 +299,7 @@ impl Monitor {
         possible: &mut Possible,
         mut judge: impl FnMut(&mut Alternative) -> Verdict,
     ) -> PossibleVerdict {
-        let mut next = Possible { alternatives: Vec::new(), joined: possible.joined };
+        let mut next = Possible { alternatives: Vec::new(), beginning: possible.beginning };
         let mut violations = Vec::new();
         for alternative in &possible.alternatives {
             let mut alternative = alternative.clone();

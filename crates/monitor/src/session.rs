@@ -1,14 +1,15 @@
 //! A session: one run of a protocol, as a small value.
 //!
 //! 32 bytes, plus what is bound: nothing is allocated for a session whose later assertions read at most one
-//! scalar. Others allocate once, when the first such value is bound; a stored string keeps its buffer, so
-//! that binding the next one of similar length allocates nothing, and gives it back when it would be mostly
-//! empty.
+//! scalar, and 40 bytes for one that keeps a text of up to 24 bytes besides. Others allocate when the first such value is bound;
+//! a stored string keeps its buffer, so that binding the next one of similar length allocates nothing, and gives it back when it
+//! would be mostly empty.
 
 mod bytes;
 
 use referee_theory::expr::Value;
 use referee_theory::{State, Type};
+use smallvec::SmallVec;
 
 pub use bytes::BadSession;
 
@@ -68,20 +69,30 @@ pub(crate) enum Mark {
 }
 
 /// What does not fit into the session itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Rest {
+    /// The first text, which is mostly short and the only thing that is kept: one place in memory, not four.
+    // INVARIANT: UTF-8.
+    text: SmallVec<[u8; 24]>,
+    more: Option<Box<More>>,
+}
+
+/// What few sessions keep.
+#[derive(Clone, Debug)]
+struct More {
     scalars: Box<[u64]>,
+    /// From the second on.
     texts: Box<[String]>,
     octets: Box<[Vec<u8>]>,
     trees: Box<[Value]>,
 }
 
-impl Rest {
+impl More {
     #[cold]
     fn new(layout: &Layout) -> Box<Self> {
         Box::new(Self {
             scalars: vec![0; layout.scalars].into(),
-            texts: vec![String::new(); layout.texts].into(),
+            texts: vec![String::new(); layout.texts.saturating_sub(1)].into(),
             octets: vec![Vec::new(); layout.octets].into(),
             trees: vec![Value::Unit; layout.trees].into(),
         })
@@ -163,16 +174,29 @@ impl Session {
     #[must_use]
     pub fn allocated(&self) -> usize {
         let Some(rest) = &self.rest else { return 0 };
-        let texts: usize = rest.texts.iter().map(|text| text.capacity() + size_of::<String>()).sum();
-        let octets: usize = rest.octets.iter().map(|bytes| bytes.capacity() + size_of::<Vec<u8>>()).sum();
-        size_of::<Rest>() + rest.scalars.len() * 8 + texts + octets + rest.trees.len() * size_of::<Value>()
+        let text = if rest.text.spilled() { rest.text.capacity() } else { 0 };
+        let Some(more) = &rest.more else { return size_of::<Rest>() + text };
+        let texts: usize = more.texts.iter().map(|text| text.capacity() + size_of::<String>()).sum();
+        let octets: usize = more.octets.iter().map(|bytes| bytes.capacity() + size_of::<Vec<u8>>()).sum();
+        let words = more.scalars.len() * 8 + more.trees.len() * size_of::<Value>();
+        size_of::<Rest>() + text + size_of::<More>() + words + texts + octets
+    }
+
+    fn more(&self) -> Option<&More> {
+        self.rest.as_ref()?.more.as_deref()
+    }
+
+    /// The room for what few sessions keep.
+    fn room(&mut self, layout: &Layout) -> &mut More {
+        let rest = self.rest.get_or_insert_default();
+        rest.more.get_or_insert_with(|| More::new(layout))
     }
 
     #[inline]
     pub(crate) fn scalar(&self, slot: Slot) -> u64 {
-        match (slot, &self.rest) {
+        match (slot, self.more()) {
             (Slot::First, _) => self.first,
-            (Slot::Scalar(index), Some(rest)) => rest.scalars.get(index as usize).copied().unwrap_or(0),
+            (Slot::Scalar(index), Some(more)) => more.scalars.get(index as usize).copied().unwrap_or(0),
             _ => 0,
         }
     }
@@ -180,21 +204,29 @@ impl Session {
     #[inline]
     pub(crate) fn text(&self, slot: Slot) -> &str {
         match (slot, &self.rest) {
-            (Slot::Text(index), Some(rest)) => rest.texts.get(index as usize).map_or("", |text| text),
+            (Slot::Text(0), Some(rest)) => {
+                let text = std::str::from_utf8(&rest.text);
+                debug_assert!(text.is_ok(), "texts are kept whole");
+                text.unwrap_or_default()
+            }
+            (Slot::Text(index), Some(rest)) => {
+                let texts = rest.more.as_ref().map(|more| &more.texts);
+                texts.and_then(|texts| texts.get(index as usize - 1)).map_or("", |text| text)
+            }
             _ => "",
         }
     }
 
     pub(crate) fn octets(&self, slot: Slot) -> &[u8] {
-        match (slot, &self.rest) {
-            (Slot::Octets(index), Some(rest)) => rest.octets.get(index as usize).map_or(&[], |bytes| bytes),
+        match (slot, self.more()) {
+            (Slot::Octets(index), Some(more)) => more.octets.get(index as usize).map_or(&[], |bytes| bytes),
             _ => &[],
         }
     }
 
     pub(crate) fn tree(&self, slot: Slot) -> Value {
-        match (slot, &self.rest) {
-            (Slot::Tree(index), Some(rest)) => rest.trees.get(index as usize).cloned().unwrap_or(Value::Unit),
+        match (slot, self.more()) {
+            (Slot::Tree(index), Some(more)) => more.trees.get(index as usize).cloned().unwrap_or(Value::Unit),
             _ => Value::Unit,
         }
     }
@@ -226,25 +258,16 @@ impl Session {
             self.first = word;
             return;
         }
-        let rest = self.rest.get_or_insert_with(|| Rest::new(layout));
         match slot {
             Slot::First => {}
             Slot::Scalar(index) => {
-                if let Some(cell) = rest.scalars.get_mut(index as usize) {
+                if let Some(cell) = self.room(layout).scalars.get_mut(index as usize) {
                     *cell = word;
                 }
             }
-            Slot::Text(index) => {
-                if let Some(text) = rest.texts.get_mut(index as usize) {
-                    text.clear();
-                    text.push_str(&value.opaque_text());
-                    if text.capacity() > KEPT && text.len() < text.capacity() / 4 {
-                        text.shrink_to_fit();
-                    }
-                }
-            }
+            Slot::Text(_) => self.store_text(slot, &value.opaque_text(), layout),
             Slot::Octets(index) => {
-                if let Some(bytes) = rest.octets.get_mut(index as usize) {
+                if let Some(bytes) = self.room(layout).octets.get_mut(index as usize) {
                     bytes.clear();
                     bytes.extend_from_slice(match value {
                         FieldValue::Bytes(bytes) => bytes,
@@ -257,10 +280,34 @@ impl Session {
                 }
             }
             Slot::Tree(index) => {
-                if let Some(tree) = rest.trees.get_mut(index as usize) {
+                if let Some(tree) = self.room(layout).trees.get_mut(index as usize) {
                     *tree = value.to_value(ty).unwrap_or(Value::Unit);
                 }
             }
+        }
+    }
+
+    #[inline]
+    fn store_text(&mut self, slot: Slot, value: &str, layout: &Layout) {
+        match slot {
+            Slot::Text(0) => {
+                let text = &mut self.rest.get_or_insert_default().text;
+                text.clear();
+                text.extend_from_slice(value.as_bytes());
+                if text.capacity() > KEPT && text.len() < text.capacity() / 4 {
+                    text.shrink_to_fit();
+                }
+            }
+            Slot::Text(index) => {
+                if let Some(text) = self.room(layout).texts.get_mut(index as usize - 1) {
+                    text.clear();
+                    text.push_str(value);
+                    if text.capacity() > KEPT && text.len() < text.capacity() / 4 {
+                        text.shrink_to_fit();
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
@@ -273,9 +320,8 @@ impl Session {
             Value::String(text) | Value::Opaque(text) => self.store(slot, ty, &FieldValue::Str(text), layout),
             Value::Bytes(bytes) => self.store(slot, ty, &FieldValue::Bytes(bytes), layout),
             _ => {
-                let rest = self.rest.get_or_insert_with(|| Rest::new(layout));
                 if let Slot::Tree(index) = slot
-                    && let Some(tree) = rest.trees.get_mut(index as usize)
+                    && let Some(tree) = self.room(layout).trees.get_mut(index as usize)
                 {
                     *tree = value;
                 }
@@ -287,22 +333,29 @@ impl Session {
     #[cold]
     pub(crate) fn release(&mut self, slot: Slot) {
         let Some(rest) = &mut self.rest else { return };
+        if slot == Slot::Text(0) {
+            rest.text.clear();
+            if rest.text.capacity() > KEPT {
+                rest.text.shrink_to_fit();
+            }
+        }
+        let Some(more) = &mut rest.more else { return };
         match slot {
-            Slot::First | Slot::Scalar(_) => {}
+            Slot::First | Slot::Scalar(_) | Slot::Text(0) => {}
             Slot::Text(index) => {
-                if let Some(text) = rest.texts.get_mut(index as usize) {
+                if let Some(text) = more.texts.get_mut(index as usize - 1) {
                     text.clear();
                     text.shrink_to(KEPT);
                 }
             }
             Slot::Octets(index) => {
-                if let Some(bytes) = rest.octets.get_mut(index as usize) {
+                if let Some(bytes) = more.octets.get_mut(index as usize) {
                     bytes.clear();
                     bytes.shrink_to(KEPT);
                 }
             }
             Slot::Tree(index) => {
-                if let Some(tree) = rest.trees.get_mut(index as usize) {
+                if let Some(tree) = more.trees.get_mut(index as usize) {
                     *tree = Value::Unit;
                 }
             }

@@ -85,13 +85,20 @@ impl Place {
         }
     }
 
-    /// What logrotate does: rename, or copy and truncate; perhaps compress what was rotated before.
+    /// What logrotate does: every rotated file gets the next number, the log becomes number 1 by being renamed, or copied and truncated, and
+    /// perhaps what was rotated before is compressed, which need not keep when it was written.
     fn rotate(&mut self, header: &str) {
-        // Rotated files are told apart by when they were last written, and clocks of file systems have ticks.
-        std::thread::sleep(Duration::from_millis(20));
         let log = self.folder.join("log");
+        for number in (1..=self.rotations).rev() {
+            for kind in ["", ".gz"] {
+                let old = self.folder.join(format!("log.{number}{kind}"));
+                if old.exists() {
+                    fs::rename(old, self.folder.join(format!("log.{}{kind}", number + 1))).unwrap();
+                }
+            }
+        }
         self.rotations += 1;
-        let rotated = self.folder.join(format!("log.{}", self.rotations));
+        let rotated = self.folder.join("log.1");
         if self.random(2) == 0 {
             fs::rename(&log, &rotated).unwrap();
             fs::write(&log, header).unwrap();
@@ -99,8 +106,17 @@ impl Place {
             fs::copy(&log, &rotated).unwrap();
             fs::write(&log, header).unwrap();
         }
-        if self.random(2) == 0 {
-            assert!(Command::new("gzip").arg(&rotated).status().unwrap().success());
+        let earlier = self.folder.join("log.2");
+        if earlier.exists() {
+            match self.random(3) {
+                0 => assert!(Command::new("gzip").arg(&earlier).status().unwrap().success()),
+                1 => {
+                    let output = Command::new("gzip").arg("-c").arg(&earlier).output().unwrap();
+                    fs::write(self.folder.join("log.2.gz"), output.stdout).unwrap();
+                    fs::remove_file(earlier).unwrap();
+                }
+                _ => {}
+            }
         }
     }
 

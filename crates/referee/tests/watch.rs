@@ -406,7 +406,7 @@ fn a_source_makes_events_of_lines() {
     let [line] = &lines(&output)[..] else { panic!("{}", stdout(&output)) };
     assert_eq!(
         (&line["session"], &line["kind"], &line["line"]),
-        (&json!("h/1"), &json!("premature-end"), &json!(4))
+        (&json!("h/192.0.2.7:4242"), &json!("premature-end"), &json!(4))
     );
     assert_eq!(status(&referee(&["--protocol", AUTH, "--source", "preset:nope"], "")), 2);
     let extract = process::referee(&["extract", "--source", "preset:sshd"], &closed);
@@ -569,6 +569,111 @@ fn captured_packets_are_watched() {
     for path in [once, codec] {
         std::fs::remove_file(path).unwrap();
     }
+}
+
+/// Recordings of real servers, watched by the sources that come with Referee: who is right is not blamed, and no request is hidden.
+#[test]
+fn recorded_logs_are_watched_by_ready_made_sources() {
+    const SAMPLES: &str = "../extract/tests/samples";
+    let login = protocol(
+        "logins.scr",
+        "protocol Login(role client, role server) { rec L { choice at client {
+            Failed(method: string, user: string, address: string, port: int) from client to server; continue L;
+        } or {
+            Accepted(method: string, user: string, address: string, port: int) from client to server;
+        } or { Left() from client to server; } } }",
+    );
+    let log = format!("{SAMPLES}/sshd.log");
+    let output = referee(
+        &["--source", "preset:sshd", "--protocol", login.to_str().unwrap(), &log, "--format", "json"],
+        "",
+    );
+    // Four have left without having been let in, and the others are right.
+    let found = lines(&output);
+    let kinds: Vec<_> = found.iter().map(|line| (line["kind"].as_str(), line["event"].as_i64())).collect();
+    assert_eq!(kinds, [(Some("premature-end"), Some(1)); 4], "{}", stdout(&output));
+    // Every time says its year and its zone.
+    assert!(!stderr(&output).contains("warning"), "{}", stderr(&output));
+
+    let out = protocol(
+        "out.hml",
+        "property out { max X.([{\"/payload/path\": p, \"/payload/status\": s} when p == \"/fail\" && s == 502]ff and [_]X) }",
+    );
+    let access = std::fs::read_to_string(format!("{SAMPLES}/nginx.log")).unwrap();
+    for hidden in access.lines().filter(|line| line.contains("/fail")) {
+        let arguments = ["--source", "preset:nginx-combined", "--property", out.to_str().unwrap()];
+        assert_eq!(status(&referee(&arguments, &format!("{hidden}\n"))), 1, "{hidden}");
+    }
+
+    let commit = "../../examples/logs/commit.hml";
+    let arguments = ["--source", "preset:postgresql", "--property", commit];
+    let log = format!("{SAMPLES}/savepoint.log");
+    assert_eq!(status(&referee(&[&arguments[..], &[&log]].concat(), "")), 0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let without: String =
+        text.lines().filter(|line| !line.contains("rollback to")).map(|line| format!("{line}\n")).collect();
+    assert_eq!(status(&referee(&arguments, &without)), 1);
+    for path in [login, out] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// The blocks of a pcapng file, which is little-endian: their kinds and bytes.
+fn blocks(capture: &[u8]) -> Vec<(u32, &[u8])> {
+    let mut rest = capture;
+    let mut found = Vec::new();
+    while let [a, b, c, d, e, f, g, h, ..] = *rest {
+        let (block, after) = rest.split_at(u32::from_le_bytes([e, f, g, h]) as usize);
+        found.push((u32::from_le_bytes([a, b, c, d]), block));
+        rest = after;
+    }
+    found
+}
+
+/// No suffix of a correct connection is a violation: of recordings of real servers and clients, some of which send many requests before
+/// an answer, without their first packets.
+#[test]
+fn joining_a_captured_connection_finds_nothing_in_correct_ones() {
+    const PACKET: u32 = 6;
+    let folder = PathBuf::from("../capture/tests/samples");
+    let cut = protocol("cut.pcapng", "");
+    let mut judged = 0;
+    for (name, preset, port) in [
+        ("smtp", "smtp", "22025"),
+        ("postgres", "postgres", "22432"),
+        ("redis-pipelined", "redis", "22379"),
+        ("http", "http", "22080"),
+    ] {
+        let capture = std::fs::read(folder.join(format!("{name}.pcap"))).unwrap();
+        let blocks = blocks(&capture);
+        let packets = blocks.iter().filter(|(kind, _)| *kind == PACKET).count();
+        for first in 0..packets.min(24) {
+            let mut number = 0;
+            let mut text = Vec::new();
+            for (kind, block) in &blocks {
+                number += usize::from(*kind == PACKET);
+                if *kind != PACKET || number > first {
+                    text.extend_from_slice(block);
+                }
+            }
+            std::fs::write(&cut, text).unwrap();
+            let preset = format!("preset:{preset}");
+            let arguments =
+                ["--join", "--pcap", cut.to_str().unwrap(), "--protocol", &preset, "--server-port", port];
+            let output = referee(&arguments, "");
+            assert!(
+                [0, 3].contains(&status(&output)),
+                "{name} from {first}: {}{}",
+                stdout(&output),
+                stderr(&output)
+            );
+            assert!(status(&output) == 0 || first > 0, "{name} whole: {}", stderr(&output));
+            judged += usize::from(first > 2 && status(&output) == 0);
+        }
+    }
+    // It is not that nothing is judged.
+    assert!(judged > 3, "{judged}");
+    std::fs::remove_file(cut).unwrap();
 }
 
 #[test]

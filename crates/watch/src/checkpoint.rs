@@ -19,7 +19,7 @@ use self::bytes::{Decoder, Encoder};
 pub(crate) use self::observer::resuming;
 use crate::input::Chunk;
 
-const MAGIC: &[u8; 8] = b"RFWATCH1";
+const MAGIC: &[u8; 8] = b"RFWATCH2";
 /// The length of an entry and its checksum stand before it.
 const PREFIX: usize = 8;
 /// No entry is longer: a chunk has one line more than its size at most, and lines are bounded.
@@ -91,6 +91,8 @@ pub(crate) struct FileIdentity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) head: Vec<u8>,
+    /// The first bytes of the file that was read before it: several may begin with the same header.
+    pub(crate) before: Vec<u8>,
 }
 
 impl Checkpoint {
@@ -202,12 +204,13 @@ impl Checkpoint {
         let source = chunk.source as u64;
         let known = log.positions.get(chunk.source).cloned().unwrap_or_default();
         if known.file != position.file {
-            let FileIdentity { device, inode, head } = &position.file;
+            let FileIdentity { device, inode, head, before } = &position.file;
             log.put(FILE, |entry| {
                 entry.u64(source);
                 entry.u64(*device);
                 entry.u64(*inode);
                 entry.bytes(head);
+                entry.bytes(before);
             })?;
         }
         log.put(CHUNK, |entry| {
@@ -255,7 +258,8 @@ impl Log {
     fn identify(&mut self, decoder: &mut Decoder<'_>) -> Option<()> {
         let position = self.positions.get_mut(usize::try_from(decoder.u64()?).ok()?)?;
         let (device, inode, head) = (decoder.u64()?, decoder.u64()?, decoder.bytes()?.to_vec());
-        position.file = FileIdentity { device, inode, head };
+        let before = decoder.bytes()?.to_vec();
+        position.file = FileIdentity { device, inode, head, before };
         Some(())
     }
 

@@ -224,7 +224,9 @@ fn spoiled(
 fn unreadable(plan: &Plan, content: &str, why: String, decoded: &mut Decoded) {
     let line = decoded.lines - 1;
     let salvaged = salvage(content, &plan.tree, plan.reads());
-    decoded.malformed.push((line, why));
+    // Whoever makes events of other logs says so that one was lost.
+    let is_made = plan.options.source.is_some() && content.ends_with("\"label\":[]}");
+    decoded.malformed.push((line, if is_made { "what it says could not be read".to_owned() } else { why }));
     // A line that has nothing of an event is another line of the log.
     if salvaged.has_parts {
         lose(plan, salvaged.session, line, decoded);

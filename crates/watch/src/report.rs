@@ -188,6 +188,9 @@ pub trait Observer: Send {
     /// If it does not want to hear more: watching stops.
     fn notice(&mut self, notice: Notice) -> io::Result<()>;
 
+    /// Something was found again that was told before a restart.
+    fn told_before(&mut self, _notice: &Notice) {}
+
     /// A chunk of the input is done.
     ///
     /// # Errors
@@ -212,6 +215,8 @@ pub struct Progress {
     pub counts: Counts,
     /// The number of the last message that is done, where messages have numbers.
     pub through: Option<u64>,
+    /// When the last event that is done was, in nanoseconds since 1970, if it has a time.
+    pub time: Option<i64>,
 }
 
 /// What was counted.
@@ -378,10 +383,10 @@ impl Summary {
         }
         self.kinds.count(report.kind.name());
         self.blamed.count(report.blame.as_deref().unwrap_or("(not known)"));
-        self.labels.count(report.got.as_deref().unwrap_or(if report.deadline.is_some() {
-            "(nothing)"
-        } else {
-            "(end)"
+        self.labels.count(report.got.as_deref().unwrap_or(match report.kind {
+            _ if report.deadline.is_some() => "(nothing)",
+            Kind::PrematureEnd => "(end)",
+            _ => "(not known)",
         }));
         self.states.count(report.state.as_deref().unwrap_or("(not known)"));
     }

@@ -16,8 +16,9 @@ use referee_theory::Role;
 use self::board::{Board, Task};
 use crate::checkpoint::resuming;
 use crate::decode::Decoded;
+use crate::decode::fields::Scanner;
 use crate::error::WatchError;
-use crate::input::reorder::Reorder;
+use crate::input::reorder::{Reorder, time_of};
 use crate::input::{Chunk, Input, LinesIn};
 use crate::lane::{Claim, Outcome};
 use crate::options::Options;
@@ -134,9 +135,10 @@ pub(crate) fn work<J: Job>(
         changes: AtomicU64::new(0),
         lines: Mutex::new(lines),
         lanes: (0..plan.lanes()).map(|_| Mutex::new(plan.lane())).collect(),
-        teller: Mutex::new(Teller { observer, summary: Summary::default(), unclaimed: 0 }),
+        teller: Mutex::new(Teller { observer, summary: Summary::default(), unclaimed: 0, time: None }),
         bytes: Arc::default(),
         files,
+        tree: Tree::new(&options.shape),
         plan,
     };
     std::thread::scope(|scope| {
@@ -177,6 +179,7 @@ struct Work<'a, J: Job> {
     teller: Mutex<Teller<'a>>,
     bytes: Arc<AtomicU64>,
     files: Vec<Arc<str>>,
+    tree: Tree,
     plan: J,
 }
 
@@ -185,6 +188,19 @@ struct Teller<'a> {
     summary: Summary,
     /// Lost events of unknown sessions that no session has needed so far.
     unclaimed: u64,
+    /// When the last event was that had a time.
+    time: Option<i64>,
+}
+
+/// When the event in the last line of a chunk was.
+fn last_time<R>(tree: &Tree, decoded: &Decoded<R>) -> Option<i64> {
+    let text = decoded.text.trim_end_matches(['\n', '\r']);
+    let line = text.get(text.rfind('\n').map_or(0, |end| end + 1)..)?;
+    let columns = decoded.chunk.columns.as_deref();
+    if columns.is_none() && !line.starts_with('{') {
+        return None;
+    }
+    time_of(&mut Scanner::new(tree), columns, line.as_bytes()).flatten()
 }
 
 /// A thread that stopped in the middle of something has left a defect behind; [`Board::fail`] ends the others.
@@ -371,7 +387,9 @@ impl Teller<'_> {
         self.give(notices)?;
         let bytes = work.bytes.load(Ordering::Relaxed);
         let through = decoded.chunk.numbers.as_ref().and_then(|numbers| numbers.last()).map(|last| last + 1);
-        self.observer.progress(&Progress { bytes, counts: self.summary.counts, through })
+        let time = last_time(&work.tree, decoded).or(self.time);
+        self.time = time;
+        self.observer.progress(&Progress { bytes, counts: self.summary.counts, through, time })
     }
 
     /// What the end of the input came to.

@@ -23,9 +23,9 @@ pub(crate) enum Status {
     Forgotten,
 }
 
-/// A session and what belongs to it.
+/// A session and what belongs to it: three lines of the cache. What only some runs need is kept beside it.
 pub(crate) struct Entry {
-    hash: u64,
+    hash: u32,
     pub(crate) key: SmallVec<[u8; 24]>,
     pub(crate) session: Session,
     /// How many events it has had, of any kind.
@@ -34,12 +34,25 @@ pub(crate) struct Entry {
     /// How many events of unknown sessions were lost before its last event; [`UNSEEN`] before its first, if it may have
     /// begun earlier.
     pub(crate) lost: u32,
-    /// The time of its last event, where that matters.
-    pub(crate) seen: Option<i64>,
-    /// Neighbours in the order of last use: see [`Sessions::touch`].
+    pub(crate) extra: Option<Box<Extra>>,
+}
+
+/// The neighbours of a session in the order of last use: see [`Sessions::touch`].
+#[derive(Clone, Copy)]
+struct Neighbours {
     older: u32,
     newer: u32,
-    pub(crate) extra: Option<Box<Extra>>,
+}
+
+/// Of the hash of a key half is kept; where it is in the table follows from that.
+#[inline]
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline]
+fn half(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// Nobody saw how the session began.
@@ -56,6 +69,10 @@ const NEAR: usize = 64;
 pub(crate) struct Sessions {
     table: HashTable<u32>,
     entries: Vec<Entry>,
+    /// By entry, where there is a limit.
+    neighbours: Vec<Neighbours>,
+    /// The time of the last event of each entry, where somebody asks.
+    seen: Vec<Option<i64>>,
     free: Vec<u32>,
     oldest: u32,
     newest: u32,
@@ -80,6 +97,8 @@ impl Sessions {
         Self {
             table: HashTable::new(),
             entries: Vec::new(),
+            neighbours: Vec::new(),
+            seen: Vec::new(),
             free: Vec::new(),
             oldest: NOBODY,
             newest: NOBODY,
@@ -112,13 +131,14 @@ impl Sessions {
     /// The session with `key`, or [`NOBODY`].
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: &[u8]) -> u32 {
-        self.table.find(hash, |index| self.is(*index, hash, key)).copied().unwrap_or(NOBODY)
+        self.table.find(spread(half(hash)), |index| self.is(*index, hash, key)).copied().unwrap_or(NOBODY)
     }
 
     #[inline]
     fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
-        let same =
-            |entry: &Entry| entry.hash == hash && *entry.key == *key && entry.status != Status::Forgotten;
+        let same = |entry: &Entry| {
+            entry.hash == half(hash) && *entry.key == *key && entry.status != Status::Forgotten
+        };
         self.entries.get(index as usize).is_some_and(same)
     }
 
@@ -154,6 +174,7 @@ impl Sessions {
         if self.idle_limit.is_some_and(|limit| self.live >= limit) {
             self.evict();
         }
+        let hash = half(hash);
         let entry = Entry {
             hash,
             key: SmallVec::from_slice(key),
@@ -161,9 +182,6 @@ impl Sessions {
             events: 0,
             status: Status::Live,
             lost: self.unseen,
-            seen: None,
-            older: NOBODY,
-            newer: NOBODY,
             extra: None,
         };
         let index = match self.free.pop() {
@@ -180,11 +198,16 @@ impl Sessions {
             }
         };
         let entries = &self.entries;
-        let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| entry.hash);
-        self.table.insert_unique(hash, index, rehash);
+        let rehash = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
+        self.table.insert_unique(spread(hash), index, rehash);
         self.live += 1;
         self.created += 1;
+        if let Some(seen) = self.seen.get_mut(index as usize) {
+            *seen = None;
+        }
         if self.idle_limit.is_some() {
+            let nobody = Neighbours { older: NOBODY, newer: NOBODY };
+            self.neighbours.resize(self.entries.len(), nobody);
             self.append(index);
         }
         index
@@ -199,28 +222,49 @@ impl Sessions {
         self.append(index);
     }
 
+    fn neighbours(&mut self, index: u32) -> Option<&mut Neighbours> {
+        self.neighbours.get_mut(index as usize)
+    }
+
     fn append(&mut self, index: u32) {
         let newest = self.newest;
-        if let Some(entry) = self.entry(index) {
-            entry.older = newest;
-            entry.newer = NOBODY;
+        if let Some(own) = self.neighbours(index) {
+            *own = Neighbours { older: newest, newer: NOBODY };
         }
-        match self.entry(newest) {
-            Some(entry) => entry.newer = index,
+        match self.neighbours(newest) {
+            Some(last) => last.newer = index,
             None => self.oldest = index,
         }
         self.newest = index;
     }
 
     fn unlink(&mut self, index: u32) {
-        let Some((older, newer)) = self.entry(index).map(|entry| (entry.older, entry.newer)) else { return };
-        match self.entry(older) {
-            Some(entry) => entry.newer = newer,
+        let Some(Neighbours { older, newer }) = self.neighbours(index).copied() else { return };
+        match self.neighbours(older) {
+            Some(before) => before.newer = newer,
             None => self.oldest = newer,
         }
-        match self.entry(newer) {
-            Some(entry) => entry.older = older,
+        match self.neighbours(newer) {
+            Some(after) => after.older = older,
             None => self.newest = older,
+        }
+    }
+
+    /// When the last event of the session was, if somebody took note of it.
+    pub(crate) fn seen(&self, index: u32) -> Option<i64> {
+        self.seen.get(index as usize).copied().flatten()
+    }
+
+    /// Takes note of when the last event of the session was.
+    pub(crate) fn note(&mut self, index: u32, time: i64) {
+        if self.entries.get(index as usize).is_none() {
+            return;
+        }
+        if self.seen.len() < self.entries.len() {
+            self.seen.resize(self.entries.len(), None);
+        }
+        if let Some(seen) = self.seen.get_mut(index as usize) {
+            *seen = Some(time);
         }
     }
 
@@ -263,7 +307,7 @@ impl Sessions {
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
         let before = std::mem::replace(&mut entry.status, Status::Forgotten);
         (entry.extra, entry.key) = (None, SmallVec::new());
-        if let Ok(found) = self.table.find_entry(entry.hash, |candidate| *candidate == index) {
+        if let Ok(found) = self.table.find_entry(spread(entry.hash), |candidate| *candidate == index) {
             found.remove();
         }
         // One that is remembered gives its place back when the queue has come to it.
@@ -281,7 +325,7 @@ impl Sessions {
         entry.extra = None;
         entry.key = SmallVec::new();
         entry.status = Status::Forgotten;
-        if let Ok(found) = self.table.find_entry(entry.hash, |candidate| *candidate == index) {
+        if let Ok(found) = self.table.find_entry(spread(entry.hash), |candidate| *candidate == index) {
             found.remove();
         }
         self.free.push(index);

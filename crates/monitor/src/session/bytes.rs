@@ -12,7 +12,7 @@ use std::sync::Arc;
 use referee_theory::Type;
 use referee_theory::expr::Value;
 
-use super::{Ended, Mark, Rest, Session};
+use super::{Ended, Mark, Session};
 use crate::layout::{Class, Slot};
 use crate::monitor::Monitor;
 
@@ -170,23 +170,23 @@ impl<'a> Reader<'a> {
             let word = self.word().filter(|word| *ty != Type::Bool || *word <= 1)?;
             match slot {
                 Slot::Scalar(index) => {
-                    let rest = session.rest.get_or_insert_with(|| Rest::new(&monitor.layout));
-                    *rest.scalars.get_mut(index as usize)? = word;
+                    *session.room(&monitor.layout).scalars.get_mut(index as usize)? = word;
                 }
                 _ => session.first = word,
             }
             return Some(());
         }
         let value = self.value(ty)?;
-        let rest = session.rest.get_or_insert_with(|| Rest::new(&monitor.layout));
         match (slot, value) {
-            (Slot::Text(index), Value::String(text) | Value::Opaque(text)) => {
-                rest.texts.get_mut(index as usize)?.push_str(&text);
+            (Slot::Text(_), Value::String(text) | Value::Opaque(text)) => {
+                session.store_text(slot, &text, &monitor.layout);
             }
             (Slot::Octets(index), Value::Bytes(bytes)) => {
-                rest.octets.get_mut(index as usize)?.extend_from_slice(&bytes);
+                session.room(&monitor.layout).octets.get_mut(index as usize)?.extend_from_slice(&bytes);
             }
-            (Slot::Tree(index), value) => *rest.trees.get_mut(index as usize)? = value,
+            (Slot::Tree(index), value) => {
+                *session.room(&monitor.layout).trees.get_mut(index as usize)? = value;
+            }
             _ => return None,
         }
         Some(())

@@ -3,14 +3,13 @@
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use referee::extract::{
     EventStream, Extracted, Found, PcapSource, READY_MADE, Shapes, Source, guess, ready_made,
 };
-use referee::theory::time;
 use referee::watch::options::MAX_LINE;
 use referee::watch::{EventBatch, EventDecoder, EventReader, visible};
 
@@ -81,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     for path in &arguments.logs {
         let name = path.display();
         let mut reader = open(path)?;
-        let mut stream = EventStream::new(Arc::clone(&source), MAX_LINE);
+        let mut stream = EventStream::new(Arc::clone(&source), MAX_LINE, now());
         let mut block = vec![0; 1 << 16];
         loop {
             let length = reader.read(&mut block).with_context(|| format!("cannot read `{name}`"))?;
@@ -92,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         stream.end(&mut give);
         records += stream.records();
+        remark_on_times(&name.to_string(), stream.assumed());
     }
     if let Some(error) = failure {
         return Err(error.into());
@@ -146,18 +146,23 @@ pub(crate) fn load(name: &str) -> Result<Source> {
     if PcapSource::parse(&text).is_ok_and(|source| source.is_some()) {
         bail!("`{name}` reads captures, which need a protocol: referee watch --source {name} --protocol …");
     }
-    let mut source = Source::parse(&text).with_context(|| format!("`{name}` is no source file"))?;
-    if source.assumes_year() {
-        let today = today();
-        source.assume_today(today);
-        let year = today.0;
-        let text = format!(
-            "times have no year: the first line is of {year}, or of the year before where that would be in the future, and \
-             the year counts up when the month falls back (`year` in the source file says that of the first line)"
-        );
-        output::remark(&format!("{}: {text}", styled(WARN, "warning")));
-    }
-    Ok(source)
+    Source::parse(&text).with_context(|| format!("`{name}` is no source file"))
+}
+
+/// Says what was taken for granted of times: a year, a zone.
+fn remark_on_times(name: &str, assumed: (bool, bool)) {
+    let assumed = match assumed {
+        (false, false) => return,
+        (true, false) => {
+            "times have no year: the latest that is not in the future was taken (`year` in the source file says another)"
+        }
+        (false, true) => "times have no zone: UTC was taken (`zone` in the source file says another)",
+        (true, true) => {
+            "times have no year and no zone: the latest year that is not in the future was taken, and UTC (`year` and `zone` in the source \
+             file say others)"
+        }
+    };
+    output::remark(&format!("{}: {}: {assumed}", styled(WARN, "warning"), visible(name)));
 }
 
 /// The text of the source called `name`.
@@ -174,52 +179,64 @@ pub(crate) fn text(name: &str) -> Result<String> {
     })
 }
 
-/// Year, month and day.
-fn today() -> (i64, i64, i64) {
+/// Nanoseconds since 1970.
+fn now() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = time::show(now.map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(0)));
-    let mut parts = now.split(['-', 'T']).map_while(|part| part.parse().ok());
-    let mut next = || parts.next().unwrap_or(1);
-    (next(), next(), next())
+    now.ok().and_then(|now| i64::try_from(now.as_nanos()).ok()).unwrap_or_default()
 }
 
 /// A source as what `watch` reads logs with. Counts what no rule is about.
 #[derive(Debug)]
 pub(crate) struct SourceReader {
+    name: String,
     source: Arc<Source>,
-    unmatched: Arc<AtomicU64>,
+    seen: Arc<Seen>,
+}
+
+/// What its logs had.
+#[derive(Debug, Default)]
+struct Seen {
+    unmatched: AtomicU64,
+    lacks_year: AtomicBool,
+    lacks_zone: AtomicBool,
 }
 
 impl SourceReader {
     pub(crate) fn load(name: &str) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { source: Arc::new(load(name)?), unmatched: Arc::default() }))
+        Ok(Arc::new(Self { name: name.to_owned(), source: Arc::new(load(name)?), seen: Arc::default() }))
     }
 
     /// How many lines no rule is about.
     pub(crate) fn unmatched(&self) -> u64 {
-        self.unmatched.load(Ordering::Relaxed)
+        self.seen.unmatched.load(Ordering::Relaxed)
+    }
+
+    /// Says what was taken for granted of times.
+    pub(crate) fn remark_on_times(&self) {
+        let assumed = (&self.seen.lacks_year, &self.seen.lacks_zone);
+        remark_on_times(&self.name, (assumed.0.load(Ordering::Relaxed), assumed.1.load(Ordering::Relaxed)));
     }
 }
 
 impl EventReader for SourceReader {
     fn start(&self, max_record: usize) -> Box<dyn EventDecoder> {
-        let stream = EventStream::new(Arc::clone(&self.source), max_record);
-        Box::new(SourceDecoder { stream, unmatched: Arc::clone(&self.unmatched) })
+        let stream = EventStream::new(Arc::clone(&self.source), max_record, now());
+        Box::new(SourceDecoder { stream, seen: Arc::clone(&self.seen) })
     }
 }
 
 /// One log that is read by a source.
 struct SourceDecoder {
     stream: EventStream,
-    unmatched: Arc<AtomicU64>,
+    seen: Arc<Seen>,
 }
 
 impl SourceDecoder {
-    fn give<'a>(unmatched: &'a AtomicU64, events: &'a mut EventBatch) -> impl FnMut(Found<'_>) + 'a {
+    fn give<'a>(seen: &'a Seen, events: &'a mut EventBatch) -> impl FnMut(Found<'_>) + 'a {
         |found| match found.extracted {
             Extracted::Unmatched if found.record.trim().is_empty() => {}
             Extracted::Unmatched => {
-                unmatched.fetch_add(1, Ordering::Relaxed);
+                seen.unmatched.fetch_add(1, Ordering::Relaxed);
             }
             _ => events.push(found.number, found.event),
         }
@@ -228,11 +245,17 @@ impl SourceDecoder {
 
 impl EventDecoder for SourceDecoder {
     fn take(&mut self, bytes: &[u8], events: &mut EventBatch) {
-        self.stream.take(bytes, &mut Self::give(&self.unmatched, events));
+        self.stream.take(bytes, &mut Self::give(&self.seen, events));
+        let (year, zone) = self.stream.assumed();
+        self.seen.lacks_year.fetch_or(year, Ordering::Relaxed);
+        self.seen.lacks_zone.fetch_or(zone, Ordering::Relaxed);
     }
 
     fn end(&mut self, events: &mut EventBatch) {
-        self.stream.end(&mut Self::give(&self.unmatched, events));
+        self.stream.end(&mut Self::give(&self.seen, events));
+        let (year, zone) = self.stream.assumed();
+        self.seen.lacks_year.fetch_or(year, Ordering::Relaxed);
+        self.seen.lacks_zone.fetch_or(zone, Ordering::Relaxed);
     }
 
     fn pending(&self) -> u64 {

@@ -316,6 +316,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(captures) = captures {
         captures.report()?;
     }
+    if let Some(source) = &source {
+        source.remark_on_times();
+    }
     if let Some(unmatched) = source.map(|source| source.unmatched()).filter(|unmatched| *unmatched > 0) {
         output::remark(&format!(
             "{unmatched} lines match nothing in the source; `referee extract --source …` shows what they look like"

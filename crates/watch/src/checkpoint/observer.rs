@@ -35,6 +35,7 @@ impl Observer for Resuming<'_> {
     fn notice(&mut self, notice: Notice) -> io::Result<()> {
         self.heard += 1;
         if self.heard <= self.told {
+            self.observer.told_before(&notice);
             return Ok(());
         }
         self.observer.notice(notice)

@@ -2,10 +2,10 @@
 //!
 //! A file is known by its first bytes, which no way of rotating changes; its number tells while it has none.
 
+use std::cmp::Reverse;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::compression;
 use super::tail::{HEAD, number};
@@ -41,15 +41,30 @@ enum By {
 /// Looks for the file that had the name `path` at `position`.
 pub(super) fn find(path: &Path, position: &Position) -> io::Result<Found> {
     let siblings = siblings(path)?;
-    for by in [By::Number, By::Beginning] {
-        if let Some(found) = named(path, position, by)? {
-            return Ok(Found { contents: Some(found), newer: Vec::new() });
-        }
-        for (at, (_, sibling)) in siblings.iter().enumerate() {
-            // A file that cannot be read may be one that is being compressed just now.
-            let Ok(Some(found)) = old(sibling, position, by) else { continue };
-            let newer = newer(siblings.get(at + 1..).unwrap_or_default(), &found.1);
-            return Ok(Found { contents: Some(found), newer });
+    // It is the one that follows the file that was read before it, if that is known: several may begin with the same header, and a
+    // copy has another number.
+    let before = &position.file.before;
+    let begins = |path: &PathBuf| open(path).is_ok_and(|(_, head)| head.starts_with(before));
+    let follows = |at: usize| {
+        let previous = at.checked_sub(1).and_then(|at| siblings.get(at));
+        !before.is_empty() && previous.is_some_and(|(_, path)| begins(path))
+    };
+    for is_next in [true, false] {
+        for by in [By::Number, By::Beginning] {
+            if (!is_next || follows(siblings.len()))
+                && let Some(found) = named(path, position, by)?
+            {
+                return Ok(Found { contents: Some(found), newer: Vec::new() });
+            }
+            for (at, (_, sibling)) in siblings.iter().enumerate() {
+                if is_next && !follows(at) {
+                    continue;
+                }
+                // A file that cannot be read may be one that is being compressed just now.
+                let Ok(Some(found)) = old(sibling, position, by) else { continue };
+                let newer = newer(siblings.get(at + 1..).unwrap_or_default(), &found.1);
+                return Ok(Found { contents: Some(found), newer });
+            }
         }
     }
     Ok(Found::default())
@@ -101,8 +116,8 @@ fn open_with(path: &Path, length: usize) -> io::Result<(Box<dyn Read + Send>, Ve
     Ok((Box::new(io::Cursor::new(head.clone()).chain(reader)), head))
 }
 
-/// The rotated files of the log at `path`, by when they were last written.
-fn siblings(path: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
+/// The rotated files of the log at `path`, the oldest first.
+fn siblings(path: &Path) -> io::Result<Vec<(Age, PathBuf)>> {
     let (Some(name), Some(folder)) = (path.file_name().and_then(|name| name.to_str()), path.parent()) else {
         return Ok(Vec::new());
     };
@@ -114,23 +129,63 @@ fn siblings(path: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
         let Some(suffix) = candidate.to_str().and_then(|other| other.strip_prefix(name)) else { continue };
         let metadata = entry.metadata()?;
         if is_rotation(suffix) && metadata.is_file() {
-            found.push((metadata.modified()?, entry.path()));
+            let is_compressed = uncompressed(suffix) != suffix;
+            found.push((Age::of(suffix), entry.path(), is_compressed, metadata.modified()?));
         }
     }
     found.sort();
-    Ok(found)
+    // Whoever compresses a file may write it anew; of the others the times tell whether numbers go up. If they tell nothing, 1 is the newest.
+    let mut votes = 0;
+    for pair in found.windows(2) {
+        if let [(Age::Numbered(_), _, false, before), (Age::Numbered(_), _, false, after)] = pair {
+            votes += after.cmp(before) as i32;
+        }
+    }
+    if votes < 0 {
+        let numbered = found.iter().position(|(age, ..)| matches!(age, Age::Numbered(_)));
+        found.get_mut(numbered.unwrap_or_default()..).unwrap_or_default().reverse();
+    }
+    Ok(found.into_iter().map(|(age, path, ..)| (age, path)).collect())
 }
+
+/// How old a rotated file is, by its name. When it was last written does not tell by itself: whoever compresses it writes it anew.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Age {
+    /// `-20261118`, `.2026-11-18.1`: a date, whose first digits are the year; and what follows it. Earlier ones are older.
+    Dated(Vec<u64>),
+    /// `.3`: mostly the newest has the smallest number.
+    Numbered(Reverse<u64>),
+}
+
+impl Age {
+    fn of(suffix: &str) -> Self {
+        let plain = uncompressed(suffix);
+        let numbers = plain.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+        let read = |digits: &str| digits.parse().unwrap_or(u64::MAX);
+        match numbers.map(read).collect::<Vec<u64>>()[..] {
+            [number] if number < FIRST_YEAR => Self::Numbered(Reverse(number)),
+            ref date => Self::Dated(date.to_vec()),
+        }
+    }
+}
+
+/// Numbers from here on begin with a year.
+const FIRST_YEAR: u64 = 1970;
 
 /// `.1`, `.2.gz`, `-20261118`, `.2026-11-18_10.zst`.
 fn is_rotation(suffix: &str) -> bool {
-    let plain = suffix.strip_suffix(".gz").or_else(|| suffix.strip_suffix(".zst")).unwrap_or(suffix);
+    let plain = uncompressed(suffix);
     plain.starts_with(['.', '-', '_'])
         && plain.contains(|c: char| c.is_ascii_digit())
         && plain.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '_' | 'T' | ':'))
 }
 
+fn uncompressed(suffix: &str) -> &str {
+    suffix.strip_suffix(".gz").or_else(|| suffix.strip_suffix(".zst")).unwrap_or(suffix)
+}
+
 /// Of `siblings` those that are neither copies of the file that begins with `beginning` nor of each other.
-fn newer(siblings: &[(SystemTime, PathBuf)], beginning: &[u8]) -> Vec<PathBuf> {
+fn newer(siblings: &[(Age, PathBuf)], beginning: &[u8]) -> Vec<PathBuf> {
     let mut heads = vec![beginning.get(..HEAD).unwrap_or(beginning).to_vec()];
     let mut newer = Vec::new();
     for (_, sibling) in siblings {
@@ -159,5 +214,44 @@ mod tests {
         for no in ["", ".bak", ".gz", "-errors", ".1.swp", "2", ".old1"] {
             assert!(!is_rotation(no), "{no}");
         }
+    }
+
+    /// Whoever compresses a file anew need not keep when it was written.
+    #[test]
+    fn names_tell_the_order_of_rotations() {
+        let folder = std::env::temp_dir().join(format!("referee-rotated-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let log = folder.join("l");
+        for names in [
+            ["l.12.gz", "l.9", "l.1.gz"],
+            ["l-20251231.gz", "l-20260101", "l-20261118.gz"],
+            ["l.2026-11-17_23.zst", "l.2026-11-18_1.zst", "l.2026-11-18_10"],
+            ["l-20261118", "l-20261118.1", "l-20261118.2"],
+        ] {
+            // Written in all orders.
+            for first in 0..3 {
+                for step in [1, 2] {
+                    let order = (0..3).map(|at| (first + at * step) % 3);
+                    order.for_each(|at| std::fs::write(folder.join(names[at]), [at as u8]).unwrap());
+                    let found = siblings(&log).unwrap();
+                    let found: Vec<_> =
+                        found.iter().filter_map(|(_, path)| path.file_name()?.to_str()).collect();
+                    assert_eq!(found, names);
+                    names.iter().for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+                }
+            }
+        }
+        // Whoever counts up has written the last ones later.
+        for names in [["l.3.gz", "l.2", "l.1"], ["l.7", "l.8", "l.9"]] {
+            for name in names {
+                std::fs::write(folder.join(name), b"x").unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            let found = siblings(&log).unwrap();
+            let found: Vec<_> = found.iter().filter_map(|(_, path)| path.file_name()?.to_str()).collect();
+            assert_eq!(found, names);
+            names.iter().for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+        }
+        std::fs::remove_dir(&folder).unwrap();
     }
 }

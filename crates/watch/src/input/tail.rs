@@ -23,6 +23,8 @@ pub(crate) struct Tail {
     current: Option<Current>,
     /// Files between where reading went on and the one that has the name now, the oldest first.
     older: VecDeque<PathBuf>,
+    /// How the file that was read before begins.
+    before: Vec<u8>,
     /// Whether another file has the name; what was written to this one until then is still read.
     is_replaced: bool,
     is_at_boundary: bool,
@@ -53,6 +55,7 @@ impl Tail {
             path,
             current,
             older: VecDeque::new(),
+            before: Vec::new(),
             is_replaced: false,
             is_at_boundary: false,
             gap: None,
@@ -72,6 +75,7 @@ impl Tail {
             path,
             current: None,
             older: found.newer.into(),
+            before: position.file.before.clone(),
             is_replaced: false,
             is_at_boundary: false,
             gap: None,
@@ -112,7 +116,15 @@ impl Tail {
     /// Goes on to the next file.
     pub(crate) fn cross(&mut self) -> io::Result<()> {
         (self.is_at_boundary, self.is_replaced) = (false, false);
-        self.current = None;
+        if let Some(Current { identity, position, .. }) = self.current.take() {
+            // Since the older files were found they may have been rotated once more, and have other names.
+            let before = std::mem::replace(&mut self.before, identity.head.clone());
+            let file = FileIdentity { before, ..identity };
+            let position = Position { file, offset: position, ..Position::default() };
+            if let Ok(rotated::Found { contents: Some(_), newer }) = rotated::find(&self.path, &position) {
+                self.older = newer.into();
+            }
+        }
         match self.older.pop_front() {
             Some(older) => match rotated::open(&older) {
                 Ok((reader, head)) => {
@@ -132,7 +144,9 @@ impl Tail {
     /// What tells the present file from others, and how many bytes of it were read.
     pub(crate) fn position(&self) -> (FileIdentity, u64) {
         match &self.current {
-            Some(current) => (current.identity.clone(), current.position),
+            Some(current) => {
+                (FileIdentity { before: self.before.clone(), ..current.identity.clone() }, current.position)
+            }
             None => (FileIdentity::default(), 0),
         }
     }
@@ -154,8 +168,8 @@ impl Tail {
             (self.is_replaced, self.is_at_boundary) = (true, true);
             return Ok(());
         };
-        let position =
-            Position { file: current.identity.clone(), offset: current.position, ..Position::default() };
+        let identity = FileIdentity { before: self.before.clone(), ..current.identity.clone() };
+        let position = Position { file: identity, offset: current.position, ..Position::default() };
         if current.is_rewritten()? {
             // Perhaps it was copied before it was truncated: the rest of it is in the copy.
             match rotated::find(&self.path, &position)? {
@@ -194,7 +208,7 @@ impl Current {
         }
         file.seek(SeekFrom::Start(0))?;
         let (device, inode) = number(&file.metadata()?);
-        let identity = FileIdentity { device, inode, head };
+        let identity = FileIdentity { device, inode, head, before: Vec::new() };
         Ok(Self { contents: Contents::Growing(file), identity, position: 0 })
     }
 

@@ -15,8 +15,7 @@ pub(super) fn before(position: Position<'_>, record: &Record, sessions: &mut Ses
     let time = time_of(&mut scanner, columns, position.decoded.line(record).as_bytes()).flatten()?;
     let index = sessions.find(record.hash, position.decoded.key(record));
     let idle = i64::try_from(idle.as_nanos()).unwrap_or(i64::MAX);
-    let seen = sessions.entry(index).and_then(|entry| entry.seen);
-    if seen.is_some_and(|seen| time.saturating_sub(seen) > idle) {
+    if sessions.seen(index).is_some_and(|seen| time.saturating_sub(seen) > idle) {
         sessions.release(index);
     }
     Some(time)
@@ -29,8 +28,8 @@ pub(super) fn after(position: Position<'_>, record: &Record, sessions: &mut Sess
     if index == NOBODY {
         return;
     }
-    if let Some(entry) = sessions.entry(index) {
-        entry.seen = time.or(entry.seen);
+    if let Some(time) = time {
+        sessions.note(index, time);
     }
     let ends = plan.options.session_ends.labels.iter();
     let mut known =

@@ -325,7 +325,7 @@ pub(super) fn uncertain(
     let sentence = match &*states {
         [only] => format!("{got} is not possible in state {only}"),
         states => format!(
-            "{got} is possible in none of the states that the session may be in after what could not be read: {}",
+            "{got} is possible in none of the states that the session may be in: {}",
             shortened(states.join(", "), NAME_SHOWN)
         ),
     };

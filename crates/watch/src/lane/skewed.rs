@@ -123,11 +123,10 @@ impl Lane {
         let input = decoded.chunk.source_of(record.line as usize);
         let times = decoded.chunk.times.as_deref().unwrap_or_default();
         let (time, resolution) = times.get(record.line as usize).copied().unwrap_or((i64::MAX, 0));
-        let until = time.saturating_add(resolution).saturating_add(plan.skew.unwrap_or_default());
         let before = window.events.iter().rev().find(|waiting| waiting.input == input);
-        // An event has no earlier place than those before it in its input.
-        let (time, until) =
-            before.map_or((time, until), |before| (time.max(before.time), until.max(before.until)));
+        // An event has no earlier place than those before it in its input, and its own resolution.
+        let time = before.map_or(time, |before| time.max(before.time));
+        let until = time.saturating_add(resolution).saturating_add(plan.skew.unwrap_or_default());
         window.bytes += kept.text.len();
         let stepped = Stepped::of(record);
         let within = |at: u32| at.saturating_sub(record.place.start) as usize;
@@ -273,12 +272,15 @@ struct Agreement {
     event: Option<usize>,
     violation: Violation,
     report: Report,
+    /// Whether what the report says is true of all.
+    is_whole: bool,
 }
 
 impl Agreement {
     /// What both agree on.
     fn and(mut self, other: Self) -> Self {
         let (own, other_report) = (&mut self.report, &other.report);
+        self.is_whole &= other.is_whole && self.event == other.event && own.sentence == other_report.sentence;
         self.event = self.event.filter(|event| Some(*event) == other.event);
         if own.kind != other_report.kind {
             own.kind = referee_monitor::Kind::Order;
@@ -420,16 +422,25 @@ fn reached(
     start: Possible,
     about: explain::About<'_>,
 ) -> Option<Reached> {
+    // Of each input and for each number of events taken: before when one of the rest must come.
+    let rest = |own: &Vec<usize>| {
+        let mut earliest = vec![i64::MAX; own.len() + 1];
+        for (place, at) in own.iter().enumerate().rev() {
+            let until = events.get(*at).map_or(i64::MAX, |event| event.until);
+            earliest[place] = until.min(earliest[place + 1]);
+        }
+        earliest
+    };
+    let rests: Vec<Vec<i64>> = inputs.iter().map(rest).collect();
     let first = Reached { right: Some(start), ..Reached::default() };
     let mut level = BTreeMap::from([(vec![0_usize; inputs.len()], first)]);
     for _ in events {
         let mut next: BTreeMap<Vec<usize>, Reached> = BTreeMap::new();
         for (cut, reached) in &level {
-            let heads =
-                || inputs.iter().zip(cut).map(|(own, taken)| own.get(*taken).and_then(|at| events.get(*at)));
-            for (input, head) in heads().enumerate() {
-                let Some(event) = head else { continue };
-                if heads().flatten().any(|other| other.input != event.input && event.time > other.until) {
+            for (input, own) in inputs.iter().enumerate() {
+                let Some(event) = own.get(cut[input]).and_then(|at| events.get(*at)) else { continue };
+                let precedes = |other: usize| other != input && event.time > rests[other][cut[other]];
+                if (0..inputs.len()).any(precedes) {
                     continue;
                 }
                 let mut after = cut.clone();
@@ -464,15 +475,17 @@ fn step(
                 plan.monitor.step_possible(possible, event.stepped.channel, label, payload)
             }
         };
-        if let Some(before) = &reached.right {
+        // Each state by itself: the orders that lead to one may be wrong here while those that lead to another are right.
+        for before in reached.right.iter().flat_map(Possible::split) {
             let mut possible = before.clone();
             match take(&mut possible) {
                 PossibleVerdict::Forward { .. } => next.add_right(plan, possible),
                 PossibleVerdict::Violation(violations) => {
                     let line = Line::of(&event.kept, 0);
-                    let report = explain::uncertain(plan, &line, about, before, &violations, false, payload);
+                    let report = explain::uncertain(plan, &line, about, &before, &violations, false, payload);
                     if let Some(violation) = violations.first().copied() {
-                        let agreement = Agreement { event: Some(number), violation, report };
+                        let event = Some(number);
+                        let agreement = Agreement { event, violation, report, is_whole: true };
                         next.add_wrong(plan, possible, agreement);
                     }
                 }
@@ -493,12 +506,14 @@ fn step(
 
 /// What is said of `events`, each order of which is wrong.
 fn told(agreement: Agreement, events: &[Waiting]) -> Report {
-    let Agreement { event, mut report, .. } = agreement;
+    let Agreement { event, mut report, is_whole, .. } = agreement;
     if event.is_none()
         && let Some(last) = events.last()
     {
         (report.event, report.place) = (last.kept.number, last.kept.place.clone());
         report.time = None;
+    }
+    if !is_whole {
         let what = report.got.as_ref().map_or("one of them".to_owned(), |label| format!("one `{label}`"));
         let places: Vec<String> = events.iter().map(|event| show(&event.kept.place)).take(SHOWN).collect();
         let more = if events.len() > SHOWN { ", …" } else { "" };

@@ -226,3 +226,41 @@ fn keys_that_are_used_again_begin_another_session() {
         assert!(told.iter().all(|told| !told.contains("after-end")), "{told:?}");
     }
 }
+
+/// Who is seen to begin is who begins with what only the beginning explains: a state that was worked out from an unsolicited answer is
+/// no beginning, and the requester that goes on from there is not to blame for it.
+#[test]
+fn joining_after_an_unsolicited_answer_blames_nobody() {
+    let monitor = monitor(
+        "protocol R(role a, role b) {
+            rec L {
+                choice at a {
+                    A() from a to b;
+                    choice at b { X() from b to a; continue L; }
+                    or { Y() from b to a;
+                        choice at a { C() from a to b; Z() from b to a; continue L; }
+                        or { A() from a to b; B() from a to b; W() from b to a; continue L; }
+                    }
+                } or { D() from a to b; }
+            }
+        }",
+        "a",
+    );
+    let line = |label: &str| {
+        let (from, to) = if ["X", "Y", "Z", "W"].contains(&label) { ("b", "a") } else { ("a", "b") };
+        format!("{{\"session\":\"1\",\"from\":\"{from}\",\"to\":\"{to}\",\"label\":\"{label}\"}}\n")
+    };
+    let log = |labels: &[&str]| labels.iter().map(|label| line(label)).collect::<String>();
+    // Of the whole log, b's second answer is wrong; of what follows it, nobody can tell.
+    let (told, _) = text(&monitor, &log(&["A", "Y", "X", "A", "B", "W", "D"]), Options::default());
+    assert!(told[0].contains("event 2 order by b"), "{told:?}");
+    let joined = || Options { join: true, ..Options::default() };
+    let (told, _) = text(&monitor, &log(&["X", "A", "B", "W", "D"]), joined());
+    assert!(told[0].contains("event 2 order by ?"), "{told:?}");
+    // Whose first event only the beginning explains began here, and is blamed.
+    let (told, _) = text(&monitor, &log(&["D", "A"]), joined());
+    assert!(told[0].contains("event 1 after-end by a"), "{told:?}");
+    // A first event that was lost is no beginning.
+    let (told, _) = text(&monitor, &(line("A").replace("\"A\"", "[]") + &log(&["D", "A"])), joined());
+    assert!(told[1].contains("by ?"), "{told:?}");
+}

@@ -196,3 +196,93 @@ fn too_many_orders_are_not_judged() {
     let (told, summary) = judged(&[events, wrong], 0, 10_000);
     assert_eq!((told.0.len(), summary.counts.unjudged), (1, 0));
 }
+
+/// Everything that is told of these inputs.
+fn told(protocol: &str, inputs: &[&[(&str, &str, &str)]]) -> (Vec<referee_watch::Report>, Summary) {
+    struct Reports(Vec<referee_watch::Report>);
+    impl Observer for Reports {
+        fn notice(&mut self, notice: Notice) -> std::io::Result<()> {
+            if let Notice::Violation(report) = notice {
+                self.0.push(*report);
+            }
+            Ok(())
+        }
+
+        fn progress(&mut self, _: &Progress) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let line = |(from, label, time): &(&str, &str, &str)| {
+        format!(
+            "{{\"session\":\"1\",\"from\":\"{from}\",\"label\":\"{label}\",\"time\":\"2026-01-01T10:00:{time}Z\"}}\n"
+        )
+    };
+    let input = |(number, events): (usize, &&[(&str, &str, &str)])| {
+        let text: String = events.iter().map(line).collect();
+        Input::stream(&format!("log{number}"), Cursor::new(text.into_bytes()))
+    };
+    let inputs = inputs.iter().enumerate().map(input).collect();
+    let options = Options { merge: MergeMode::Always, skew: Some(Duration::ZERO), ..Options::default() };
+    let mut reports = Reports(Vec::new());
+    let summary = watch(monitor(protocol, "a"), &[], inputs, options, &mut reports).unwrap();
+    (reports.0, summary)
+}
+
+/// An order that is wrong while another that takes the same events is right has its first violation there: whoever is wrong in the other one
+/// later is not to blame in both.
+#[test]
+fn an_order_that_was_wrong_before_is_not_forgotten() {
+    let protocol = "protocol R(role a, role b) {
+        choice at b {
+            Y() from b to a;
+            choice at b { Z() from b to a; Y() from b to a; } or { Y() from b to a; Z() from b to a; }
+        } or { Z() from b to a; Y() from b to a; C() from a to b; }
+    }";
+    let (b, a) = ([("b", "Y", "00"), ("b", "Y", "00"), ("a", "C", "00")], [("b", "Z", "00")]);
+    for inputs in [[&b[..], &a[..]], [&a[..], &b[..]]] {
+        let (reports, _) = told(protocol, &inputs);
+        let [report] = &reports[..] else { panic!("{reports:?}") };
+        // `Z`, `Y`, `Y` is wrong before `C` is.
+        assert_eq!((report.blame.as_deref(), report.got.as_deref()), (None, None), "{report:?}");
+        assert!(report.sentence.contains("is wrong in every order"), "{}", report.sentence);
+    }
+}
+
+/// Events of one input have an order, however exactly each of their times is written: what is after the second of them is after the first.
+#[test]
+fn times_of_one_input_may_be_written_more_or_less_exactly() {
+    let protocol = "protocol R(role a, role b) {
+        choice at b { X() from b to a; Z() from b to a; Y() from b to a; } or { Z() from b to a; }
+    }";
+    for first in ["05", "05.000"] {
+        let (reports, summary) =
+            told(protocol, &[&[("b", "Z", first), ("b", "Y", "05.398")], &[("b", "X", "05.924")]]);
+        assert_eq!(reports.len(), 1, "{first}: {summary:?}");
+        assert_eq!(reports[0].kind.to_string(), "after-end", "{first}");
+    }
+}
+
+/// What is said speaks of what happened: everything was read, and nobody ended.
+#[test]
+fn what_is_said_of_open_orders_is_true() {
+    // Two answers to one request in one second, then another request and answer too many.
+    let protocol = "protocol R(role a, role b) {
+        Go() from a to b;
+        choice at b { X() from b to a; Y() from b to a; Z() from b to a; } or { Y() from b to a; X() from b to a; W() from b to a; }
+    }";
+    let (reports, summary) =
+        told(protocol, &[&[("a", "Go", "00"), ("b", "X", "05"), ("b", "Q", "20")], &[("b", "Y", "05")]]);
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert!(!reports[0].sentence.contains("could not be read"), "{}", reports[0].sentence);
+    let (_, other) = told(
+        "protocol P(role a, role b) { rec X { Ping() from a to b; Pong() from b to a; continue X; } }",
+        &[
+            &[("a", "Ping", "05"), ("a", "Ping", "05")],
+            &[("b", "Pong", "05"), ("b", "Pong", "05"), ("b", "Pong", "05")],
+        ],
+    );
+    for summary in [summary, other] {
+        let labels = summary.labels.sorted();
+        assert!(labels.iter().all(|(label, _)| *label != "(end)"), "{labels:?}");
+    }
+}

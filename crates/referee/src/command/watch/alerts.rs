@@ -132,6 +132,10 @@ impl Observer for Sending<'_> {
         self.observer.notice(notice)
     }
 
+    fn told_before(&mut self, notice: &Notice) {
+        self.observer.told_before(notice);
+    }
+
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
         self.observer.progress(progress)
     }

@@ -32,6 +32,8 @@ struct Figures {
     verdicts: BTreeMap<[String; 3], u64>,
     /// When something was last judged, in seconds since 1970.
     last: f64,
+    /// How much later than its time the last event was judged.
+    lag: Option<f64>,
 }
 
 impl Metrics {
@@ -69,21 +71,23 @@ pub(super) struct Counting<'a> {
 
 impl Observer for Counting<'_> {
     fn notice(&mut self, notice: Notice) -> io::Result<()> {
-        let series = match &notice {
+        self.told_before(&notice);
+        self.observer.notice(notice)
+    }
+
+    fn told_before(&mut self, notice: &Notice) {
+        let series = match notice {
             Notice::Violation(report) => {
                 let role = report.blame.clone().unwrap_or_default();
-                Some([report.kind.name().to_owned(), role, String::new()])
+                [report.kind.name().to_owned(), role, String::new()]
             }
             Notice::Property(report) => {
                 let kind = if report.certain { report.verdict.name() } else { "uncertain" };
-                Some([kind.to_owned(), String::new(), report.property.name().to_string()])
+                [kind.to_owned(), String::new(), report.property.name().to_string()]
             }
-            Notice::Malformed(..) | Notice::Unanswered(_) => None,
+            Notice::Malformed(..) | Notice::Unanswered(_) => return,
         };
-        if let Some(series) = series {
-            lock(&self.figures).count(series);
-        }
-        self.observer.notice(notice)
+        lock(&self.figures).count(series);
     }
 
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
@@ -92,6 +96,7 @@ impl Observer for Counting<'_> {
             let mut figures = lock(&self.figures);
             figures.progress = *progress;
             figures.last = now.as_secs_f64();
+            figures.lag = progress.time.map(|time| figures.last - time as f64 / 1e9);
         }
         self.observer.progress(progress)
     }
@@ -152,6 +157,14 @@ impl Figures {
             "# HELP referee_watch_last_judged_seconds When something was last judged, since 1970."
         );
         let _ = writeln!(out, "referee_watch_last_judged_seconds {:.3}", self.last);
+        if let Some(lag) = self.lag {
+            let _ = writeln!(out, "# TYPE referee_watch_lag_seconds gauge");
+            let _ = writeln!(
+                out,
+                "# HELP referee_watch_lag_seconds How much later than its time the last event was judged."
+            );
+            let _ = writeln!(out, "referee_watch_lag_seconds {lag:.3}");
+        }
         out + "# EOF\n"
     }
 }
@@ -202,7 +215,9 @@ mod tests {
         assert!(figures.text().contains(
             "referee_watch_verdicts_total{kind=\"order\",role=\"a\\\"\\\\\\nb\",property=\"\"} 1\n"
         ));
-        assert!(figures.text().ends_with("# EOF\n"));
+        assert!(!figures.text().contains("lag") && figures.text().ends_with("# EOF\n"));
+        figures.lag = Some(1.5);
+        assert!(figures.text().ends_with("referee_watch_lag_seconds 1.500\n# EOF\n"));
         for number in 0..2 * MAX_SERIES {
             figures.count(["order".into(), number.to_string(), String::new()]);
         }
