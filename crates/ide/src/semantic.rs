@@ -91,7 +91,8 @@ pub fn keywords(language: Language) -> &'static [&'static str] {
         Language::Fsm => &["name", "outputs", "state", "graph", "marking", "accepting", "end"],
         Language::Hml => &[
             "property", "for", "each", "max", "min", "ff", "tt", "and", "or", "when", "with", "check",
-            "monitor", "not", "true", "false", "in", "session",
+            "monitor", "not", "true", "false", "in", "session", "except", "rule", "before", "there", "must",
+            "be", "never", "after", "most", "once", "times", "call", "result", "failure", "any", "message",
         ],
         Language::GtJson => &[],
     }

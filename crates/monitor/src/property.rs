@@ -362,7 +362,7 @@ impl PropertyMonitor {
             Some(_) => i64::MAX,
             None => pattern.windows.iter().map(|(_, window)| of_span(&window.span)).max().unwrap_or(0),
         };
-        let patterns = property.patterns().iter().flat_map(EventPattern::and_windows).map(of_pattern);
+        let patterns = property.patterns().iter().flat_map(EventPattern::with_inner).map(of_pattern);
         (0..property.node_count()).map(of_node).chain(patterns).max().unwrap_or(0)
     }
 

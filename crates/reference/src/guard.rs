@@ -490,7 +490,9 @@ pub fn matches(pattern: &EventPattern, event: &EventView<'_>, slots: &Slots) -> 
     for (key, pattern) in &pattern.keys {
         vmtch(pattern, Datum::of(event.key(key)?).as_ref(), &mut known)?;
     }
-    pattern.guard.as_ref().is_none_or(|guard| holds(guard, &known)).then_some(known)
+    pattern.guard.as_ref().is_none_or(|guard| holds(guard, &known)).then_some(())?;
+    let excepted = pattern.except.iter().any(|other| matches(other, event, &known).is_some());
+    (!excepted).then_some(known)
 }
 
 /// vmtch(p, v), Definition 1; there may be no value to match.

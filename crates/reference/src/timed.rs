@@ -78,7 +78,7 @@ fn from(
 
 /// What the event at `index` binds if it matches.
 fn matched(pattern: &EventPattern, prefix: Prefix<'_>, index: usize, slots: &Slots) -> Option<Slots> {
-    let bare = EventPattern { guard: None, ..pattern.clone() };
+    let bare = EventPattern { guard: None, except: Box::default(), ..pattern.clone() };
     let mut known = matches(&bare, &prefix.events[index], slots)?;
     if let Some(slot) = pattern.at {
         known.insert(slot.0, Datum::Time(prefix.time(index)));
@@ -89,7 +89,9 @@ fn matched(pattern: &EventPattern, prefix: Prefix<'_>, index: usize, slots: &Slo
             asked.insert(slot.0, value);
         }
     }
-    pattern.guard.as_ref().is_none_or(|guard| holds(guard, &asked)).then_some(known)
+    pattern.guard.as_ref().is_none_or(|guard| holds(guard, &asked)).then_some(())?;
+    let excepted = pattern.except.iter().any(|other| matches(other, &prefix.events[index], &known).is_some());
+    (!excepted).then_some(known)
 }
 
 /// The value of `window` at the event `index`, from its definition.

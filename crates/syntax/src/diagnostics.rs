@@ -176,6 +176,7 @@ pub mod lexical;
 pub mod names;
 pub mod projection;
 pub mod properties;
+pub mod rules;
 pub mod session_types;
 pub mod structure;
 pub mod suggest;
@@ -333,6 +334,10 @@ codes! {
     Error RF0809 "unusable key"
     Error RF0810 "not a term"
     Warning RF0811 "different numbers of fields"
+    Error RF0812 "rule that compares different arguments"
+    Warning RF0813 "variable of a rule that stands alone"
+    Error RF0814 "rule that counts too far"
+    Error RF0815 "rule without a duration"
     Error RF0901 "time of zero"
     Error RF0902 "not a time"
     Error RF0903 "time that may not begin"

@@ -4,12 +4,14 @@
 //! begins with `with`; else it is in Referee's, in which the plain form of FMSD'15 is included.
 //!
 //! ```text
-//! file    ::= property* | φ                              a lone formula is a property called `property`
+//! file    ::= (property | rule)* | φ                     a lone formula is a property called `property`
 //! property::= "property" NAME ["for" "each" KEY ("," KEY)*] "{" φ "}"
 //! φ       ::= conj ("or" conj)*        conj ::= un ("and" un)*
 //! un      ::= "ff" | "tt" | X | "[" act "]" un | "<" act ">" un | ("max"|"min") X "." "(" φ ")" | "(" φ ")"
 //!           | "expect" "[" act "]" "within" duration | "never" "[" act "]" "for" duration
-//! act     ::= event ["at" NAME] ["when" guard]           in `<…>` the guard is put in parentheses
+//! act     ::= event ["at" NAME] ["when" guard] ["except" event ["when" guard] ("," …)*]
+//!                                                        in `<…>` guards are put in parentheses
+//! rule    ::= "rule" NAME ":" …                          see `rule`
 //! window  ::= in guards, ("count" "(" | FN "(" NAME "of") "[" act "]" "in" (duration | "last" N ["of" "[" act "]"] | "day") ")"
 //! event   ::= role "->" role ":" label ["(" fields ")"] [keys] | keys | "_" | process
 //! keys    ::= "{" key [":" pattern] | condition over keys ("," …)* "}"
@@ -29,7 +31,7 @@
 //! detectEr's files each pattern binds its own variables and hides outer ones of the same name, which is warned of.
 //!
 //! Reading order: `cursor`, `parser` (formulas), `native` and `erlang` (what they are about), `guard`, `check`;
-//! `induced` for properties made of protocols.
+//! `rule` for rules about calls, `induced` for properties made of protocols.
 
 mod action;
 mod check;
@@ -41,6 +43,7 @@ mod induced;
 mod native;
 mod parser;
 mod print;
+mod rule;
 mod window;
 
 use std::sync::Arc;

@@ -89,7 +89,7 @@ impl Language {
             _ if rest.starts_with('=') => Some(Self::St),
             _ if rest.starts_with("->") => Some(Self::Gt),
             "mu" => Some(Self::Gt),
-            "property" | "with" | "max" | "min" => Some(Self::Hml),
+            "property" | "rule" | "with" | "max" | "min" => Some(Self::Hml),
             _ => None,
         }
     }

@@ -90,6 +90,8 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// Whether events are messages of a protocol, with a sender and a label. Properties take any event.
     pub messages: bool,
+    /// Events are a guard's records: one with `"forwarded": false` is judged, and has not happened for what comes later.
+    pub replay: bool,
     /// How many submonitors and keys of properties are kept.
     pub max_instances: usize,
     /// What is kept on disk, so that another goes on where this one stops. All inputs are files that are followed.
@@ -139,6 +141,7 @@ impl Default for Options {
             clock: false,
             stop: Arc::default(),
             messages: true,
+            replay: false,
             max_instances: MAX_INSTANCES,
             checkpoint: None,
             partitions: None,

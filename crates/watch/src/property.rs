@@ -107,7 +107,7 @@ pub fn recheck(
     derivation: &Derivation,
 ) -> Result<Rechecked, String> {
     let keyed_by = KeyedBy::of(property);
-    let reader = Reader::new(options.format, &options.shape, std::iter::once(property));
+    let reader = Reader::new(options.format, &options.shape, false, std::iter::once(property));
     let bump = Bump::new();
     let (mut events, mut instance): (Vec<EventView<'_>>, Option<String>) = (Vec::new(), None);
     for (at, line) in lines.iter().enumerate() {

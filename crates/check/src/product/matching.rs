@@ -105,10 +105,18 @@ impl ProtocolEvent {
                 None => perhaps(pattern, bound),
             });
         }
-        match &pattern.guard {
-            Some(guard) if found > Certainty::No => found.min(holds(guard, slots, bound)),
-            _ => found,
+        if let Some(guard) = pattern.guard.as_ref().filter(|_| found > Certainty::No) {
+            found = found.min(holds(guard, slots, bound));
         }
+        for except in &pattern.except {
+            let outer: Slots = bound.iter().chain(slots).cloned().collect();
+            found = found.min(match self.matches(except, &outer, &mut Slots::new()) {
+                Certainty::No => Certainty::Yes,
+                Certainty::Perhaps => Certainty::Perhaps,
+                Certainty::Yes => Certainty::No,
+            });
+        }
+        found
     }
 
     fn parts(&self, kind: Option<EventKind>) -> Option<Parts> {

@@ -25,6 +25,11 @@ pub(super) fn index(text: &str) -> Index {
                 at = walk.property(at);
                 depth = 0;
             }
+            "rule" if walk.words.is_word(at + 1) && walk.words.text(at + 2) == ":" => {
+                at = walk.rule(at);
+                depth = 0;
+                continue;
+            }
             "max" | "min" if walk.words.is_word(at + 1) => {
                 // `max X.(`: the variable lives inside the parenthesis.
                 walk.recursions.declare(&mut walk.index, &mut walk.words, at + 1, depth + 1);
@@ -58,8 +63,52 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// `rule NAME: …`. Gives the lexeme behind it.
+    fn rule(&mut self, at: usize) -> usize {
+        self.begin(at);
+        let begins = |words: &Words<'_>, at: usize| match words.text(at) {
+            "property" => words.is_word(at + 1),
+            "rule" => words.is_word(at + 1) && words.text(at + 2) == ":",
+            _ => false,
+        };
+        let mut next = at + 3;
+        while next < self.words.len() && !begins(&self.words, next) {
+            // `order_id: o`: a variable behind a colon, a label behind `message`.
+            let variable = self.words.text(next - 1) == ":" && self.words.is_word(next);
+            match self.words.text(next) {
+                "_" | "true" | "false" | "null" => {}
+                text if variable && !text.starts_with(|first: char| first.is_ascii_digit()) => {
+                    self.index.add(
+                        NameKind::Field,
+                        self.words.name(next),
+                        self.words.span(next),
+                        self.scope,
+                        false,
+                    );
+                }
+                _ if self.words.text(next - 1) == "message" && self.words.is_word(next) => {
+                    let (name, span) = (self.words.name(next), self.words.span(next));
+                    self.index.add(NameKind::Label, name, span, ScopeId::FILE, false);
+                }
+                _ => {}
+            }
+            next += 1;
+        }
+        next
+    }
+
     /// `property NAME for each keys {`. Gives the lexeme before the formula.
     fn property(&mut self, at: usize) -> usize {
+        self.begin(at);
+        let mut next = at + 2;
+        while next < self.words.len() && self.words.text(next) != "{" {
+            next += 1;
+        }
+        next
+    }
+
+    /// A property or rule, called what stands behind the word at `at`.
+    fn begin(&mut self, at: usize) {
         self.recursions.close(&mut self.index, 0, self.words.span(at).start);
         let (name, selection) = (self.words.name(at + 1), self.words.span(at + 1));
         self.index.add(NameKind::Property, Arc::clone(&name), selection, ScopeId::FILE, true);
@@ -72,11 +121,6 @@ impl Walk<'_> {
             children: Vec::new(),
         });
         self.scope = self.recursions.scope();
-        let mut next = at + 2;
-        while next < self.words.len() && self.words.text(next) != "{" {
-            next += 1;
-        }
-        next
     }
 
     /// The event between `[` or `<` at `at` and its end. Gives the last lexeme.
@@ -88,6 +132,7 @@ impl Walk<'_> {
                 "[" if closing == "]" => depth += 1,
                 text if text == closing => depth -= 1,
                 "when" => guarded = true,
+                "except" => guarded = false,
                 "_" | "and" | "or" | "not" | "true" | "false" | "in" | "property" => {}
                 _ if self.words.is_word(next) => self.word(next, guarded),
                 _ => {}
@@ -105,7 +150,7 @@ impl Walk<'_> {
         let (kind, scope) = match (before, after) {
             _ if self.words.text(at).starts_with(|first: char| first.is_ascii_digit()) => return,
             ("->", _) | (_, "->") if !guarded => (NameKind::Role, ScopeId::FILE),
-            (":", "(" | "]" | ">" | "when") if !guarded => (NameKind::Label, ScopeId::FILE),
+            (":", "(" | "]" | ">" | "when" | "except") if !guarded => (NameKind::Label, ScopeId::FILE),
             (_, "(" | ":") => return,
             _ => (NameKind::Field, self.scope),
         };

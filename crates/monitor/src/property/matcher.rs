@@ -24,6 +24,8 @@ pub(crate) struct Matcher {
     kind: Option<EventKind>,
     parts: Box<[(Part, Node)]>,
     guard: Option<Box<Guarded>>,
+    /// No event that one of these matches does; they know what is bound here.
+    except: Box<[Matcher]>,
     /// What it binds, in order, as the program calls it.
     pub(crate) binds: Box<[Slot]>,
     /// Where values must be constants or the environment's, as far as that is easily reached.
@@ -106,7 +108,11 @@ pub(crate) enum Node {
 impl Matcher {
     /// `pattern` over environments whose places hold `slots`.
     pub(crate) fn new(pattern: &EventPattern, slots: &[Slot], levels: &Levels) -> Self {
-        let mut binds = Vec::new();
+        Self::within(pattern, slots, levels, Vec::new())
+    }
+
+    /// `pattern` where `binds` is bound before it.
+    fn within(pattern: &EventPattern, slots: &[Slot], levels: &Levels, mut binds: Vec<Slot>) -> Self {
         let mut parts = Vec::new();
         let fixed = [
             (Part::Subject, &pattern.subject),
@@ -134,11 +140,15 @@ impl Matcher {
         let kept = |node: &Node| node.any(&|node| matches!(node, Node::Kept(_)));
         let mut read = Vec::new();
         pattern.guard.iter().for_each(|guard| guard.slots(&mut read));
-        let is_dependent =
-            parts.iter().any(|(_, node)| kept(node)) || read.iter().any(|slot| !binds.contains(slot));
+        let inner = |except| Self::within(except, slots, levels, binds.clone());
+        let except: Box<[Self]> = pattern.except.iter().map(inner).collect();
+        let is_dependent = parts.iter().any(|(_, node)| kept(node))
+            || read.iter().any(|slot| !binds.contains(slot))
+            || except.iter().any(|except| except.is_dependent);
         Self {
             kind: pattern.kind,
             parts: parts.into(),
+            except,
             guard: pattern.guard.clone().map(|guard| {
                 Box::new(Guarded {
                     about_time: guard.is_about_time(pattern.at.as_slice()),
@@ -201,11 +211,32 @@ impl Matcher {
             }
             truth == Some(true)
         };
-        if matched && self.guard.as_deref().is_none_or(holds) {
+        if matched
+            && self.guard.as_deref().is_none_or(holds)
+            && !self.is_excepted(event, environment, start, bound)
+        {
             return true;
         }
         bound.truncate(start);
         false
+    }
+
+    /// Whether an exception matches, where what is bound from `start` on is known to it.
+    #[inline]
+    fn is_excepted<'a>(
+        &self,
+        event: &EventView<'a>,
+        environment: &[Datum],
+        start: usize,
+        bound: &mut Bound<'a>,
+    ) -> bool {
+        let outer = bound.len();
+        self.except.iter().any(|except| {
+            let found = except.fits(event, environment, start, bound)
+                && except.guard.as_ref().is_none_or(|guard| guard.holds(environment, &bound[start..]));
+            bound.truncate(outer);
+            found
+        })
     }
 
     #[inline(always)]
@@ -237,7 +268,10 @@ impl Matcher {
         let matched = self.parts.iter().all(|(part, node)| {
             part.of(event).is_some_and(|term| node.matches(term, environment, start, bound))
         });
-        if matched && self.guard.as_ref().is_none_or(|guard| guard.holds(environment, &bound[start..])) {
+        if matched
+            && self.guard.as_ref().is_none_or(|guard| guard.holds(environment, &bound[start..]))
+            && !self.is_excepted(event, environment, start, bound)
+        {
             return true;
         }
         bound.truncate(start);
@@ -246,7 +280,7 @@ impl Matcher {
 
     /// Whether every event matches.
     pub(crate) fn is_any(&self) -> bool {
-        self.kind.is_none() && self.parts.is_empty() && self.guard.is_none()
+        self.kind.is_none() && self.parts.is_empty() && self.guard.is_none() && self.except.is_empty()
     }
 
     /// Equal matchers have equal fingerprints.

@@ -26,6 +26,7 @@ mod property_meaning;
 mod property_product;
 mod property_theorems;
 mod recursion_data;
+mod rules;
 mod soundness;
 mod timed;
 

@@ -112,7 +112,19 @@ impl Generator {
             let condition = Condition::new(Node::Binary(operator, pair), Place::NONE).unwrap();
             Guard { dialect: Dialect::Erlang, condition }
         });
-        EventPattern { kind, payload, guard, ..EventPattern::any() }
+        // An exception with a variable of its own, or one that is bound.
+        let except = if self.guards && choose(3) == 0 {
+            let payload = match choose(2 + slots.len()) {
+                0 => Pattern::Literal(Value::Int(1)),
+                1 => Pattern::Bind(self.builder.slot("W".into(), NONE)),
+                known => Pattern::Test(slots[known - 2]),
+            };
+            let kind = [Some(EventKind::Receive), Some(EventKind::Send)][choose(2)];
+            [EventPattern { kind, payload, ..EventPattern::any() }].into()
+        } else {
+            Box::default()
+        };
+        EventPattern { kind, payload, guard, except, ..EventPattern::any() }
     }
 }
 

@@ -80,6 +80,12 @@ pub fn unbound_variable(span: Span, name: &str, bound: &[&str]) -> Diagnostic {
         .suggest(name, bound.iter().copied())
 }
 
+/// What is excepted at `span` asks a window.
+#[must_use]
+pub fn window_in_exception(span: Span) -> Diagnostic {
+    RF0806.at(span, "an exception asks no window").help("ask it in the guard of the pattern, before `except`")
+}
+
 /// The operation `mistake`.
 #[must_use]
 pub fn guard_without_value(mistake: &Mistake) -> Diagnostic {

@@ -16,9 +16,9 @@ pub(super) fn property(property: &Property, origins: &Origins, diagnostics: &mut
         Scope::PerProcess(process) => Some(&process.start),
         _ => None,
     };
-    let timed = property.patterns().iter().chain(start).flat_map(EventPattern::and_windows);
+    let timed = property.patterns().iter().chain(start).flat_map(EventPattern::with_inner);
     let times: Vec<Slot> = timed.filter_map(|pattern| pattern.at).collect();
-    for pattern in property.patterns().iter().chain(start).flat_map(EventPattern::and_windows) {
+    for pattern in property.patterns().iter().chain(start).flat_map(EventPattern::with_inner) {
         let mistakes = pattern.guard.iter().flat_map(|guard| guard.mistakes(&times));
         diagnostics.extend(mistakes.map(|mistake| guard_without_value(&mistake)));
     }

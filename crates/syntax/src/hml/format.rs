@@ -1,6 +1,7 @@
 //! The layout of `.hml` text: what `referee fmt` writes.
 //!
-//! Lines are indented by two blanks for each bracket that is open, brackets in patterns included; blanks at the ends of
+//! Lines are indented by two blanks for each bracket that is open, brackets in patterns included, and so are the lines of a rule but its
+//! first; blanks at the ends of
 //! lines go, of several blank lines one remains, and none at the ends of the text. How formulas are broken into lines is
 //! the author's, comments stay where they are, and nothing else is touched: formatting what was formatted changes
 //! nothing, and reading it gives the same properties.
@@ -37,8 +38,10 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         if std::mem::take(&mut owes_blank_line) {
             out.push('\n');
         }
+        state.begin_line(content);
         let closing = content.chars().take_while(|c| matches!(c, ')' | ']' | '}')).count();
-        out.extend(std::iter::repeat_n("  ", state.depth.saturating_sub(closing).min(DEEPEST)));
+        let depth = state.depth.saturating_sub(closing) + usize::from(state.continues_rule);
+        out.extend(std::iter::repeat_n("  ", depth.min(DEEPEST)));
         out.push_str(content);
         out.push('\n');
         state.read(content);
@@ -54,9 +57,25 @@ const DEEPEST: usize = 40;
 struct State {
     depth: usize,
     in_comment: bool,
+    /// The line goes on with a rule that began before it.
+    continues_rule: bool,
+    in_rule: bool,
 }
 
 impl State {
+    /// Looks at the first words of `line`, which is not within a comment.
+    fn begin_line(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        let begins = match (words.next(), words.next()) {
+            (Some("rule"), Some(_)) => Some(true),
+            (Some("property"), Some(_)) => Some(false),
+            _ => None,
+        };
+        self.continues_rule =
+            self.in_rule && begins.is_none() && !line.starts_with("//") && !line.starts_with('%');
+        self.in_rule = begins.unwrap_or(self.in_rule);
+    }
+
     fn read(&mut self, line: &str) {
         let mut rest = line;
         while let Some(first) = rest.chars().next() {

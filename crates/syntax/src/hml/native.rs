@@ -31,11 +31,11 @@ impl<'a> Parser<'a> {
         let first = self.endpoint()?;
         match self.cursor.token() {
             Token::Arrow => {}
-            Token::CloseBracket | Token::Greater if matches!(first, Endpoint::Any) => {
+            Token::CloseBracket | Token::Greater | Token::Comma if matches!(first, Endpoint::Any) => {
                 return Ok(EventPattern::any());
             }
             _ if matches!(first, Endpoint::Any)
-                && (self.cursor.is_word("when") || self.cursor.is_word("at")) =>
+                && ["when", "at", "except"].into_iter().any(|word| self.cursor.is_word(word)) =>
             {
                 return Ok(EventPattern::any());
             }

@@ -9,9 +9,12 @@ use referee_theory::property::{
 };
 
 use super::cursor::{Cursor, MAX_NESTING, Parsed, Reported, Token};
+use super::rule::is_at_rule;
 use super::{PropertyFile, check};
 use crate::diagnostics::names::unknown_recursion_variable;
-use crate::diagnostics::properties::{bad_key, duplicate_property, hidden_variable, unguarded_formula};
+use crate::diagnostics::properties::{
+    bad_key, duplicate_property, hidden_variable, unguarded_formula, window_in_exception,
+};
 use crate::diagnostics::structure::too_many_variables;
 use crate::document::{Content, Document, in_order};
 use crate::language::Language;
@@ -40,7 +43,7 @@ pub(super) struct Parser<'a> {
     pub(super) origins: Origins,
     /// Whether this is one of detectEr's own files.
     pub(super) erlang: bool,
-    builder: PropertyBuilder,
+    pub(super) builder: PropertyBuilder,
     slots: usize,
     recursion: scope::Scope<'a, FormulaId>,
     data: scope::Scope<'a, (Slot, Span)>,
@@ -72,9 +75,9 @@ impl<'a> Parser<'a> {
     fn file(&mut self, file: &mut PropertyFile) {
         let mut names: Vec<(Arc<str>, Span)> = Vec::new();
         if self.cursor.is_at_end() {
-            self.cursor.unexpected(&["`property`", "`with`", "a formula"]);
+            self.cursor.unexpected(&["`property`", "`rule`", "`with`", "a formula"]);
         }
-        let mut alone = !self.erlang && !self.cursor.is_word("property");
+        let mut alone = !self.erlang && !self.cursor.is_word("property") && !is_at_rule(&self.cursor);
         while !self.cursor.is_at_end() {
             let start = self.cursor.span();
             let mistakes = self.cursor.errors();
@@ -84,6 +87,7 @@ impl<'a> Parser<'a> {
             let parsed = match (self.erlang, alone) {
                 (true, _) => self.clause(file.properties.len()),
                 (false, true) => self.lone_formula(),
+                (false, false) if is_at_rule(&self.cursor) => self.rule(),
                 (false, false) => self.named_property(),
             };
             self.recursion.leave_to(0);
@@ -104,8 +108,11 @@ impl<'a> Parser<'a> {
 
     /// Skips to where the next property may begin.
     fn recover(&mut self, start: Span) {
-        let word = if self.erlang { "with" } else { "property" };
-        while !self.cursor.is_at_end() && (self.cursor.span() == start || !self.cursor.is_word(word)) {
+        let begins = |cursor: &Cursor<'_>| match self.erlang {
+            true => cursor.is_word("with"),
+            false => cursor.is_word("property") || is_at_rule(cursor),
+        };
+        while !self.cursor.is_at_end() && (self.cursor.span() == start || !begins(&self.cursor)) {
             self.cursor.bump();
         }
     }
@@ -143,7 +150,7 @@ impl<'a> Parser<'a> {
     fn named_property(&mut self) -> Parsed<Header> {
         let documentation = self.documentation();
         if !self.cursor.eat_word("property") {
-            return Err(self.cursor.unexpected(&["`property`"]));
+            return Err(self.cursor.unexpected(&["`property`", "`rule`"]));
         }
         let (name, span) = self.cursor.name("the name of the property")?;
         let scope = if self.cursor.eat_word("for") {
@@ -241,7 +248,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The comment lines right above, if they are meant for readers of the property.
-    fn documentation(&self) -> String {
+    pub(super) fn documentation(&self) -> String {
         let before = self.cursor.whole_text().get(..self.cursor.span().start as usize).unwrap_or_default();
         let mut lines: Vec<&str> = before
             .lines()
@@ -335,6 +342,9 @@ impl<'a> Parser<'a> {
             };
             pattern.guard = super::guard::both(pattern.guard.take(), guard, &mut self.cursor)?;
         }
+        if !self.erlang && self.cursor.eat_word("except") {
+            pattern.except = self.exceptions(open)?;
+        }
         if braces {
             self.cursor.expect(Token::CloseBrace)?;
         }
@@ -345,6 +355,30 @@ impl<'a> Parser<'a> {
         let origin = self.origins.add(start.to(end));
         pattern.origin = origin;
         Ok(Step { modality, pattern, origin })
+    }
+
+    /// `p, q when g`: what an event must not match; `except` has been read. What these bind is theirs alone.
+    fn exceptions(&mut self, open: bool) -> Parsed<Box<[EventPattern]>> {
+        let depth = self.data.depth();
+        let mut all = Vec::new();
+        loop {
+            let start = self.cursor.span();
+            let mut pattern = self.native_action()?;
+            if self.cursor.eat_word("when") {
+                let (guard, windows) = self.native_guard(open)?;
+                if !windows.is_empty() {
+                    let span = start.to(self.cursor.previous());
+                    return Err(self.cursor.report(window_in_exception(span)));
+                }
+                pattern.guard = super::guard::both(pattern.guard.take(), guard, &mut self.cursor)?;
+            }
+            pattern.origin = self.origins.add(start.to(self.cursor.previous()));
+            self.data.leave_to(depth);
+            all.push(pattern);
+            if !self.cursor.eat(Token::Comma) {
+                return Ok(all.into());
+            }
+        }
     }
 
     fn primary(&mut self) -> Parsed<FormulaId> {
@@ -496,11 +530,11 @@ pub(super) enum Variable {
 }
 
 /// A property but for its nodes.
-struct Header {
-    name: Arc<str>,
-    span: Span,
-    documentation: String,
-    scope: Scope,
-    again: Again,
-    root: FormulaId,
+pub(super) struct Header {
+    pub(super) name: Arc<str>,
+    pub(super) span: Span,
+    pub(super) documentation: String,
+    pub(super) scope: Scope,
+    pub(super) again: Again,
+    pub(super) root: FormulaId,
 }

@@ -196,6 +196,18 @@ impl Printer<'_> {
                 self.out.push(')');
             }
         }
+        let in_scope = self.in_scope.len();
+        for (index, except) in pattern.except.iter().enumerate() {
+            self.out.push_str(if index == 0 { " except " } else { ", " });
+            self.event(except);
+            if let Some(guard) = &except.guard {
+                let parentheses = modality == Modality::Possibility;
+                self.out.push_str(if parentheses { " when (" } else { " when " });
+                self.guard(guard);
+                self.out.push_str(if parentheses { ")" } else { "" });
+            }
+            self.in_scope.truncate(in_scope);
+        }
         self.out.push_str(close);
     }
 
@@ -257,7 +269,7 @@ impl Printer<'_> {
                 _ => format!("V{base}"),
             };
         }
-        let reserved = ["true", "false", "null", "when", "in", "at"];
+        let reserved = ["true", "false", "null", "when", "in", "at", "except"];
         let taken = |name: &str| {
             reserved.contains(&name)
                 || self.in_scope.iter().any(|slot| self.names[slot.index()].as_deref() == Some(name))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use referee_theory::expr::{Literal, Node};
 use referee_theory::property::guard::{Condition, Mistake, constant};
 use referee_theory::property::window::placeholder;
-use referee_theory::property::{Aggregate, Modality, Slot, Window, WindowSpan};
+use referee_theory::property::{Aggregate, EventPattern, Modality, Slot, Window, WindowSpan};
 
 use super::cursor::{Parsed, Token};
 use super::parser::{Parser, Step, Variable};
@@ -141,6 +141,7 @@ impl Parser<'_> {
         self.leave_data(depth);
         let mut read = Vec::new();
         pattern.guard.iter().for_each(|guard| guard.slots(&mut read));
+        read.extend(pattern.except.iter().flat_map(EventPattern::reads));
         if !pattern.windows.is_empty() || read.iter().any(|slot| !own.contains(slot)) {
             let error = RF0806.at(span, "a window compares with variables from outside only by equality");
             return Err(self.cursor.report(error.help("write `{key: variable}` in its pattern")));

@@ -118,7 +118,10 @@ fn words(language: Language) -> Words {
         Language::Hml => (
             &[".", ")", "(", "]", "[", ">", "<", "}", "{", ",", ":", "->", "?", "!", "==", "_", "="],
             &["ff", "tt", "and", "or", "max", "min", "when", "property", "with", "check"],
-            &["monitor", "for", "each", "not", "true", "false"],
+            &[
+                "monitor", "for", "each", "not", "true", "false", "except", "rule", "before", "there",
+                "must", "be", "never", "after", "at", "most", "once", "times", "call", "result", "of",
+            ],
         ),
         Language::GtJson => (&[",", ":", "}", "]", "{", "["], &[], &[]),
     };

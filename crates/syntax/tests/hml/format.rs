@@ -70,3 +70,11 @@ fn formatting_changes_blanks_alone() {
 fn what_is_wrong_is_not_touched() {
     assert!(!format("property p { [a -> }").unwrap_err().is_empty());
 }
+
+#[test]
+fn lines_of_a_rule_are_indented_but_the_first() {
+    let untidy = "  rule r:\nbefore call a(x: v,\ny: w) there must be\n   result of b(x: v, y: w)\n// about the next\n\n  rule q: never call a\n property p {\n[_]ff }\n";
+    let tidy = "rule r:\n  before call a(x: v,\n    y: w) there must be\n  result of b(x: v, y: w)\n// about the next\n\nrule q: never call a\nproperty p {\n  [_]ff }\n";
+    assert_eq!(format(untidy).unwrap(), tidy);
+    assert_eq!(format(tidy).unwrap(), tidy);
+}

@@ -67,6 +67,8 @@ pub struct EventPattern {
     pub guard: Option<Guard>,
     /// The windows that the guard asks, and the slots in which it finds their values.
     pub windows: Box<[(Slot, Arc<Window>)]>,
+    /// `except q, r`: no event that matches one of these does. What they bind is theirs alone; they ask no windows and take no time.
+    pub except: Box<[EventPattern]>,
     /// Where it stands in the text.
     pub origin: Origin,
 }
@@ -119,13 +121,15 @@ impl EventPattern {
             at: None,
             guard: None,
             windows: Box::default(),
+            except: Box::default(),
             origin: Origin::NONE,
         }
     }
 
-    /// The pattern itself and those of the windows that its guard asks.
-    pub fn and_windows(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.windows.iter().flat_map(|(_, window)| window.patterns()))
+    /// The pattern itself, its exceptions, and the patterns of the windows that its guard asks.
+    pub fn with_inner(&self) -> impl Iterator<Item = &Self> {
+        let windows = self.windows.iter().flat_map(|(_, window)| window.patterns());
+        std::iter::once(self).chain(&self.except).chain(windows)
     }
 
     /// What `event` binds if it matches under `environment`. A guard that has no value does not hold, and one that asks a window
@@ -151,10 +155,12 @@ impl EventPattern {
         if let Some(slot) = self.at {
             bound.push((slot, Term::Time(event.time?)));
         }
+        let extended = Extended { environment, bound: &bound };
         if let Some(guard) = &self.guard {
-            guard.holds(&Extended { environment, bound: &bound }).then_some(())?;
+            guard.holds(&extended).then_some(())?;
         }
-        Some(bound)
+        let excepted = self.except.iter().any(|pattern| pattern.matches(event, &extended).is_some());
+        (!excepted).then_some(bound)
     }
 
     /// The patterns of its parts, in the order in which they are matched.
@@ -194,6 +200,7 @@ impl EventPattern {
             guard.slots(&mut slots);
         }
         slots.extend(self.windows.iter().flat_map(|(_, window)| &*window.outer));
+        slots.extend(self.except.iter().flat_map(Self::reads));
         let bound = self.binds();
         let windows = |slot: &Slot| self.windows.iter().any(|(own, _)| own == slot);
         slots.retain(|slot| !bound.contains(slot) && !windows(slot));

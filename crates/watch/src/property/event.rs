@@ -25,11 +25,16 @@ pub(super) struct Reader {
     stepped: Option<Box<[Box<str>]>>,
 }
 
+/// The member of a guard's record that says whether the message went on.
+pub(super) const FORWARDED: &str = "forwarded";
+
 impl Reader {
     /// A reader of the lines that `properties` are about.
+    /// The reader of events for `properties`; of a guard's records if they are judged again.
     pub(super) fn new<'p>(
         format: EventsFormat,
         shape: &Shape,
+        replay: bool,
         properties: impl Iterator<Item = &'p Property>,
     ) -> Self {
         // Members of these names are the parts themselves, unless the parts are elsewhere.
@@ -48,10 +53,11 @@ impl Reader {
                 Scope::Stream | Scope::PerProcess(_) => &[],
             };
             let first = |key: &Key| key.steps().first().map(ToString::to_string).filter(|name| !own(name));
-            let patterns = property.patterns().iter().flat_map(EventPattern::and_windows);
+            let patterns = property.patterns().iter().flat_map(EventPattern::with_inner);
             stepped.extend(patterns.flat_map(|pattern| &*pattern.keys).filter_map(|(key, _)| first(key)));
             wanted.extend(scope.iter().filter_map(first));
         }
+        stepped.extend(replay.then(|| FORWARDED.to_owned()));
         wanted.extend(stepped.iter().cloned());
         let stepped: Option<Box<[Box<str>]>> =
             (stepped.len() <= MOST_MEMBERS).then(|| stepped.into_iter().map(Into::into).collect());

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bumpalo::Bump;
 use referee_monitor::property::{Derivation, PropertyBundle, PropertyMemories, PropertyVerdict};
-use referee_theory::property::EventView;
+use referee_theory::property::{EventView, Term};
 use referee_theory::time;
 use rustc_hash::FxHashSet;
 
 use super::clock::Clock;
 use super::decode::{NO_TIME, Record, What, decode};
-use super::event::show;
+use super::event::{FORWARDED, show};
 use super::instances::{Entry, History, Instances, NOBODY};
 use super::plan::{Family, PropertyPlan};
 use crate::decode::Decoded;
@@ -195,7 +195,11 @@ impl Lane {
                 outcome.counts.events += u64::from(record.is_first);
                 let mut stepping =
                     Stepping { position, record, family, memories, outcome, clock, line, any_lost };
-                stepping.step(shard, &event, hint);
+                if plan.options.replay && event.keys.get(FORWARDED) == Some(Term::Bool(false)) {
+                    stepping.step_and_forget(shard, &event, hint);
+                } else {
+                    stepping.step(shard, &event, hint);
+                }
             }
             Err(flaw) => {
                 malformed(position, record, flaw, outcome);
@@ -320,6 +324,35 @@ struct Stepping<'a> {
 }
 
 impl Stepping<'_> {
+    /// Judges an event that did not go on, as the guard did: for what comes later it has not happened.
+    #[cold]
+    fn step_and_forget(&mut self, shard: &mut Shard, event: &EventView<'_>, hint: u32) {
+        let key = self.position.decoded.key_of(self.record).as_bytes();
+        let (hash, family) = (self.record.hash, usize::from(self.record.family));
+        let held = shard.held;
+        let entry = |shard: &mut Shard| {
+            let instances = shard.families.get_mut(family)?;
+            let index = instances.find(hash, key);
+            instances.entry(index).map(|entry| (entry.bundle.clone(), entry.events, entry.anew))
+        };
+        let before = entry(shard);
+        self.step(shard, event, hint);
+        let index = shard.families.get(family).map_or(NOBODY, |instances| instances.find(hash, key));
+        let Some(entry) = shard.families.get_mut(family).and_then(|instances| instances.entry(index)) else {
+            return;
+        };
+        (entry.bundle, entry.events, entry.anew) = match before {
+            Some(before) => {
+                shard.held = held;
+                before
+            }
+            None => (self.family.properties.begin(self.memories, event), 0, None),
+        };
+        if let Some(history) = entry.history.as_mut().filter(|history| !history.is_cut) {
+            history.lines.pop();
+        }
+    }
+
     #[inline]
     fn step(&mut self, shard: &mut Shard, event: &EventView<'_>, hint: u32) {
         let plan = self.position.plan;

@@ -92,7 +92,7 @@ impl PropertyPlan {
             threads => threads.saturating_mul(4).next_power_of_two().min(shards),
         };
         let properties = monitors.iter().map(|monitor| &**monitor.property());
-        let reader = Reader::new(options.format, &options.shape, properties);
+        let reader = Reader::new(options.format, &options.shape, options.replay, properties);
         let wanted = Wanted::new(monitors.iter().map(|monitor| &**monitor.property()), options.format);
         let mut groups: Vec<(KeyedBy, Numbered)> = Vec::new();
         for (number, monitor) in monitors.into_iter().enumerate() {

@@ -210,7 +210,7 @@ fn collect(property: &Property) -> Vec<Vec<Term>> {
         }
         Scope::Stream | Scope::PerProcess(_) => Vec::new(),
     };
-    let patterns = property.patterns().iter().flat_map(EventPattern::and_windows);
+    let patterns = property.patterns().iter().flat_map(EventPattern::with_inner);
     let asked = patterns.map(asked).filter(|asked| !asked.is_empty());
     asked.map(|asked| keys.iter().cloned().chain(asked).collect()).collect()
 }
