@@ -101,7 +101,7 @@ impl Encoder {
         Self {
             writers: codec.messages().iter().map(writer).collect(),
             socket,
-            rpc: table.rpc.unwrap_or(false),
+            rpc: table.correlation().is_some(),
             http: table.kind == Kind::Http,
         }
     }

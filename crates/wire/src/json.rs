@@ -15,12 +15,9 @@ use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Fields, Label, Malformed, Message, Refusal, Scratch, Step, excerpt};
-use crate::table::{Framing, Table};
+use crate::table::{CorrelateTable, Framing, Table};
 use document::{MISSING, Place, Pointers, skip_blanks};
 use rpc::{Meant, OPTIONAL, Rpc, without_optional};
-
-/// The code of an error that a guard answers with, of those that JSON-RPC leaves to servers.
-const REFUSED: i32 = -32_000;
 
 /// The codec.
 #[derive(Debug)]
@@ -106,8 +103,7 @@ impl Json {
             Meant::Answer(id) => (sender.other(), id),
             Meant::Notification => return Some((sender, Vec::new())),
         };
-        let why = serde_json::Value::from(why);
-        let error = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{REFUSED},"message":{why}}}}}"#);
+        let error = self.documents.rpc.as_ref()?.refusal(id, why)?;
         let mut bytes = Vec::new();
         self.framing.write(&error, &mut bytes).ok()?;
         Some((receiver, bytes))
@@ -262,9 +258,11 @@ impl Documents {
         errors: &mut Vec<TableError>,
     ) -> Option<Self> {
         let before = errors.len();
-        let rpc = table.rpc.unwrap_or(false).then(|| Rpc::compile(table, signature, errors));
+        let correlation = table.correlation();
+        let rpc = correlation.as_ref().map(|found| Rpc::compile(table, found, signature, errors));
         let head = match (&rpc, &table.label) {
-            (Some(_), None) => Pointers::new(Rpc::HEAD),
+            (Some(rpc), None) => Pointers::new(rpc.head().iter().map(String::as_str)),
+            (Some(_), Some(_)) if table.correlate.is_some() => Err("`correlate` has its own".to_owned()),
             (Some(_), Some(_)) => Err("JSON-RPC has its own".to_owned()),
             (None, label) => Pointers::new([label.as_deref().unwrap_or("/type")]),
         };
@@ -283,7 +281,7 @@ impl Documents {
             if entry.is_none_or(|entry| entry.answers.is_none()) {
                 side.entry(text.into()).or_default().push(id);
             }
-            let written = field_pointers(entry, known, rpc.is_some());
+            let written = field_pointers(entry, known, correlation.as_ref());
             unknown_fields(entry, known, errors);
             // Those of a request are none of the document.
             let of_request = rpc.as_ref().and_then(|rpc| rpc.of_request(id)).unwrap_or_default();
@@ -417,9 +415,9 @@ fn pick(
 pub(crate) fn field_pointers(
     entry: Option<&crate::table::MessageTable>,
     known: &crate::signature::Known,
-    rpc: bool,
+    correlation: Option<&CorrelateTable>,
 ) -> Vec<String> {
-    let prefix = if rpc { Rpc::prefix(entry) } else { "" };
+    let prefix = correlation.map_or("", |correlation| Rpc::prefix(correlation, entry));
     let pointer = |(index, field): (usize, &referee_theory::Field)| {
         let name = field.name.as_deref();
         let given = entry.and_then(|entry| entry.fields.iter().find(|(key, _)| Some(&**key) == name));

@@ -101,4 +101,7 @@ pub use preset::Preset;
 pub use reading::{Expected, Reading, Readings};
 pub use signature::{Known, MessageId, Sender};
 pub use step::{After, Fields, Label, Malformed, Message, Refusal, Scratch, Step};
-pub use table::{Carries, Framing, Kind, Leave, LengthForm, Leniency, LineEnd, MessageTable, Table};
+pub use table::{
+    Carries, CorrelateTable, Framing, Kind, KindTable, Leave, LengthForm, Leniency, LineEnd, MessageTable,
+    Table,
+};

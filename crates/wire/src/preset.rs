@@ -16,16 +16,19 @@ pub struct Preset {
     pub table: &'static str,
     /// Example values for who plays one of its roles, in TOML: `crates/probe`.
     pub examples: &'static str,
+    /// What its standard demands of sessions beyond the protocol, as properties; empty if nothing.
+    pub rules: &'static str,
 }
 
 /// Every preset.
-pub static ALL: [Preset; 6] = [
+pub static ALL: [Preset; 11] = [
     Preset {
         name: "smtp",
         summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
         protocol: include_str!("../presets/smtp.scr"),
         table: include_str!("../presets/smtp.toml"),
         examples: include_str!("../presets/smtp.examples.toml"),
+        rules: "",
     },
     Preset {
         name: "http",
@@ -33,6 +36,7 @@ pub static ALL: [Preset; 6] = [
         protocol: include_str!("../presets/http.scr"),
         table: include_str!("../presets/http.toml"),
         examples: include_str!("../presets/http.examples.toml"),
+        rules: "",
     },
     Preset {
         name: "redis",
@@ -40,6 +44,7 @@ pub static ALL: [Preset; 6] = [
         protocol: include_str!("../presets/redis.scr"),
         table: include_str!("../presets/redis.toml"),
         examples: include_str!("../presets/redis.examples.toml"),
+        rules: "",
     },
     Preset {
         name: "postgres",
@@ -47,6 +52,7 @@ pub static ALL: [Preset; 6] = [
         protocol: include_str!("../presets/postgres.scr"),
         table: include_str!("../presets/postgres.toml"),
         examples: include_str!("../presets/postgres.examples.toml"),
+        rules: "",
     },
     Preset {
         name: "mqtt",
@@ -54,6 +60,7 @@ pub static ALL: [Preset; 6] = [
         protocol: include_str!("../presets/mqtt.scr"),
         table: include_str!("../presets/mqtt.toml"),
         examples: include_str!("../presets/mqtt.examples.toml"),
+        rules: "",
     },
     Preset {
         name: "mcp",
@@ -61,6 +68,47 @@ pub static ALL: [Preset; 6] = [
         protocol: include_str!("../presets/mcp.scr"),
         table: include_str!("../presets/mcp.toml"),
         examples: include_str!("../presets/mcp.examples.toml"),
+        rules: include_str!("../presets/mcp.hml"),
+    },
+    Preset {
+        name: "mcp-2025-11-25",
+        summary: "the same, of the revision 2025-11-25: `initialize` comes first",
+        protocol: include_str!("../presets/mcp-2025-11-25.scr"),
+        table: include_str!("../presets/mcp-2025-11-25.toml"),
+        examples: include_str!("../presets/mcp-2025-11-25.examples.toml"),
+        rules: "",
+    },
+    Preset {
+        name: "mcp-2026-07-28",
+        summary: "the same, of the revision 2026-07-28: stateless, each request names its revision",
+        protocol: include_str!("../presets/mcp-2026-07-28.scr"),
+        table: include_str!("../presets/mcp-2026-07-28.toml"),
+        examples: include_str!("../presets/mcp-2026-07-28.examples.toml"),
+        rules: "",
+    },
+    Preset {
+        name: "jsonrpc",
+        summary: "JSON-RPC 2.0 in lines: either side asks, by any method, and answers come in any order",
+        protocol: include_str!("../presets/jsonrpc.scr"),
+        table: include_str!("../presets/jsonrpc.toml"),
+        examples: include_str!("../presets/jsonrpc.examples.toml"),
+        rules: "",
+    },
+    Preset {
+        name: "lsp",
+        summary: "the Language Server Protocol: initialize, requests of either side, shutdown and exit",
+        protocol: include_str!("../presets/lsp.scr"),
+        table: include_str!("../presets/lsp.toml"),
+        examples: include_str!("../presets/lsp.examples.toml"),
+        rules: "",
+    },
+    Preset {
+        name: "dap",
+        summary: "the Debug Adapter Protocol: initialize, requests of either side, events",
+        protocol: include_str!("../presets/dap.scr"),
+        table: include_str!("../presets/dap.toml"),
+        examples: include_str!("../presets/dap.examples.toml"),
+        rules: "",
     },
 ];
 

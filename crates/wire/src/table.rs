@@ -3,6 +3,7 @@
 //! One flat structure for all kinds: which keys go with which kind is checked when a table is compiled, so that a
 //! mistake is told with its place and not as “did not match any variant”.
 
+mod correlate;
 mod keys;
 mod schema;
 
@@ -15,6 +16,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor, value
 
 use crate::error::TableError;
 use crate::signature::Sender;
+pub use correlate::{CorrelateTable, KindTable};
 
 /// A codec, described.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
@@ -49,8 +51,10 @@ pub struct Table {
     pub framing: Option<Framing>,
     /// `json`, `websocket`: the JSON pointer to the label. Default: `/type`.
     pub label: Option<String>,
-    /// `json`, `websocket`: whether this is JSON-RPC 2.0.
+    /// `json`, `websocket`: whether this is JSON-RPC 2.0: a `correlate` of its own.
     pub rpc: Option<bool>,
+    /// `json`, `websocket`: how answers are matched with requests. Without it: not at all.
+    pub correlate: Option<CorrelateTable>,
     /// `http`: what tells which session a message belongs to, `cookie:sid`. Default: its connection.
     pub session: Option<String>,
     /// `frames`: where the tag is.

@@ -1,5 +1,7 @@
 //! JSON documents: the label and the fields at their places, the rest of the document empty.
 
+use std::collections::BTreeMap;
+
 use referee_monitor::FieldValue;
 use serde_json::{Map, Value};
 
@@ -7,48 +9,60 @@ use super::{EncodeError, Parts, field, misfit};
 use crate::json::field_pointers;
 use crate::json::rpc::{ANY_METHOD, OF_REQUEST, without_optional};
 use crate::signature::Known;
-use crate::table::{Framing, Kind, MessageTable, Table};
+use crate::table::{CorrelateTable, Framing, Kind, KindTable, MessageTable, Table};
 
 /// How one message is written.
 #[derive(Debug)]
 pub(super) struct Writer {
     framing: Option<Framing>,
-    /// Where the label is, and what it says; none for an answer of JSON-RPC.
+    /// Where the label is, and what it says; none for an answer to a request.
     label: Option<(String, String)>,
-    rpc: bool,
+    /// Where its id goes, and what else it says so that its kind is told.
+    correlated: Option<Correlated>,
     pointers: Vec<String>,
 }
 
 impl Writer {
     pub(super) fn new(table: &Table, entry: Option<&MessageTable>, known: &Known) -> Self {
-        let rpc = table.rpc.unwrap_or(false);
+        let correlation = table.correlation();
         let text = entry.and_then(|entry| entry.label.as_deref().or(entry.pattern.as_deref()));
         let text = text.unwrap_or(&known.name).to_owned();
-        let is_answer = entry.is_some_and(|entry| entry.answers.is_some());
-        let label = match (rpc, is_answer) {
-            (true, true) => None,
-            // Any method: a field says which.
-            (true, false) if text == ANY_METHOD => None,
-            (true, false) => Some(("/method".to_owned(), text)),
-            (false, _) => Some((table.label.clone().unwrap_or_else(|| "/type".to_owned()), text)),
-        };
         let framing = (table.kind == Kind::Json).then(|| table.framing.unwrap_or_default());
-        Self { framing, label, rpc, pointers: field_pointers(entry, known, rpc) }
+        let pointers = field_pointers(entry, known, correlation.as_ref());
+        let Some(correlation) = correlation else {
+            let place = table.label.clone().unwrap_or_else(|| "/type".to_owned());
+            return Self { framing, label: Some((place, text)), correlated: None, pointers };
+        };
+        let is_notification = entry.is_some_and(|entry| entry.notification == Some(true));
+        let label = match entry.is_some_and(|entry| entry.answers.is_some()) {
+            true => None,
+            // Any method: a field says which.
+            false if text == ANY_METHOD => None,
+            false if is_notification => Some((
+                correlation.notification_label.clone().unwrap_or_else(|| correlation.label.clone()),
+                text,
+            )),
+            false => Some((correlation.label.clone(), text)),
+        };
+        Self { framing, label, correlated: Some(Correlated::new(correlation, entry)), pointers }
     }
 
     pub(super) fn write(&self, parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let mut document = Value::Object(Map::new());
-        if self.rpc {
-            put(&mut document, "/jsonrpc", Value::from("2.0"))?;
-            if let Some(id) = parts.rpc_id {
-                let id = serde_json::from_str(id).map_err(|_| misfit("an id that is no JSON"))?;
-                put(&mut document, "/id", id)?;
+        if let Some(correlated) = &self.correlated {
+            for (pointer, value) in correlated.says(parts.rpc_id)? {
+                put(&mut document, pointer, value)?;
             }
         }
         if let Some((pointer, label)) = &self.label {
             put(&mut document, pointer, Value::from(label.as_str()))?;
-        } else if self.pointers.is_empty() {
-            put(&mut document, "/result", Value::Null)?;
+        } else if let Some(empty) = self
+            .correlated
+            .as_ref()
+            .filter(|_| self.pointers.is_empty())
+            .and_then(|own| own.result.as_deref())
+        {
+            put(&mut document, empty, Value::Null)?;
         }
         let is_own = |(_, pointer): &(usize, &String)| !without_optional(pointer).starts_with(OF_REQUEST);
         for (index, pointer) in self.pointers.iter().enumerate().filter(is_own) {
@@ -87,6 +101,53 @@ impl Framing {
             }
         }
         Ok(())
+    }
+}
+
+/// What messages say that are matched by an id.
+#[derive(Debug)]
+struct Correlated {
+    constants: BTreeMap<String, Value>,
+    /// What tells the kind, with an id and without.
+    told: [BTreeMap<String, Value>; 2],
+    id: String,
+    /// What has to be there in an answer.
+    result: Option<String>,
+}
+
+impl Correlated {
+    fn new(table: CorrelateTable, entry: Option<&MessageTable>) -> Self {
+        let is_answer = entry.is_some_and(|entry| entry.answers.is_some());
+        let when = |kind: Option<KindTable>| kind.map(|kind| kind.when).unwrap_or_default();
+        let result = table.result.has.first().cloned().filter(|_| is_answer);
+        let (told, id) = if !is_answer {
+            ([when(Some(table.request)), when(table.notification)], table.id)
+        } else {
+            let kind = if entry.is_some_and(|entry| entry.error == Some(true)) {
+                table.error
+            } else {
+                Some(table.result)
+            };
+            let told = when(kind);
+            ([told.clone(), told], table.answer_id.unwrap_or(table.id))
+        };
+        Self { constants: table.constants, told, id, result }
+    }
+
+    /// Values by their places, those of arrays in their order.
+    fn says(&self, id: Option<&str>) -> Result<BTreeMap<&str, Value>, EncodeError> {
+        let told = &self.told[usize::from(id.is_none())];
+        let mut says: BTreeMap<&str, Value> = self
+            .constants
+            .iter()
+            .chain(told)
+            .map(|(pointer, value)| (pointer.as_str(), value.clone()))
+            .collect();
+        if let Some(id) = id {
+            let id = serde_json::from_str(id).map_err(|_| misfit("an id that is no JSON"))?;
+            says.insert(&self.id, id);
+        }
+        Ok(says)
     }
 }
 

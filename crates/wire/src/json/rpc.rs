@@ -1,4 +1,5 @@
-//! JSON-RPC 2.0: a request is labelled by its method, an answer by the request that has its id.
+//! Answers that are matched with requests by an id, JSON-RPC 2.0 and others: a request is labelled by what it says, an answer by the request
+//! that has its id. The table ([`CorrelateTable`]) says what tells a request and where its id is.
 //!
 //! Fields of an answer may be those of its request (`request:/params/name`): what they are read from is kept until it is answered.
 
@@ -7,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use bumpalo::Bump;
 use referee_monitor::FieldValue;
 use referee_theory::Field;
+use serde_json::Value;
 
 use super::document::{self, MISSING, Place, Pointers};
 use super::pick;
@@ -15,7 +17,7 @@ use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
 use crate::step::{After, Label, excerpt};
-use crate::table::{MessageTable, Table};
+use crate::table::{CorrelateTable, KindTable, MessageTable, Table};
 
 /// How many requests of one side may be unanswered.
 const MAX_OPEN: usize = 1024;
@@ -35,9 +37,107 @@ pub(crate) const OPTIONAL: &str = "optional:";
 /// What begins the pointer to a field of an answer that its request has.
 pub(crate) const OF_REQUEST: &str = "request:";
 
+/// What a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DocumentKind {
+    Request,
+    Notification,
+    Result,
+    Error,
+}
+
+/// What must be at a place of the head.
+#[derive(Debug)]
+enum Condition {
+    Is(Box<str>, Value),
+    Has,
+    Lacks,
+}
+
+/// What tells the kind of a document, and where in the head its id and label are.
+#[derive(Debug)]
+struct Head {
+    pointers: Vec<String>,
+    kinds: Vec<(DocumentKind, Vec<(usize, Condition)>)>,
+    id: usize,
+    answer_id: usize,
+    label: usize,
+    notification_label: usize,
+    no_id: Value,
+}
+
+impl Head {
+    fn new(table: &CorrelateTable) -> Self {
+        let mut head = Self {
+            pointers: Vec::new(),
+            kinds: Vec::new(),
+            id: 0,
+            answer_id: 0,
+            label: 0,
+            notification_label: 0,
+            no_id: table.no_id.clone().unwrap_or_default(),
+        };
+        head.id = head.place(&table.id);
+        head.answer_id = head.place(table.answer_id.as_ref().unwrap_or(&table.id));
+        head.label = head.place(&table.label);
+        head.notification_label = head.place(table.notification_label.as_ref().unwrap_or(&table.label));
+        let kinds = [
+            (DocumentKind::Request, Some(&table.request)),
+            (DocumentKind::Notification, table.notification.as_ref()),
+            (DocumentKind::Result, Some(&table.result)),
+            (DocumentKind::Error, table.error.as_ref()),
+        ];
+        for (kind, told) in kinds {
+            let Some(told) = told else { continue };
+            let conditions = head.conditions(told);
+            head.kinds.push((kind, conditions));
+        }
+        head
+    }
+
+    fn place(&mut self, pointer: &String) -> usize {
+        let known = self.pointers.iter().position(|known| known == pointer);
+        known.unwrap_or_else(|| {
+            self.pointers.push(pointer.clone());
+            self.pointers.len() - 1
+        })
+    }
+
+    fn conditions(&mut self, told: &KindTable) -> Vec<(usize, Condition)> {
+        let mut conditions = Vec::new();
+        for (pointer, value) in &told.when {
+            conditions.push((self.place(pointer), Condition::Is(value.to_string().into(), value.clone())));
+        }
+        conditions.extend(told.has.iter().map(|pointer| (self.place(pointer), Condition::Has)));
+        conditions.extend(told.lacks.iter().map(|pointer| (self.place(pointer), Condition::Lacks)));
+        conditions
+    }
+
+    /// What a document is with these places in `text`.
+    fn kind(&self, places: &[Place], text: &str) -> Option<DocumentKind> {
+        let holds = |(slot, condition): &(usize, Condition)| {
+            let place = places.get(*slot).copied().unwrap_or(MISSING);
+            match condition {
+                Condition::Has => place != MISSING,
+                Condition::Lacks => place == MISSING,
+                Condition::Is(canonical, value) => {
+                    let raw = text.get(place.0..place.1).filter(|_| place != MISSING);
+                    raw.is_some_and(|raw| {
+                        *raw == **canonical || serde_json::from_str::<Value>(raw).ok().as_ref() == Some(value)
+                    })
+                }
+            }
+        };
+        self.kinds.iter().find(|(_, conditions)| conditions.iter().all(holds)).map(|(kind, _)| *kind)
+    }
+}
+
 /// Which message answers which.
 #[derive(Debug)]
 pub(crate) struct Rpc {
+    head: Head,
+    /// How a guard refuses a request.
+    refusal: Option<String>,
     /// For a request, the messages that answer it: with a result, with an error.
     answers: HashMap<MessageId, [Vec<MessageId>; 2]>,
     /// The messages that answer with an error, and who sends them.
@@ -82,15 +182,15 @@ struct Pending {
 /// The one form of an id that others may write in another: `1`, `1.0` and `1e0` are one number, `"a"` and `"\u0061"` one text; `1` and `"1"`
 /// differ.
 fn normalised(id: &str) -> Box<str> {
-    let value = serde_json::from_str::<serde_json::Value>(id);
+    let value = serde_json::from_str::<Value>(id);
     match value {
-        Ok(serde_json::Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
+        Ok(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (None, Some(float)) => format!("{float:e}").into(),
             // As large as that, a reader that takes it for a float may write it otherwise.
             (Some(integer), _) => format!("{:e}", integer as f64).into(),
             (None, None) => id.into(),
         },
-        Ok(serde_json::Value::String(text)) => format!("\"{text}").into(),
+        Ok(Value::String(text)) => format!("\"{text}").into(),
         _ => id.into(),
     }
 }
@@ -148,10 +248,29 @@ pub(crate) fn without_optional(pointer: &str) -> &str {
 
 impl Rpc {
     /// What tells requests and answers apart.
-    pub(crate) const HEAD: [&'static str; 4] = ["/method", "/id", "/result", "/error"];
+    pub(crate) fn head(&self) -> &[String] {
+        &self.head.pointers
+    }
 
-    pub(crate) fn compile(table: &Table, signature: &Signature, errors: &mut Vec<TableError>) -> Self {
+    pub(crate) fn compile(
+        table: &Table,
+        correlation: &CorrelateTable,
+        signature: &Signature,
+        errors: &mut Vec<TableError>,
+    ) -> Self {
+        if table.correlate.is_some() && table.rpc.is_some() {
+            errors.push(TableError::new(
+                ["rpc"],
+                "`rpc` is a `correlate` of its own: leave out one of the two",
+            ));
+        }
+        if correlation.refusal.as_ref().is_some_and(|text| !text.contains("{id}")) {
+            let message = "a refusal has `{id}` in it, where the id of the request goes";
+            errors.push(TableError::new(["correlate", "refusal"], message));
+        }
         let mut rpc = Self {
+            head: Head::new(correlation),
+            refusal: correlation.refusal.clone(),
             answers: HashMap::new(),
             errors: Vec::new(),
             kept: HashMap::new(),
@@ -206,9 +325,27 @@ impl Rpc {
         self.of_request.get(&message).map(|places| &**places)
     }
 
-    /// What answers `request` with an error.
+    /// What answers `request` with an error; nothing where a guard cannot say one.
     pub(crate) fn errors_for(&self, request: MessageId) -> &[MessageId] {
-        self.answers.get(&request).map_or(&[], |[_, errors]| errors)
+        let errors = self.answers.get(&request).filter(|_| self.refusal.is_some());
+        errors.map_or(&[], |[_, errors]| errors)
+    }
+
+    /// The document that refuses the request with `id`, saying `why`.
+    pub(crate) fn refusal(&self, id: &str, why: &str) -> Option<String> {
+        let why = Value::from(why).to_string();
+        // One after the other: what was put in is not looked at again.
+        let mut text = String::new();
+        let mut rest = self.refusal.as_deref()?;
+        while let Some(at) = rest.find('{') {
+            let (before, tail) = rest.split_at(at);
+            text += before;
+            let known = [("{id}", id), ("{why}", &why)].into_iter().find(|(name, _)| tail.starts_with(name));
+            let (value, length) = known.map_or(("{", 1), |(name, value)| (value, name.len()));
+            text += value;
+            rest = tail.get(length..).unwrap_or_default();
+        }
+        Some(text + rest)
     }
 
     /// The value of a field that the request had, at `place` of what is kept of it.
@@ -243,82 +380,121 @@ impl Rpc {
     }
 
     /// Where the fields of a message are, unless the table says otherwise.
-    pub(crate) fn prefix(entry: Option<&MessageTable>) -> &'static str {
+    pub(crate) fn prefix<'t>(correlation: &'t CorrelateTable, entry: Option<&MessageTable>) -> &'t str {
+        let of = |kind: Option<&'t KindTable>| kind.map_or("", |kind| kind.fields.as_str());
         match entry {
-            Some(entry) if entry.answers.is_some() && entry.error.unwrap_or(false) => "/error",
-            Some(entry) if entry.answers.is_some() => "/result",
-            _ => "/params",
+            Some(entry) if entry.answers.is_some() && entry.error.unwrap_or(false) => {
+                of(correlation.error.as_ref())
+            }
+            Some(entry) if entry.answers.is_some() => of(Some(&correlation.result)),
+            Some(entry) if entry.notification == Some(true) => of(correlation.notification.as_ref()),
+            _ => of(Some(&correlation.request)),
         }
     }
 
-    /// What a document with `head` at [`HEAD`](Self::HEAD) is.
+    /// What a document with `places` at its [`head`](Self::head) is.
     pub(crate) fn find<'b>(
         &self,
         labels: &[HashMap<Box<str>, Vec<MessageId>>; 2],
-        head: &[Place],
+        places: &[Place],
         (text, start): (&'b str, usize),
         connection: &mut Connection,
         sender: Sender,
         reading: Reading<'_>,
     ) -> Result<(Label<'b>, After), &'static str> {
-        let &[method, id, result, error] = head else { return Err("not a JSON-RPC message") };
         let raw = |place: Place| text.get(place.0..place.1).unwrap_or_default();
+        let place = |slot: usize| places.get(slot).copied().unwrap_or(MISSING);
+        let kind = self.head.kind(places, text).ok_or("neither a request nor an answer")?;
+        let id = match kind {
+            DocumentKind::Request => place(self.head.id),
+            DocumentKind::Notification => MISSING,
+            DocumentKind::Result | DocumentKind::Error => place(self.head.answer_id),
+        };
         if raw(id).len() > MAX_ID {
             return Err(LONG_ID);
         }
-        let key = |place: Place| normalised(raw(place));
         let open = connection.rpc.get_or_insert_default();
-        let (label, pending) = match (method, result, error) {
-            (method, MISSING, MISSING) if method != MISSING => {
-                let name = raw(method).strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        let (label, pending) = match kind {
+            DocumentKind::Request | DocumentKind::Notification => {
+                let is_request = kind == DocumentKind::Request;
+                if is_request && id == MISSING {
+                    return Err("a request without an id");
+                }
+                let at = if is_request { self.head.label } else { self.head.notification_label };
+                let name = raw(place(at)).strip_prefix('"').and_then(|name| name.strip_suffix('"'));
                 let name =
                     name.filter(|name| !name.contains('\\')).ok_or("a method that is no plain string")?;
-                let may_be = |message| self.may_be(message, id != MISSING);
+                let may_be = |message| self.may_be(message, is_request);
                 let found = pick(labels, sender, name, reading, may_be)
                     .or_else(|| pick(labels, sender, ANY_METHOD, reading, may_be));
-                let requests = open.requests.get(sender.index());
-                if id != MISSING && requests.is_some_and(|open| open.contains_key(&key(id))) {
-                    return Err("a request with the id of another one that is not answered yet");
-                }
-                if requests.is_some_and(|open| open.len() >= MAX_OPEN) {
-                    return Err(MANY_OPEN);
-                }
-                let pending = match found.filter(|_| id != MISSING) {
-                    Some(message) => {
-                        let request = Request { message, kept: self.keep(message, text, start)? };
-                        Some(Pending { key: key(id), written: raw(id).into(), request: Some(request) })
+                let pending = match found.filter(|_| is_request) {
+                    Some(message) => Some(self.request(open, (sender, message), raw(id), (text, start))?),
+                    None => {
+                        self.check_request(open, sender, is_request.then(|| normalised(raw(id))))?;
+                        None
                     }
-                    None => None,
                 };
                 (found.map_or(Label::Unknown(excerpt(name.as_bytes())), Label::Known), pending)
             }
             // The server could not even read the id of what it answers.
-            (MISSING, MISSING, error) if error != MISSING && (id == MISSING || raw(id) == "null") => {
+            DocumentKind::Error if id == MISSING || self.is_no_id(raw(id)) => {
                 let errors =
                     self.errors.iter().copied().filter(|(_, from)| *from == sender).map(|(id, _)| id);
                 let found = errors.clone().find(|id| reading.takes(*id)).or_else(|| errors.clone().next());
                 (found.map_or(Label::Unknown("an error"), Label::Known), None)
             }
-            (MISSING, result, error) if (result == MISSING) != (error == MISSING) && id != MISSING => {
-                let request = open.requests.get(sender.other().index()).and_then(|open| open.get(&key(id)));
+            DocumentKind::Result | DocumentKind::Error => {
+                if id == MISSING {
+                    return Err("an answer without the id of its request");
+                }
+                let key = normalised(raw(id));
+                let request = open.requests.get(sender.other().index()).and_then(|open| open.get(&key));
                 let Some(request) = request else {
                     return Ok((Label::Unknown("an answer to no request"), After::NOTHING));
                 };
-                let answers = self
-                    .answers
-                    .get(&request.message)
-                    .and_then(|both| both.get(usize::from(error != MISSING)));
+                let is_error = kind == DocumentKind::Error;
+                let answers =
+                    self.answers.get(&request.message).and_then(|both| both.get(usize::from(is_error)));
                 let answers = answers.map_or(&[][..], |answers| answers);
                 let found = answers.iter().find(|id| reading.takes(**id)).or(answers.first());
-                let unknown = if error == MISSING { "a result" } else { "an error" };
-                let pending = Pending { key: key(id), written: raw(id).into(), request: None };
+                let unknown = if is_error { "an error" } else { "a result" };
+                let pending = Pending { key, written: raw(id).into(), request: None };
                 (found.map_or(Label::Unknown(unknown), |id| Label::Known(*id)), Some(pending))
             }
-            _ => return Err("neither a request nor an answer"),
         };
         if let Some(slot) = open.pending.get_mut(sender.index()) {
             *slot = pending;
         }
         Ok((label, After { effect: Effect::Rpc, ..After::NOTHING }))
+    }
+
+    fn is_no_id(&self, raw: &str) -> bool {
+        raw == "null" || serde_json::from_str::<Value>(raw).is_ok_and(|id| id == self.head.no_id)
+    }
+
+    /// That a request with the id `key` may be made, or a notification.
+    fn check_request(&self, open: &Open, sender: Sender, key: Option<Box<str>>) -> Result<(), &'static str> {
+        let requests = open.requests.get(sender.index());
+        if key.is_some_and(|key| requests.is_some_and(|open| open.contains_key(&key))) {
+            return Err("a request with the id of another one that is not answered yet");
+        }
+        if requests.is_some_and(|open| open.len() >= MAX_OPEN) {
+            return Err(MANY_OPEN);
+        }
+        Ok(())
+    }
+
+    /// The request `message` with this `id`, which is not answered yet.
+    fn request(
+        &self,
+        open: &Open,
+        (sender, message): (Sender, MessageId),
+        id: &str,
+        (text, start): (&str, usize),
+    ) -> Result<Pending, &'static str> {
+        let key = normalised(id);
+        self.check_request(open, sender, Some(key.clone()))?;
+        let request = Request { message, kept: self.keep(message, text, start)? };
+        Ok(Pending { key, written: id.into(), request: Some(request) })
     }
 }

@@ -21,6 +21,7 @@ pub(super) const TABLE_KEYS: &[Key<Table>] = &[
     ("framing", |table| table.framing.is_some(), &[Kind::Json]),
     ("label", |table| table.label.is_some(), JSON),
     ("rpc", |table| table.rpc.is_some(), JSON),
+    ("correlate", |table| table.correlate.is_some(), JSON),
     ("session", |table| table.session.is_some(), &[Kind::Http]),
     ("tag", |table| table.tag.is_some(), FRAMES),
     ("length", |table| table.length.is_some(), FRAMES),

@@ -1,7 +1,7 @@
 //! JSON documents in every framing, and JSON-RPC.
 
 use referee_wire::Limits;
-use referee_wire::Sender::{Client, Server};
+use referee_wire::Sender::{self, Client, Server};
 
 use crate::support::{Proxy, compile};
 
@@ -171,4 +171,108 @@ fn mistakes_in_a_table() {
     );
     let errors = compile(SHOP, "kind = 'json'\nmultiline = 'server'").unwrap_err();
     assert_eq!(errors[0].to_string(), "`multiline`: this key is not for codecs of kind `json`");
+}
+
+const OCPP: &str = "
+protocol Charging(role client, role server) {
+  rec X {
+    choice at client {
+      Boot(model: string) from client to server;
+      choice at server {
+        Accepted(status: string) from server to client; continue X;
+      } or {
+        Refused(code: string, text: string) from server to client; continue X;
+      }
+    } or { Status(value: int) from client to server; continue X; }
+  }
+}";
+
+const OCPP_TABLE: &str = r#"
+kind = "json"
+[correlate]
+id = "/1"
+label = "/2"
+no-id = "-1"
+refusal = '[4,{id},"SecurityError",{why},{}]'
+request = { when = { "/0" = 2 }, fields = "/3" }
+result = { when = { "/0" = 3 }, fields = "/2" }
+error = { when = { "/0" = 4 } }
+notification = { when = { "/0" = 6 }, fields = "/3" }
+[messages]
+Boot = { label = "BootNotification", fields = { model = "/3/chargePointModel" } }
+Accepted = { answers = "Boot" }
+Refused = { answers = "Boot", error = true, fields = { code = "/2", text = "/3" } }
+Status = { label = "StatusNotification", notification = true }
+"#;
+
+/// Arrays, as OCPP's: what an element says tells the kind, ids and labels are elements.
+#[test]
+fn arrays_are_correlated_by_their_elements() {
+    let proxy = Proxy::new(OCPP, OCPP_TABLE);
+    let said = proxy.converse(&[
+        (Client, b"[2,\"a\",\"BootNotification\",{\"chargePointModel\":\"m\"}]\n"),
+        (Server, b"[3,\"a\",{\"status\":\"Accepted\"}]\n"),
+        (Client, b"[ 2 , \"b\" , \"BootNotification\" , {\"chargePointModel\":\"n\"} ]\n"),
+        (Server, b"[4,\"b\",\"InternalError\",\"no\",{}]\n"),
+        (Client, b"[6,\"c\",\"StatusNotification\",{\"value\":7}]\n"),
+        (Client, b"[2,\"d\",\"BootNotification\",{\"chargePointModel\":\"m\"}]\n"),
+        // Of which request the id could not be read.
+        (Server, b"[4,\"-1\",\"FormatViolation\",\"?\",{}]\n"),
+    ]);
+    let expected = [
+        "Client: Boot(\"m\")",
+        "Server: Accepted(\"Accepted\")",
+        "Client: Boot(\"n\")",
+        "Server: Refused(\"InternalError\", \"no\")",
+        "Client: Status(7)",
+        "Client: Boot(\"m\")",
+        "Server: Refused(\"FormatViolation\", \"?\")",
+    ];
+    assert_eq!(said, expected);
+    let said = proxy.converse(&[(Client, b"[5,\"a\",{}]\n")]);
+    assert!(said[0].contains("neither a request nor an answer"), "{said:?}");
+}
+
+/// The Debug Adapter Protocol: answers have ids of their own, and repeat the request's.
+#[test]
+fn answers_may_have_ids_of_their_own() {
+    let proxy = crate::support::preset("dap");
+    let frame = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    let talk = [
+        (Client, frame(r#"{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}"#)),
+        (
+            Server,
+            frame(
+                r#"{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{}}"#,
+            ),
+        ),
+        (Server, frame(r#"{"seq":2,"type":"event","event":"initialized"}"#)),
+        (Client, frame(r#"{"seq":2,"type":"request","command":"launch"}"#)),
+        (Client, frame(r#"{"seq":3,"type":"request","command":"threads"}"#)),
+        (Server, frame(r#"{"seq":3,"type":"request","command":"runInTerminal","arguments":{}}"#)),
+        (Server, frame(r#"{"seq":4,"type":"response","request_seq":3,"success":true,"command":"threads"}"#)),
+        (
+            Client,
+            frame(
+                r#"{"seq":4,"type":"response","request_seq":3,"success":false,"command":"runInTerminal","message":"no"}"#,
+            ),
+        ),
+        (Server, frame(r#"{"seq":5,"type":"response","request_seq":2,"success":true,"command":"launch"}"#)),
+        (Server, frame(r#"{"seq":6,"type":"response","request_seq":2,"success":true,"command":"launch"}"#)),
+    ];
+    let talk: Vec<(Sender, &[u8])> = talk.iter().map(|(sender, text)| (*sender, text.as_bytes())).collect();
+    let said = proxy.converse(&talk);
+    let expected = [
+        "Client: Initialize",
+        "Server: InitializeResult",
+        "Server: Event(\"initialized\")",
+        "Client: Request(\"launch\")",
+        "Client: Request(\"threads\")",
+        "Server: ServerRequest(\"runInTerminal\")",
+        "Server: ServerResult(\"threads\")",
+        "Client: Error(\"runInTerminal\", \"no\")",
+        "Server: ServerResult(\"launch\")",
+        "Server: an answer to no request: Label",
+    ];
+    assert_eq!(said, expected);
 }
