@@ -3,14 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
-use referee_session::{Engine as _, SessionVerdict, TwoParty};
+use referee_session::{Engine as _, RecordedMessage, SessionVerdict, TwoParty};
+use referee_verdict::json_value;
 use referee_wire::Sender;
 use serde_json::{Value, json};
 
 use crate::driver::Gauges;
 use crate::metrics::{Counters, lock};
 use crate::plan::Plan;
-use crate::report::{EndReason, EndRecord, Report, VerdictClass, VerdictReport, timestamp};
+use crate::report::{EndReason, EndRecord, MessageRecord, Report, VerdictClass, VerdictReport, timestamp};
 
 /// What its driver knows of the end of a session.
 #[derive(Debug, Default)]
@@ -54,7 +55,27 @@ impl LiveSession {
 
     /// The reports of `verdicts`, which were given now.
     pub(crate) fn reports(&self, verdicts: Vec<SessionVerdict>) -> Vec<Report> {
-        verdicts.into_iter().map(|verdict| self.report(verdict)).collect()
+        let messages = match self.plan.rules.options().record {
+            true => lock(&self.engine).take_messages(),
+            false => Vec::new(),
+        };
+        self.recorded(messages).chain(verdicts.into_iter().map(|verdict| self.report(verdict))).collect()
+    }
+
+    fn recorded(&self, messages: Vec<RecordedMessage>) -> impl Iterator<Item = Report> {
+        let time = if messages.is_empty() { String::new() } else { timestamp(SystemTime::now()) };
+        messages.into_iter().map(move |message| {
+            Report::Message(Box::new(MessageRecord {
+                listener: self.plan.name.clone(),
+                time: time.clone(),
+                session: self.id.to_string(),
+                from: message.from,
+                to: message.to,
+                label: message.label,
+                payload: json_value(&message.payload),
+                forwarded: message.forwarded,
+            }))
+        })
     }
 
     fn report(&self, verdict: SessionVerdict) -> Report {
@@ -87,7 +108,9 @@ impl LiveSession {
         End { bytes: [bytes_from_client, bytes_from_server], discarded, detail }: End,
     ) -> (EndRecord, Vec<Report>) {
         let mut engine = lock(&self.engine);
-        let reports = self.reports(engine.take_reports());
+        let (messages, verdicts) = (engine.take_messages(), engine.take_reports());
+        let reports = self.recorded(messages).chain(verdicts.into_iter().map(|verdict| self.report(verdict)));
+        let reports = reports.collect();
         let record = EndRecord {
             time: timestamp(SystemTime::now()),
             listener: self.plan.name.clone(),

@@ -100,6 +100,7 @@ impl Batches {
                 }
                 None
             }
+            Report::Message(_) => None,
             Report::SessionEnd(end) => {
                 let began = time - Duration::from_millis(end.milliseconds);
                 let key = session_key(&end.listener, end.session.as_deref());

@@ -148,6 +148,14 @@ impl Plans {
         for (index, listener) in config.listeners.iter().enumerate() {
             let mut maker = Maker { text, index, listener: listener.get_ref(), reader: &mut reader };
             let Some(plan) = maker.plan() else { continue };
+            if listener.get_ref().record && config.journal.is_none() {
+                let place = locate(text, ["listener", "record"]).unwrap_or(listener.span());
+                let problem = Problem::new("messages are recorded in the journal, and there is none", place);
+                reader
+                    .refusal
+                    .problems
+                    .push(problem.with_help("add `[journal]` with a `folder`, or leave `record` out"));
+            }
             if plans.iter().any(|other| other.name == plan.name) {
                 let span = listener.get_ref().name.as_ref().map_or(listener.span(), toml::Spanned::span);
                 let message = format!("two listeners are called `{}`", plan.name);
@@ -355,6 +363,7 @@ impl Maker<'_, '_> {
                 .map(close_message),
             redaction: Redaction::new(&listener.redact, messages),
             properties: self.properties(rules.spans_connections()),
+            record: listener.record,
             deadlines: self.deadlines(rules),
             tolerance: listener.tolerance.nanoseconds(),
             timeout_answers: [timeout_answer(listener, table), Vec::new()],

@@ -12,3 +12,15 @@ pub(crate) fn find(name: &str, timed: bool) -> Result<(String, Table), String> {
     let protocol = if timed { found.timed_protocol() } else { found.protocol.to_owned() };
     Ok((protocol, table))
 }
+
+/// The properties that the standard of the preset called `name` demands.
+pub(crate) fn rules(name: &str) -> Result<&'static str, String> {
+    match preset::find(name).map(|preset| preset.rules) {
+        Some(rules) if !rules.is_empty() => Ok(rules),
+        _ => {
+            let known = preset::ALL.iter().filter(|preset| !preset.rules.is_empty());
+            let known: Vec<String> = known.map(|preset| format!("`preset:{}`", preset.name)).collect();
+            Err(format!("`preset:{name}` has no rules: there are those of {}", known.join(", ")))
+        }
+    }
+}

@@ -17,6 +17,30 @@ pub enum Report {
     Verdict(Box<VerdictReport>),
     /// A session is over.
     SessionEnd(Box<EndRecord>),
+    /// A message of a session that is recorded.
+    Message(Box<MessageRecord>),
+}
+
+/// A message, as an event that `referee watch` reads.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageRecord {
+    /// The listener.
+    pub listener: String,
+    /// When it was judged.
+    pub time: String,
+    /// Which session it is of.
+    pub session: String,
+    /// The role that sent it.
+    pub from: String,
+    /// The role that it was for.
+    pub to: String,
+    /// Its label.
+    pub label: String,
+    /// Its fields; what is redacted says so.
+    pub payload: serde_json::Value,
+    /// Whether it went on.
+    pub forwarded: bool,
 }
 
 /// A verdict, and what only a guard knows of it.
@@ -41,6 +65,7 @@ impl Report {
         match self {
             Self::Verdict(report) => report.record.time.as_deref().unwrap_or_default(),
             Self::SessionEnd(end) => &end.time,
+            Self::Message(message) => &message.time,
         }
     }
 }

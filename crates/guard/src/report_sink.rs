@@ -248,7 +248,7 @@ fn log(report: &Report, log_ends: bool) {
             "{}",
             if end.unchecked { "session ended, and was not checked to its end" } else { "session ended" }
         ),
-        Report::SessionEnd(_) => {}
+        Report::SessionEnd(_) | Report::Message(_) => {}
     }
 }
 

@@ -75,6 +75,7 @@ async fn serve(plans: &Plans) -> io::Result<StdioOutcome> {
         let message = match report {
             Report::Verdict(verdict) => Some(verdict.record.message.clone()),
             Report::SessionEnd(end) => end.detail.clone(),
+            Report::Message(_) => None,
         };
         let mut said = lock(&said);
         *said = said.take().or(message);

@@ -4,6 +4,7 @@ use std::task::Waker;
 
 use referee_monitor::Moment;
 use referee_theory::Origin;
+use referee_theory::expr::Value;
 use referee_verdict::{EndReason, VerdictRecord};
 use referee_wire::{MessageId, Scratch, Sender};
 
@@ -64,6 +65,21 @@ pub struct SessionVerdict {
     pub origin: Origin,
     /// The last messages, oldest first, redacted.
     pub recent: Vec<String>,
+}
+
+/// A message as it is recorded, so that the session can be judged again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedMessage {
+    /// The role that sent it.
+    pub from: String,
+    /// The role that it was for.
+    pub to: String,
+    /// Its label.
+    pub label: String,
+    /// Its fields, as the protocol declares them; what may not be shown is not there.
+    pub payload: Value,
+    /// Whether it went on.
+    pub forwarded: bool,
 }
 
 /// What came on a connection and cannot come on such a one, so that nothing more can be read of it.
@@ -147,11 +163,16 @@ pub trait Engine {
     /// Why the session ended, both sides having closed as they may.
     fn end_reason(&self) -> EndReason;
 
-    /// Whether there is anything to [report](Self::take_reports).
+    /// Whether there is anything to [report](Self::take_reports), or [recorded](Self::take_messages).
     fn has_reports(&self) -> bool;
 
     /// The verdicts that were given since the last call.
     fn take_reports(&mut self) -> Vec<SessionVerdict>;
+
+    /// The messages that were judged since the last call, if they are recorded.
+    fn take_messages(&mut self) -> Vec<RecordedMessage> {
+        Vec::new()
+    }
 
     /// After [`Action::Refuse`]: whom to send what, at once. Nothing where it is empty.
     fn take_reply(&mut self) -> (Sender, Vec<u8>) {

@@ -24,7 +24,7 @@ pub mod two_party;
 
 pub use deadline::{Arrival, Arrivals, Deadlines, PROMPT, Seen};
 pub use direction::DirectionState;
-pub use engine::{Action, Decision, Engine, HoldUntil, SessionVerdict, Unreadable};
+pub use engine::{Action, Decision, Engine, HoldUntil, RecordedMessage, SessionVerdict, Unreadable};
 pub use property::{EventTime, Observation, Observed, Properties, PropertyFinding};
 pub use redact::Redaction;
 pub use refusal::Refusals;

@@ -16,6 +16,7 @@ use referee_monitor::property::{
     MAX_KEY, PropertyBundle, PropertyFamily, PropertyMemories, PropertyMonitor, PropertyVerdict,
 };
 use referee_theory::Field;
+use referee_theory::expr::Value;
 use referee_theory::property::{Again, EventKind, EventView, Fields, Items, Key, Property, Scope, Term};
 use referee_verdict::{VerdictAction, VerdictClass, VerdictRecord};
 
@@ -149,7 +150,10 @@ impl Properties {
             }
             let keys: Box<[Key]> = match property.scope() {
                 Scope::Stream => Box::default(),
-                Scope::PerKey(keys) => keys.clone(),
+                // A connection is a session, and has instances of its own.
+                Scope::PerKey(keys) => {
+                    keys.iter().filter(|key| **key != Key::name("session")).cloned().collect()
+                }
                 Scope::PerProcess(_) => {
                     return Err(format!(
                         "`{name}` is about processes (`with m:f(…)`), which a connection has not"
@@ -392,6 +396,12 @@ impl PropertyFinding {
 }
 
 impl<'a> Observation<'a> {
+    /// What it carries.
+    #[must_use]
+    pub fn payload(&self) -> Value {
+        self.event(&Bump::new()).payload.to_owned()
+    }
+
     fn event(&self, bump: &'a Bump) -> EventView<'a> {
         let named = self.declared.iter().all(|field| field.name.is_some());
         let payload = if self.fields.is_empty() {
@@ -492,6 +502,26 @@ mod tests {
         };
         assert_eq!(said(true), (["asked", "asked", "", "", "asked few"].map(str::to_owned), 2));
         assert_eq!(said(false).0, ["asked", "", "few", "", ""]);
+    }
+
+    /// `for each session` saw nothing here: a connection is one, and says so nowhere.
+    #[test]
+    fn a_connection_is_a_session() {
+        let text = "rule once: message Set at most once in the same session\n\
+            rule each: message Set(key: k) at most once for each k in the same session";
+        let file = Parsed::new(text, Language::Hml).well_formed().unwrap();
+        let properties = Properties::new(file.properties().unwrap(), 100).unwrap();
+        let mut observed = Observed::default();
+        let declared = [Field { name: Some("key".into()), ty: Type::String }];
+        let said = ["a", "b", "a"].map(|key| {
+            let fields = [FieldValue::Str(key)];
+            let (from, to, label) = ("client", "server", "Set");
+            let message = Observation { from, to, label, declared: &declared, fields: &fields };
+            let findings = properties.observe(&mut observed, &message, None, false);
+            findings.into_iter().map(|found| (found.property.to_string(), found.key)).collect::<Vec<_>>()
+        });
+        let [once, each] = [("once".to_owned(), None), ("each".to_owned(), Some("a".to_owned()))];
+        assert_eq!(said, [vec![], vec![once], vec![each]]);
     }
 
     #[test]

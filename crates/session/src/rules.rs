@@ -82,6 +82,8 @@ pub struct Options {
     pub redaction: Redaction,
     /// Properties of the messages of each connection.
     pub properties: Option<Properties>,
+    /// Whether each message is recorded: [`Engine::take_messages`](crate::Engine::take_messages).
+    pub record: bool,
     /// What is done about the protocol's times.
     pub deadlines: Deadlines,
     /// What no byte takes longer than between here and a side, in nanoseconds.
@@ -103,6 +105,7 @@ impl Default for Options {
             close_messages: [Vec::new(), Vec::new()],
             redaction: Redaction::default(),
             properties: None,
+            record: false,
             deadlines: Deadlines::Off,
             tolerance: 0,
             timeout_answers: [Vec::new(), Vec::new()],

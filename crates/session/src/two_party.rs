@@ -19,7 +19,7 @@ use referee_wire::{Connection, Fields, Leave, Limits, Reading, Scratch, Sender, 
 
 use crate::deadline::{Arrival, Seen};
 use crate::direction::{DirectionState, Fate, Held};
-use crate::engine::{Action, Decision, Engine, HoldUntil, SessionVerdict};
+use crate::engine::{Action, Decision, Engine, HoldUntil, RecordedMessage, SessionVerdict};
 use crate::property::{Observed, Properties};
 use crate::recent::Recent;
 use crate::rules::TwoPartyRules;
@@ -58,6 +58,7 @@ pub(crate) struct SessionState {
     judged: u64,
     violations: u64,
     reports: Vec<SessionVerdict>,
+    recorded: Vec<RecordedMessage>,
     /// What is to be said to whom in place of a message that was refused.
     reply: Option<(Sender, Vec<u8>)>,
     note: Option<&'static str>,
@@ -89,6 +90,7 @@ impl TwoParty {
             judged: 0,
             violations: 0,
             reports: Vec::new(),
+            recorded: Vec::new(),
             reply: None,
             note: None,
             unanswered: false,
@@ -248,7 +250,11 @@ impl Engine for TwoParty {
     }
 
     fn has_reports(&self) -> bool {
-        !self.state.reports.is_empty()
+        !self.state.reports.is_empty() || !self.state.recorded.is_empty()
+    }
+
+    fn take_messages(&mut self) -> Vec<RecordedMessage> {
+        std::mem::take(&mut self.state.recorded)
     }
 
     fn take_reports(&mut self) -> Vec<SessionVerdict> {

@@ -58,6 +58,9 @@ pub struct Listener {
     /// Files with properties (`.hml`) of the messages of each connection: a file, or a list.
     #[schemars(with = "Option<Files>")]
     pub properties: Option<Spanned<Files>>,
+    /// Whether each message goes to the journal, so that sessions can be judged again (`referee watch --journal`).
+    #[serde(default)]
+    pub record: bool,
     /// How bytes become messages: a table of the `wire` crate. A preset brings its own.
     #[schemars(with = "Option<referee_wire::Table>")]
     pub codec: Option<Spanned<referee_wire::Table>>,

@@ -151,7 +151,14 @@ impl<'a> PlanReader<'a> {
     pub(crate) fn properties(&mut self, files: &Spanned<Files>, most: usize) -> Option<Properties> {
         let mut properties = Vec::new();
         for name in &files.get_ref().0 {
-            let Some(text) = self.text(name, files.span()) else { continue };
+            let text = match name.to_str().and_then(|name| name.strip_prefix("preset:")) {
+                Some(preset) => crate::preset::rules(preset)
+                    .map(str::to_owned)
+                    .map_err(|message| self.problem(files.span(), message))
+                    .ok(),
+                None => self.text(name, files.span()),
+            };
+            let Some(text) = text else { continue };
             match Parsed::new(&text, Language::Hml).well_formed() {
                 Ok(file) => properties.extend(file.properties().unwrap_or_default().iter().cloned()),
                 Err(errors) => {

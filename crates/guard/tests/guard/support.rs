@@ -151,7 +151,7 @@ impl Setup {
     pub(crate) fn verdicts(&self) -> Vec<VerdictReport> {
         let verdict = |report| match report {
             Report::Verdict(verdict) => Some(*verdict),
-            Report::SessionEnd(_) => None,
+            Report::SessionEnd(_) | Report::Message(_) => None,
         };
         self.journal().into_iter().filter_map(verdict).collect()
     }

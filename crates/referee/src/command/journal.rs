@@ -82,6 +82,11 @@ fn show(out: &mut impl Write, content: &[u8]) -> io::Result<()> {
             }
             Ok(())
         }
+        Report::Message(message) => {
+            let refused = if message.forwarded { "" } else { ", which did not go on" };
+            let (from, to, label, session) = (&message.from, &message.to, &message.label, &message.session);
+            writeln!(out, "{time} {} session {session} {from} -> {to}: {label}{refused}", message.listener)
+        }
         Report::SessionEnd(end) => writeln!(
             out,
             "{time} {} session {} ended: {}{}, {} messages, {} violations",

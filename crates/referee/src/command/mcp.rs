@@ -19,10 +19,14 @@ pub(crate) struct Arguments {
     /// Rules: properties (.hml) of calls and their results; several times for several files.
     #[arg(long, value_name = "FILE")]
     rules: Vec<PathBuf>,
+    /// Leave out the rules of MCP's own revisions (`referee preset show mcp --part rules`).
+    #[arg(long)]
+    no_lifecycle: bool,
     /// What happens to what is wrong.
     #[arg(long, value_enum, default_value_t = Policy::Reject)]
     policy: Policy,
-    /// A folder for a durable record of verdicts; each run has a folder of its own in it.
+    /// A folder for a durable record of messages and verdicts; each run has a folder of its own in it. What calls carry is written there:
+    /// `referee watch --journal FOLDER --rules FILE` tries rules on it.
     #[arg(long, value_name = "FOLDER")]
     journal: Option<PathBuf>,
     /// A file for log lines. Without it nothing is logged.
@@ -68,11 +72,20 @@ impl Arguments {
             writeln!(config, "[log]\nsessions = true\nfile = {}", text(file)?)?;
         }
         writeln!(config, "[[listener]]\nname = \"mcp\"\nlisten = \"stdio\"\nprotocol = \"preset:mcp\"")?;
-        writeln!(config, "policy = \"{policy}\"\npipelining = \"both\"")?;
+        writeln!(
+            config,
+            "policy = \"{policy}\"\npipelining = \"both\"\nrecord = {}",
+            self.journal.is_some()
+        )?;
         // Images and files are text in these messages.
         writeln!(config, "limits = {{ message = \"64MiB\", instances = 100000 }}")?;
-        if !self.rules.is_empty() {
-            let rules: Vec<String> = self.rules.iter().map(text).collect::<Result<_>>()?;
+        let own = self.rules.iter().map(|rules| match rules.to_str() {
+            Some(preset) if preset.starts_with("preset:") => Ok(serde_json::to_string(preset)?),
+            _ => text(rules),
+        });
+        let lifecycle = (!self.no_lifecycle).then(|| Ok("\"preset:mcp\"".to_owned()));
+        let rules: Vec<String> = lifecycle.into_iter().chain(own).collect::<Result<_>>()?;
+        if !rules.is_empty() {
             writeln!(config, "properties = [{}]", rules.join(", "))?;
         }
         Ok(config)

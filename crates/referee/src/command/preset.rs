@@ -30,13 +30,15 @@ pub(crate) struct Show {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// The protocol, then the codec table.
+    /// The protocol, then the codec table, then the rules if there are any.
     #[default]
     Both,
     /// The protocol alone: `referee preset show smtp --part protocol > smtp.scr`.
     Protocol,
     /// The codec table alone, in TOML.
     Codec,
+    /// The rules alone: `--rules preset:mcp` is the same.
+    Rules,
 }
 
 pub(crate) fn run(command: &Command) -> Result<Outcome> {
@@ -45,7 +47,7 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
             let mut text = String::new();
             for preset in &preset::ALL {
                 let _ =
-                    writeln!(text, "{}  {}", styled(STRONG, format!("{:8}", preset.name)), preset.summary);
+                    writeln!(text, "{}  {}", styled(STRONG, format!("{:14}", preset.name)), preset.summary);
             }
             output::print(&text)?;
         }
@@ -59,7 +61,9 @@ pub(crate) fn run(command: &Command) -> Result<Outcome> {
             let text = match part {
                 Part::Protocol => preset.protocol.to_owned(),
                 Part::Codec => preset.table.to_owned(),
-                Part::Both => format!("{}\n{}", preset.protocol, preset.table),
+                Part::Rules => preset.rules.to_owned(),
+                Part::Both if preset.rules.is_empty() => format!("{}\n{}", preset.protocol, preset.table),
+                Part::Both => format!("{}\n{}\n{}", preset.protocol, preset.table, preset.rules),
             };
             output::print(&text)?;
         }

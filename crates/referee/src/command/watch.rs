@@ -63,8 +63,8 @@ pub(crate) struct Arguments {
     /// The protocol that the events should follow: a file, or preset:NAME.
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
-    /// Properties that the events should have, instead of a protocol; may be repeated.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["protocol", "role", "protocol_name", "role_name", "functions"])]
+    /// Properties and rules that the events should follow, instead of a protocol; may be repeated. `--rules` is the same.
+    #[arg(long, visible_alias = "rules", value_name = "FILE", conflicts_with_all = ["protocol", "role", "protocol_name", "role_name", "functions"])]
     property: Vec<PathBuf>,
     /// Keep at most N submonitors and keys of properties; what would need more gets the verdict `resource-limit`.
     /// From 65,536 on they are spread over 64 parts by key, each with its share: a single key has N/64.
@@ -100,7 +100,8 @@ pub(crate) struct Arguments {
     /// Files with events, merged by time if they have times, else one after the other; `-` is standard input.
     #[arg(value_name = "EVENTS", default_value = "-")]
     events: Vec<PathBuf>,
-    /// Watch the records of the journal that a guard writes to FOLDER (`referee journal`), each of which is an event.
+    /// Watch the records of the journal that a guard writes to FOLDER (`referee journal`), each of which is an event: verdicts, ends of
+    /// sessions, and the messages if they are recorded. A folder of such folders (`referee mcp --journal`) is read as well.
     #[arg(long, value_name = "FOLDER", requires = "property", conflicts_with_all = ["events", "events_format", "source", "follow", "nats", "pcap"])]
     journal: Option<PathBuf>,
     /// In which form events come.
@@ -489,6 +490,7 @@ impl Arguments {
                 (true, false) => PROPERTY_HISTORY,
             },
             max_instances: self.max_instances as usize,
+            replay: self.journal.is_some(),
             max_line: self.max_line as usize,
             follow: self.follow,
             clock: self.reorder.is_some(),

@@ -12,7 +12,7 @@ use super::support::*;
 /// Answers whatever asks, and says on standard error what it was asked. The id comes last, as real servers write it.
 const SERVER: &str = r#"while read -r line; do
   echo "$line" >&2
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+  id=$(printf '%s' "$line" | sed -n 's/^{"jsonrpc":"2.0","id":\([^,}]*\).*/\1/p')
   [ -z "$id" ] || printf '{"result":{"content":[]},"jsonrpc":"2.0","id":%s}\n' "$id"
 done"#;
 
@@ -23,7 +23,12 @@ struct Agent {
 }
 
 impl Agent {
+    /// Most tests are about calls, and leave out how sessions begin.
     fn new(arguments: &[&str], server: &str) -> Self {
+        Self::with_lifecycle(&[&["--no-lifecycle"], arguments].concat(), server)
+    }
+
+    fn with_lifecycle(arguments: &[&str], server: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_referee"));
         command.arg("mcp").args(arguments).args(["--", "sh", "-c", server]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -187,4 +192,134 @@ fn under_observe_everything_goes_on_and_is_told() {
     let read =
         Command::new(env!("CARGO_BIN_EXE_referee")).args(["journal", "show"]).arg(run).output().unwrap();
     assert!(String::from_utf8_lossy(&read.stdout).contains("paid_once"), "{read:?}");
+}
+
+/// A session, judged by the guard and again from its journal: by the same rules, and by others. What was refused is judged, and has not
+/// happened.
+#[test]
+fn a_recorded_session_is_judged_again() {
+    let folder = Folder::new();
+    let journal = folder.0.join("journal");
+    let journal = journal.to_str().unwrap();
+    let (once, refund) = (rules("once.hml"), rules("refund.hml"));
+    for orders in [["7", "8"], ["9", "7"]] {
+        let mut agent = Agent::new(&["--rules", &refund, "--journal", journal], SERVER);
+        agent.call(1, "refund", &format!(r#"{{"order_id":"{}","invoice":1}}"#, orders[0]));
+        agent.call(2, "lookup", &format!(r#"{{"order_id":"{}"}}"#, orders[0]));
+        agent.call(3, "refund", &format!(r#"{{"order_id":"{}"}}"#, orders[0]));
+        agent.call(4, "pay", r#"{"invoice":1}"#);
+        assert_eq!(agent.end().0, Some(0));
+    }
+    let told = |rules: &[&str]| {
+        let mut watch = Command::new(env!("CARGO_BIN_EXE_referee"));
+        watch.args(["watch", "--journal", journal, "--format", "json"]);
+        for rules in rules {
+            watch.args(["--rules", rules]);
+        }
+        let output = watch.output().unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let verdicts = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let verdicts = verdicts.filter(|verdict| verdict["verdict"] == "violation");
+        let verdicts =
+            verdicts.map(|verdict| format!("{} {}", verdict["property"].as_str().unwrap(), verdict["key"]));
+        (output.status.code(), verdicts.collect::<Vec<_>>())
+    };
+    // The guard's own verdicts: one for each session, whose `refund` came before its `lookup`.
+    let own = ["refund_after_lookup \"7\"", "refund_after_lookup \"9\""].map(str::to_owned);
+    assert_eq!(told(&[&refund]), (Some(1), own.to_vec()));
+    // A rule that was not there: the same invoice in two sessions. (The refused refund had an `invoice`, and paid nothing.)
+    assert_eq!(told(&[&once]), (Some(1), vec!["paid_once \"1\"".to_owned()]));
+    let never = folder.0.join("never.hml");
+    let text = "rule never: never call pay after call refund(invoice: _)\nrule paid: never call lookup after call pay in the same session";
+    fs::write(&never, text).unwrap();
+    assert_eq!(told(&[never.to_str().unwrap()]), (Some(0), vec![]));
+}
+
+/// Each rule of `examples/mcp`: it stops exactly the wrong call, and what comes after goes on.
+#[test]
+fn each_rule_stops_the_wrong_call_alone() {
+    for (file, calls) in [
+        (
+            "refund.hml",
+            [
+                ("lookup", r#"{"order_id":1}"#),
+                ("refund", r#"{"order_id":2}"#),
+                ("refund", r#"{"order_id":1}"#),
+            ],
+        ),
+        (
+            "write.hml",
+            [
+                ("read_file", r#"{"path":"a"}"#),
+                ("write_file", r#"{"path":"b"}"#),
+                ("write_file", r#"{"path":"a"}"#),
+            ],
+        ),
+        ("private.hml", [("private_notes", "{}"), ("fetch", r#"{"url":"u"}"#), ("read", "{}")]),
+        ("once.hml", [("pay", r#"{"invoice":1}"#), ("pay", r#"{"invoice":1}"#), ("pay", r#"{"invoice":2}"#)]),
+        ("delete.hml", [("confirm", r#"{"id":1}"#), ("delete", r#"{"id":2}"#), ("delete", r#"{"id":1}"#)]),
+    ] {
+        let mut agent = Agent::new(&["--rules", &rules(file)], SERVER);
+        let answers: Vec<bool> = (1_u32..)
+            .zip(calls)
+            .map(|(id, (tool, arguments))| agent.call(id, tool, arguments).get("error").is_some())
+            .collect();
+        assert_eq!(answers, [false, true, false], "{file}");
+        assert_eq!(agent.end().0, Some(0), "{file}");
+    }
+}
+
+/// Ten calls a minute: the eleventh is refused, and is none of the ten.
+#[test]
+fn calls_are_counted_in_a_minute() {
+    let mut agent = Agent::new(&["--rules", &rules("rate.hml")], SERVER);
+    let answers: Vec<bool> = (1..=12).map(|id| agent.call(id, "x", "{}").get("error").is_some()).collect();
+    assert_eq!(answers, [[false; 10].as_slice(), &[true; 2]].concat());
+    assert_eq!(agent.ask(13, "tools/list", "{}").get("error"), None);
+    assert_eq!(agent.end().0, Some(0));
+}
+
+/// What the revisions demand, whichever a session opens with.
+#[test]
+fn a_session_keeps_the_revision_that_it_opens_with() {
+    let is_error =
+        |answer: &Value| answer.get("error").map(|error| error["message"].as_str().unwrap().to_owned());
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+    // Up to 2025-11-25: `initialize` first, and a client that asks before is told so.
+    let mut agent = Agent::with_lifecycle(&[], SERVER);
+    assert_eq!(is_error(&agent.ask(1, "ping", "{}")), None);
+    let why = is_error(&agent.ask(2, "tools/list", "{}")).unwrap();
+    assert!(why.contains("initialize_first") && why.contains("the first request is `initialize`"), "{why}");
+    assert_eq!(is_error(&agent.ask(3, "initialize", "{}")), None);
+    assert_eq!(is_error(&agent.ask(4, "tools/list", "{}")), None);
+    assert_eq!(is_error(&agent.call(5, "x", "{}")), None);
+    assert_eq!(agent.end().0, Some(0));
+    // 2026-07-28: none, and each request names its revision.
+    let modern = SERVER.replace(r#"{"content":[]}"#, r#"{"resultType":"complete"}"#);
+    let mut agent = Agent::with_lifecycle(&[], &modern);
+    assert_eq!(is_error(&agent.ask(1, "server/discover", meta)), None);
+    assert_eq!(is_error(&agent.ask(2, "tools/list", meta)), None);
+    for (id, method) in [(3, "tools/list"), (4, "initialize")] {
+        let why = is_error(&agent.ask(id, method, "{}")).unwrap();
+        assert!(why.contains("stateless_session"), "{why}");
+    }
+    assert_eq!(agent.end().0, Some(0));
+    // A server of the older kind does not know `server/discover`: its client falls back, and nobody is wrong.
+    let older = r#"while read -r line; do
+      id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+      case "$line" in *discover*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"?"}}\n' "$id";;
+      *) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id";; esac; done"#;
+    let mut agent = Agent::with_lifecycle(&[], older);
+    assert_eq!(is_error(&agent.ask(1, "server/discover", meta)).as_deref(), Some("?"));
+    assert_eq!(is_error(&agent.ask(2, "initialize", "{}")), None);
+    assert_eq!(is_error(&agent.ask(3, "tools/list", "{}")), None);
+    assert_eq!(agent.end(), (Some(0), String::new()));
+    // Observed, a session that begins otherwise works, and is told of.
+    let folder = Folder::new();
+    let log = folder.0.join("mcp.log");
+    let mut agent = Agent::with_lifecycle(&["--policy", "observe", "--log", log.to_str().unwrap()], SERVER);
+    assert_eq!(is_error(&agent.ask(1, "tools/list", "{}")), None);
+    agent.end();
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("initialize_first"), "{log}");
 }

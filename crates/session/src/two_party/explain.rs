@@ -8,8 +8,9 @@ use referee_wire::{Label, Message, MessageId, Sender};
 use super::SessionState;
 use super::judge::{property_handling, shown};
 use crate::direction::DirectionState;
-use crate::engine::SessionVerdict;
+use crate::engine::{RecordedMessage, SessionVerdict};
 use crate::property::{Observation, Properties, PropertyFinding};
+use crate::redact::HIDDEN;
 use crate::rules::TwoPartyRules;
 
 impl SessionState {
@@ -97,18 +98,8 @@ impl SessionState {
         message: &Message<'_>,
         fields: &[FieldValue<'_>],
     ) -> bool {
-        let role = |sender: Sender| rules.roles[sender.index()].as_str();
-        let known = match message.label {
-            Label::Known(id) => rules.codec.messages().get(id.index()),
-            Label::Unknown(_) => None,
-        };
-        let observation = Observation {
-            from: role(sender),
-            to: role(sender.other()),
-            label: rules.codec.name(message.label),
-            declared: known.map(|known| &*known.fields).unwrap_or_default(),
-            fields,
-        };
+        let observation = observation(rules, sender, message, fields);
+        let is_known = matches!(message.label, Label::Known(_));
         let time = self.event_time(sender);
         if let Some(time) = time
             && self.reach(rules, time.at)
@@ -124,11 +115,42 @@ impl SessionState {
             self.violations += u64::from(is_decisive);
             let handled = if is_decisive { property_handling(policy) } else { Handling::Forward };
             let shows_key = rules.options.redaction.is_empty();
-            let record = finding.record(name, known.is_some(), action(handled), shows_key);
+            let record = finding.record(name, is_known, action(handled), shows_key);
             self.report(rules, record, Origin::NONE);
         }
         self.report_no_value(rules);
         is_violated
+    }
+
+    /// Records `message`, which went on or did not.
+    #[cold]
+    pub(super) fn record(
+        &mut self,
+        rules: &TwoPartyRules,
+        (sender, forwarded): (Sender, bool),
+        message: &Message<'_>,
+        fields: &[FieldValue<'_>],
+    ) {
+        let redaction = &rules.options.redaction;
+        let known = match message.label {
+            Label::Known(id) => Some(id),
+            Label::Unknown(_) => None,
+        };
+        let mut fields = fields.to_vec();
+        for (index, field) in
+            fields.iter_mut().enumerate().filter(|(index, _)| redaction.hides(known, *index))
+        {
+            debug_assert!(!redaction.is_empty(), "field {index} is hidden");
+            *field = FieldValue::Str(HIDDEN);
+        }
+        let observation = observation(rules, sender, message, &fields);
+        self.recorded.push(RecordedMessage {
+            from: observation.from.to_owned(),
+            to: observation.to.to_owned(),
+            label: shown(rules, message).into_owned(),
+            payload: observation.payload(),
+            forwarded,
+        });
     }
 
     /// The number of the last event of the session, from 0; −1 before any.
@@ -141,6 +163,27 @@ impl SessionState {
         record.role = Some(monitor.vocabulary().role_name(monitor.machine().role()).to_owned());
         let recent = self.recent.list(&rules.codec, &rules.roles);
         self.reports.push(SessionVerdict { record, origin, recent });
+    }
+}
+
+/// `message` as properties see it.
+fn observation<'a>(
+    rules: &'a TwoPartyRules,
+    sender: Sender,
+    message: &Message<'a>,
+    fields: &'a [FieldValue<'a>],
+) -> Observation<'a> {
+    let role = |sender: Sender| rules.roles[sender.index()].as_str();
+    let known = match message.label {
+        Label::Known(id) => rules.codec.messages().get(id.index()),
+        Label::Unknown(_) => None,
+    };
+    Observation {
+        from: role(sender),
+        to: role(sender.other()),
+        label: rules.codec.name(message.label),
+        declared: known.map(|known| &*known.fields).unwrap_or_default(),
+        fields,
     }
 }
 

@@ -64,6 +64,9 @@ impl SessionState {
                 (self.session, self.lead, self.times) = before;
             }
         }
+        if rules.options.record && !message.aside {
+            self.record(rules, (sender, ruling.handling == Handling::Forward), message, fields);
+        }
         let action = match ruling.handling {
             Handling::Close if is_fault => Action::Close(EndReason::Fault),
             Handling::Close => Action::Close(EndReason::Violation),

@@ -215,7 +215,7 @@ impl SessionState {
         fate: Fate,
         (sender, message, fields): (Sender, &Message<'_>, &[FieldValue<'_>]),
     ) -> Fate {
-        match (&fate, &rules.options.properties) {
+        let fate = match (&fate, &rules.options.properties) {
             (Fate::Forward, Some(properties))
                 if self.is_violated_by(
                     rules,
@@ -228,7 +228,11 @@ impl SessionState {
                 Fate::Close(EndReason::Violation)
             }
             _ => fate,
+        };
+        if rules.options.record && !matches!(fate, Fate::Wait) {
+            self.record(rules, (sender, matches!(fate, Fate::Forward)), message, fields);
         }
+        fate
     }
 
     fn event<'a>(&self, rules: &TwoPartyRules, said: &Said<'a>) -> Event<'a> {

@@ -6,6 +6,7 @@ mod calls;
 #[path = "support/cuts.rs"]
 mod cuts;
 mod deadlines;
+mod in_flight;
 #[path = "support/machines.rs"]
 mod machines;
 #[path = "support/network.rs"]

@@ -125,7 +125,7 @@ impl Shop {
         let reports = self.reports.lock().unwrap();
         let verdicts = reports.iter().filter_map(|report| match report {
             Report::Verdict(verdict) => Some((**verdict).clone()),
-            Report::SessionEnd(_) => None,
+            Report::SessionEnd(_) | Report::Message(_) => None,
         });
         verdicts.collect()
     }

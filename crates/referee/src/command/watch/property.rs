@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
-use referee::Language;
+use anyhow::{Result, anyhow, bail};
 use referee::monitor::property::{DerivationRule, PropertyMonitor, PropertyProblem, PropertyVerdict};
 use referee::theory::property::Property;
 use referee::watch::{PropertyReport, visible};
+use referee::wire::preset;
+use referee::{Language, Parsed};
 
 use crate::input;
 use crate::output::{self, BAD, SOFT, STRONG, WARN, styled};
@@ -17,6 +18,16 @@ pub(crate) fn load(files: &[PathBuf], language: Option<Language>) -> Result<Opti
     let mut properties = Vec::new();
     let mut usable = true;
     for path in files {
+        if let Some(name) = path.to_str().and_then(|path| path.strip_prefix("preset:")) {
+            let rules = preset::find(name).map_or("", |preset| preset.rules);
+            let Some(rules) = Some(rules).filter(|rules| !rules.is_empty()) else {
+                bail!("`preset:{name}` has no rules");
+            };
+            let read = Parsed::new(rules, Language::Hml).well_formed();
+            let read = read.map_err(|_| anyhow!("the rules of `preset:{name}` cannot be read"))?;
+            properties.extend(read.properties().unwrap_or_default().iter().cloned());
+            continue;
+        }
         let language = Some(language.unwrap_or(Language::Hml));
         let Some(well_formed) = input::well_formed(path, language, &input::Imports::default())? else {
             usable = false;
