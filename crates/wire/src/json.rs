@@ -31,7 +31,7 @@ pub(crate) struct Json {
 pub(crate) struct Documents {
     /// Where the label is; for JSON-RPC, what tells what a document is.
     head: Pointers,
-    rpc: Option<Rpc>,
+    rpc: Option<Box<Rpc>>,
     /// The messages of each side by what the label's place says.
     labels: [HashMap<Box<str>, Vec<MessageId>>; 2],
     /// By [`MessageId::index`]: where the fields are, and which may be missing.
@@ -259,7 +259,7 @@ impl Documents {
     ) -> Option<Self> {
         let before = errors.len();
         let correlation = table.correlation();
-        let rpc = correlation.as_ref().map(|found| Rpc::compile(table, found, signature, errors));
+        let rpc = correlation.as_ref().map(|found| Box::new(Rpc::compile(table, found, signature, errors)));
         let head = match (&rpc, &table.label) {
             (Some(rpc), None) => Pointers::new(rpc.head().iter().map(String::as_str)),
             (Some(_), Some(_)) if table.correlate.is_some() => Err("`correlate` has its own".to_owned()),
