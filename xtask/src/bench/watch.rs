@@ -1,6 +1,8 @@
 //! `referee watch` on files: events per second of one processor, two threads against one, memory, and beside it what
 //! one would use instead: a loop in Python, jq with awk, RTLola's interpreter.
 
+mod raw;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,7 +52,10 @@ impl Bench {
     fn all(&self) -> Result<()> {
         println!("load average: {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
         let rate = self.threads()?;
+        self.raw()?;
+        self.merging()?;
         self.memory()?;
+        self.open_sessions()?;
         self.scripts(rate)?;
         self.rtlola()
     }
@@ -119,6 +124,32 @@ impl Bench {
                 fs::remove_file(file)?;
             }
         }
+        Ok(())
+    }
+
+    /// What a session that is open takes, everything included.
+    fn open_sessions(&self) -> Result<()> {
+        let sessions = 1_000_000_u64;
+        let file = self.folder.join("open.jsonl");
+        let mut text = String::new();
+        for (label, from, to) in [("Auth", "client", "server"), ("Succ", "server", "client")] {
+            for number in 0..sessions {
+                let payload = match label {
+                    "Auth" => r#"{"uname":"user","pwd":"secret"}"#.to_owned(),
+                    _ => format!(r#"{{"tok":"token-{number:012}"}}"#),
+                };
+                text += &format!(
+                    "{{\"session\":\"{number:07}\",\"from\":\"{from}\",\"to\":\"{to}\",\"label\":\"{label}\",\"payload\":{payload}}}\n"
+                );
+            }
+        }
+        fs::write(&file, text)?;
+        let peak = self.watch(&file, 1)?.peak;
+        println!(
+            "{sessions} sessions open, each with a string kept: {peak:.0} MiB at the peak, {:.0} bytes for each, everything included",
+            peak * 1024.0 * 1024.0 / sessions as f64
+        );
+        fs::remove_file(file)?;
         Ok(())
     }
 
