@@ -31,6 +31,7 @@ mod levels;
 mod matcher;
 mod program;
 mod reason;
+mod rest;
 mod rows;
 mod timed;
 mod waiting;
@@ -59,6 +60,7 @@ pub use self::derivation::{Derivation, DerivationFlaw, DerivationRule, Derivatio
 pub use self::family::{PropertyBundle, PropertyFamily, PropertyMemories, PropertyStep};
 pub use self::program::TooLarge;
 pub use self::reason::Reason;
+pub use self::rest::Indifference;
 
 /// How many bytes a key of an instance may have: keys are kept for every instance. What has a longer one is not observed.
 pub const MAX_KEY: usize = 4096;

@@ -126,6 +126,45 @@ fn the_times_of_a_preset_are_there_when_asked_for() {
     }
 }
 
+/// The property of `docs/guard.md`.
+#[test]
+fn a_client_of_mqtt_that_falls_silent_is_noticed_after_one_and_a_half_keep_alives() {
+    let page = include_str!("../../../../docs/guard.md");
+    let property = page.split_once("```hml\n").unwrap().1.split_once("```").unwrap().0;
+    let (address, server) = server(|mut peer| {
+        // Connect, with a keep-alive of a second.
+        peer.hear("\x10\x10\0\x04MQTT\x04\x02\0\x01\0\x04test");
+        peer.say("\x20\x02\0\0");
+        peer.rest()
+    });
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("keep-alive.hml"), property).unwrap();
+    let text = format!(
+        "threads = 1\n{}[[listener]]\nname = \"talk\"\nlisten = \"127.0.0.1:0\"\nupstream = \"{address}\"\n\
+         protocol = \"preset:mqtt\"\nproperties = \"keep-alive.hml\"\n",
+        JOURNAL.replace("FOLDER", &folder.0.display().to_string())
+    );
+    let guard = referee_guard::Guard::start(&plans(&folder, &text), Vec::new()).unwrap();
+    let address = guard.addresses()[0].1.clone();
+    let setup = Setup { guard, address, folder };
+    let mut client = setup.connect();
+    client.say("\x10\x10\0\x04MQTT\x04\x02\0\x01\0\x04test");
+    client.hear("\x20\x02\0\0");
+    // Whoever publishes need not ping.
+    pause(900);
+    client.say("\x30\x05\0\x01thi");
+    let published = Instant::now();
+    assert_eq!(client.rest(), "");
+    let silent = published.elapsed().as_millis();
+    assert!((1_400..2_600).contains(&silent), "{silent} ms");
+    drop(client);
+    assert_eq!(server.join().unwrap(), "\x30\x05\0\x01thi");
+    let verdicts = setup.verdicts();
+    let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!((verdict.property.as_deref(), verdict.certain), (Some("keep_alive"), true));
+    assert!(verdict.message.contains("no event came within 1500 ms of event 2"), "{}", verdict.message);
+}
+
 /// A network to `upstream` on which every byte takes `delay`, in either direction.
 fn delaying(upstream: &str, delay: Duration) -> String {
     let (listener, upstream) = (TcpListener::bind("127.0.0.1:0").unwrap(), upstream.to_owned());

@@ -16,7 +16,9 @@ use smallvec::SmallVec;
 use super::automaton::{Automaton, Mask, StateId};
 use super::matcher::{Access, Demand};
 use super::program::Program;
-use super::{PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, Reason, State};
+use super::{
+    Indifference, PropertyInstance, PropertyMemory, PropertyMonitor, PropertyVerdict, Reason, State,
+};
 
 /// Properties that are run together.
 #[derive(Debug)]
@@ -233,6 +235,25 @@ impl PropertyFamily {
         step
     }
 
+    /// Which events change nothing while a bundle [rests](Self::rests): only of one property that speaks of time.
+    #[must_use]
+    pub fn indifference(&self) -> Option<Indifference> {
+        match self.monitors.as_slice() {
+            [only] if only.property().is_timed() => only.program.indifference(),
+            _ => None,
+        }
+    }
+
+    /// Whether an event to which the only property is [indifferent](Self::indifference) leaves the bundle as it is.
+    #[must_use]
+    #[inline]
+    pub fn rests(&self, bundle: &PropertyBundle) -> bool {
+        match (self.monitors.as_slice(), bundle.instances.as_slice()) {
+            ([only], [PropertyInstance(State::Timed(timed))]) => timed.rests(&only.program),
+            _ => false,
+        }
+    }
+
     /// When the bundle next wants to be told what time it is.
     #[must_use]
     pub fn next_deadline(&self, bundle: &PropertyBundle) -> Option<i64> {
@@ -393,6 +414,14 @@ impl PropertyBundle {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.live == 0
+    }
+
+    /// There were `events` events before the next, of which some passed without a step.
+    #[inline]
+    pub fn note_events(&mut self, events: u64) {
+        if let Some(PropertyInstance(State::Timed(timed))) = self.instances.first_mut() {
+            timed.note_events(events);
+        }
     }
 
     /// Reads what is kept elsewhere, so that it is near when the bundle is stepped. The number means nothing.

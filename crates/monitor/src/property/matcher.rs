@@ -328,6 +328,14 @@ enum Step {
 }
 
 impl Access {
+    /// The member of the line that it is, if it is one as a whole.
+    pub(crate) fn member(&self) -> Option<&Key> {
+        match &self.part {
+            Part::Key(key) if self.steps.is_empty() => Some(key),
+            _ => None,
+        }
+    }
+
     /// What `event` has there.
     #[inline]
     pub(crate) fn of<'a>(&self, event: &EventView<'a>) -> Option<Term<'a>> {

@@ -36,6 +36,8 @@ pub(crate) struct Program {
     pub(crate) plain: bool,
     /// The windows that guards ask.
     pub(crate) windows: Vec<WindowProgram>,
+    /// What waits at the start, if every event leads back there: see `rest`.
+    pub(crate) loops: Option<u64>,
 }
 
 /// `[α]φ`, `expect α within D` or `never α for D` in its place.
@@ -108,6 +110,7 @@ impl Program {
                 start: Box::default(),
                 plain: true,
                 windows: Vec::new(),
+                loops: None,
             },
             known: FxHashMap::default(),
             pending: Vec::new(),
@@ -127,6 +130,7 @@ impl Program {
         program.start = start;
         let all = program.modalities.iter().flat_map(|modality| &*modality.after).chain(&*program.start);
         program.plain = all.into_iter().all(|clause| clause.len() <= 1);
+        program.loops = program.first_loop();
         Ok(program)
     }
 

@@ -176,9 +176,10 @@ impl Closing<'_> {
     /// That nothing came in `period`.
     fn by_time(&self, period: Period) -> Option<Reason> {
         let Formula::Timed { pattern, duration, .. } = self.property.node(self.node) else { return None };
+        let shown = self.shown(self.property.pattern(*pattern));
         let sentence = format!(
             "no {} came within {} of {}",
-            self.event(self.property.pattern(*pattern)),
+            if shown.is_empty() { "event".to_owned() } else { format!("`{shown}`") },
             time::words(self.length(duration)?),
             beginning(period.since)
         );

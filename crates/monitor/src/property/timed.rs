@@ -21,7 +21,7 @@ use super::window::Windows;
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     /// The modalities that wait alone and have no values, one bit each: most formulas have no other.
-    fixed: u64,
+    pub(super) fixed: u64,
     clauses: Vec<Members>,
     /// Of many that wait alone for a time, those that can be found by their values.
     waiting: Option<Box<Waiting>>,
@@ -140,6 +140,19 @@ impl Timed {
         self.events ^ clause ^ self.windows.touch()
     }
 
+    /// There were so many events, of which some passed without a step.
+    pub(crate) fn note_events(&mut self, events: u64) {
+        self.events = events;
+    }
+
+    /// Whether what does not wait for the next event in one of the `fixed` waits for a time.
+    pub(super) fn waits_for_times(&self, program: &Program) -> bool {
+        let is_timed = |member: &Member| {
+            program.modalities.get(member.modality as usize).is_some_and(|it| it.timed.is_some())
+        };
+        self.clauses.iter().flatten().all(is_timed)
+    }
+
     fn kept(&self) -> usize {
         self.fixed.count_ones() as usize + self.clauses.len() + self.waiting.as_ref().map_or(0, |it| it.len())
     }
@@ -150,6 +163,17 @@ impl Timed {
 
     /// When an `expect` is over next: it wants to be asked once it is later than that.
     pub(crate) fn next_deadline(&self, program: &Program) -> Option<i64> {
+        // Most instances wait for one thing at most.
+        if self.waiting.is_none() {
+            match self.clauses.as_slice() {
+                [] => return None,
+                [only] if only.len() == 1 => {
+                    let member = only.first().filter(|member| is(program, member, TimeBound::Expect));
+                    return member.map(|member| member.until);
+                }
+                _ => {}
+            }
+        }
         let expects = self.clauses.iter().flatten().filter(|member| is(program, member, TimeBound::Expect));
         let indexed = self.waiting.as_ref().and_then(|waiting| waiting.next_deadline());
         expects.map(|member| member.until).chain(indexed).min()

@@ -57,6 +57,13 @@ impl WindowProgram {
     }
 }
 
+impl WindowProgram {
+    /// What matches, if only time decides what is in it.
+    pub(crate) fn by_time(&self) -> Option<&Matcher> {
+        matches!(self.span, Span::Duration(_) | Span::Day).then_some(&self.matcher)
+    }
+}
+
 /// The windows of one instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {

@@ -49,6 +49,12 @@ impl Fields {
         self.spans[part as usize]
     }
 
+    /// Whether none of `parts` is there.
+    #[inline]
+    pub(crate) fn has_no(&self, parts: &[Part]) -> bool {
+        parts.iter().all(|part| self.get(*part).is_empty())
+    }
+
     #[inline(always)]
     fn set(&mut self, parts: u8, span: Span) -> Result<(), Flaw> {
         let mut rest = parts;

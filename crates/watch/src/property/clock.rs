@@ -166,6 +166,7 @@ impl Lane {
                 // The key itself is still kept.
                 shard.held += 1;
                 entry.anew = family.begins_anew(deadline).filter(|_| !step.verdicts.is_empty());
+                entry.rests = false;
                 entry.bundle = None;
                 entry.history = None;
             } else {

@@ -2,6 +2,7 @@
 //! them; the lane that steps builds the rest.
 
 use bumpalo::Bump;
+use referee_monitor::property::Indifference;
 use referee_theory::property::{EventView, Term};
 use referee_theory::time;
 
@@ -39,6 +40,8 @@ pub(crate) struct Record {
     pub(super) what: What,
     /// Whether this is the first record of its line.
     pub(super) is_first: bool,
+    /// Whether nobody asks for such events, and nothing is wrong with this one.
+    pub(super) is_indifferent: bool,
     pub(super) family: u16,
     pub(super) shard: u16,
     pub(super) line: u32,
@@ -164,6 +167,7 @@ fn lose(plan: &PropertyPlan, session: &Session, line: u32, decoded: &mut Decoded
         key_is_apart: true,
         what,
         is_first: false,
+        is_indifferent: false,
         family: family as u16,
         shard,
         line,
@@ -276,6 +280,7 @@ fn push(
             key_is_apart,
             what: What::Event,
             is_first,
+            is_indifferent: keyed.indifference.as_ref().is_some_and(|asked| is_indifferent(asked, &event)),
             family: family as u16,
             shard,
             line: event.line,
@@ -291,6 +296,29 @@ fn push(
     }
     decoded.ignored += u64::from(!concerns);
     Ok(())
+}
+
+/// Whether nobody asks for `event`, which has nothing but members that are texts or integers as they stand.
+#[inline]
+fn is_indifferent((place, indifference): &(usize, Indifference), event: &Line<'_>) -> bool {
+    let asked = event.members.get(*place).filter(|span| !span.is_empty() && span.twice().is_none());
+    if let Some([b'"', inner @ .., b'"']) = asked.map(|span| span.of(event.text).as_bytes())
+        && indifference.texts.iter().any(|text| text.as_bytes() == inner)
+    {
+        return false;
+    }
+    if !event.spans.has_no(&[Part::From, Part::To, Part::Label, Part::Payload]) {
+        return false;
+    }
+    for span in event.members.iter().filter(|span| !span.is_empty()) {
+        match span.of(event.text).as_bytes() {
+            _ if span.twice().is_some() => return false,
+            [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {}
+            [b'1'..=b'9', digits @ ..] if digits.len() < 18 && digits.iter().all(u8::is_ascii_digit) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Where the key of the only family is, if it is a text or an integer as it stands.

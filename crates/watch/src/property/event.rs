@@ -69,6 +69,17 @@ impl Reader {
         Self { format, tree, wanted, stepped }
     }
 
+    /// The place of the member `key` among those that steps read, of lines of JSON.
+    pub(super) fn place_of(&self, key: &Key) -> Option<usize> {
+        let names = self.stepped.as_ref().filter(|_| self.format == EventsFormat::JsonLines)?;
+        let [step] = key.steps() else { return None };
+        // Where the line has no member of this name, it is a part of the event.
+        if matches!(&**step, "kind" | "subject" | "object" | "label" | "payload" | "from" | "to") {
+            return None;
+        }
+        names.iter().position(|name| **name == **step)
+    }
+
     /// Where the parts of a JSON line are; nothing for other formats.
     pub(super) fn spans(&self, line: &str) -> Result<Spans, Flaw> {
         match self.format {
@@ -109,6 +120,12 @@ impl Reader {
         line: &'a str,
         bump: &'a Bump,
     ) -> Result<EventView<'a>, Flaw> {
+        if let (Some(names), Some(members)) = (&self.stepped, members)
+            && spans.has_no(&[Part::From, Part::To, Part::Label, Part::Payload])
+        {
+            let keys = Fields::Terms(stepped(names, members, (text, line), bump)?);
+            return Ok(EventView { keys, ..EventView::new(EventKind::Exchange) });
+        }
         let name = |part: Part| {
             let span = spans.get(part);
             if span.is_empty() {

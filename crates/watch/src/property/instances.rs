@@ -13,6 +13,8 @@ pub(super) struct Entry {
     pub(super) events: u64,
     /// Whether one of its events could not be read.
     pub(super) lost: bool,
+    /// Whether events that nobody asks for leave it as it is.
+    pub(super) rests: bool,
     /// One of each property of the family; none when they can say nothing any more.
     pub(super) bundle: Option<PropertyBundle>,
     /// From which time on it begins anew, if it does; set with its verdict.
@@ -105,6 +107,7 @@ impl Instances {
             key,
             events: 0,
             lost: false,
+            rests: false,
             bundle,
             anew: None,
             wakes: i64::MAX,

@@ -160,6 +160,7 @@ impl Lane {
                 *hint = instances.find(record.hash, key);
             }
             let entry = instances.entries().get(*hint as usize);
+            let entry = entry.filter(|entry| !(record.is_indifferent && entry.rests));
             touched ^= entry.and_then(|entry| entry.bundle.as_ref()).map_or(0, PropertyBundle::touch);
         }
         std::hint::black_box(touched);
@@ -184,6 +185,10 @@ impl Lane {
         let (Some(family), Some(memories)) = (plan.families.get(family), memories.get_mut(family)) else {
             return;
         };
+        if record.is_indifferent && shard.pass(record, decoded.key_of(record).as_bytes(), hint) {
+            outcome.counts.events += u64::from(record.is_first);
+            return;
+        }
         let line = record.place.of(&decoded.text);
         let columns = decoded.chunk.columns.as_deref();
         let members = decoded.members_of(record, plan.tree.members);
@@ -213,6 +218,18 @@ impl Lane {
             }
             bump.reset();
         }
+    }
+}
+
+impl Shard {
+    /// Counts an event that nobody asks for, if its instance is at rest; otherwise it is to be stepped over.
+    #[inline]
+    fn pass(&mut self, record: &Record, key: &[u8], hint: u32) -> bool {
+        let Some(instances) = self.families.get_mut(usize::from(record.family)) else { return false };
+        let index = if hint == NOBODY { instances.find(record.hash, key) } else { hint };
+        let Some(entry) = instances.entry(index).filter(|entry| entry.rests) else { return false };
+        entry.events += 1;
+        true
     }
 }
 
@@ -391,9 +408,16 @@ impl Stepping<'_> {
             }
         }
         let Some(bundle) = &mut entry.bundle else { return };
+        let may_rest = self.family.indifference.is_some();
+        if may_rest {
+            bundle.note_events(number);
+        }
         let step = self.family.properties.step(self.memories, bundle, event, limit.saturating_sub(*held));
         *held = held.saturating_add_signed(step.grown);
         let is_done = bundle.is_done();
+        if may_rest {
+            entry.rests = !is_done && self.family.properties.rests(bundle);
+        }
         if step.fault {
             self.fault();
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ahash::RandomState;
-use referee_monitor::property::{PropertyFamily, PropertyMonitor};
+use referee_monitor::property::{Indifference, PropertyFamily, PropertyMonitor};
 use referee_theory::property::{Again, Key, Property, Scope};
 
 use super::event::Reader;
@@ -45,6 +45,8 @@ pub(super) struct Family {
     pub(super) numbers: Vec<usize>,
     /// Whether one of them speaks of time.
     pub(super) timed: bool,
+    /// Which events nobody asks for, and where among the members that steps read the one is that tells.
+    pub(super) indifference: Option<(usize, Indifference)>,
     /// Whether instances begin anew after a verdict: then it is the only property of its family.
     pub(super) again: Again,
 }
@@ -112,7 +114,10 @@ impl PropertyPlan {
             let again = members.first().map_or(Again::Never, |monitor| monitor.property().again());
             let properties = PropertyFamily::new(members);
             let timed = properties.is_timed() || matches!(again, Again::After(_));
-            Family { keyed_by, timed, properties, numbers, again }
+            // Lines that are kept for explanations are all stepped over.
+            let indifference = properties.indifference().filter(|_| options.history == 0);
+            let indifference = indifference.and_then(|found| Some((reader.place_of(&found.key)?, found)));
+            Family { keyed_by, timed, indifference, properties, numbers, again }
         };
         let families: Vec<Family> = groups.into_iter().map(family).collect();
         let timed = families.iter().any(|family| family.timed);
