@@ -148,6 +148,7 @@ fn describe(codec: &Table) -> String {
             add("framing", framing.map(|framing| framing.to_string()));
             add("label", codec.label.clone().filter(|label| label != "/type"));
             add("rpc", codec.rpc.filter(|rpc| *rpc).map(|rpc| rpc.to_string()));
+            add("correlate", codec.correlate.as_ref().map(|table| format!("{table:?}")));
         }
         Kind::Text => {
             let crlf = codec.line_end.filter(|end| *end == LineEnd::Crlf);
