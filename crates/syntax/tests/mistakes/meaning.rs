@@ -196,3 +196,33 @@ fn the_known_type_of_two_words_is_the_type() {
         assert_eq!(corrected(&text, Language::Scr).text, text, "{fields}");
     }
 }
+
+/// Each of these was corrected for certain to something that its author did not say.
+#[test]
+fn what_may_have_been_meant_otherwise_is_left_to_its_author() {
+    for body in [
+        // The label of the message was lost.
+        "choice at A { m() from A to B; | n() from A to B; }",
+        "m(x: int) from A to B; else n() from A to B;",
+        // What follows the choice was made a part of its last branch.
+        "choice at A\n  m() from A to B;\nor\n  n() from A to B;\nz() from B to A;",
+        // `>=` is the converse.
+        "m(xs: list<bool>) from A to B where xs[0] => xs[1];",
+        // The comparison, or the new value?
+        "rec X [a<A, B>: bool = true] { m(b: bool) from A to B; continue X [a := b]; }",
+        "m(a: bool, b: bool, c: bool) from A to B where a = b = c;",
+        // Whoever writes `break` thinks that the other branch goes round.
+        "rec X { choice at A { m() from A to B; } or { n() from A to B; break; } }",
+        "connect A and B;",
+        "open A to B; m() from A to B; close A to B;",
+        "par { m() from A to B; } or { n() from B to A; }",
+    ] {
+        let text = format!("protocol P(role A, role B) {{\n{body}\n}}\n");
+        assert!(!errors(&text).is_empty(), "{body}");
+        assert_eq!(corrected(&text, Language::Scr).text, text, "{body}");
+    }
+    let text = "typedef string = Tok;\nprotocol P(role A, role B) {\n  m(x: Tok) from A to B;\n}\n";
+    assert_eq!(corrected(text, Language::Scr).text, text);
+    let goes_round = "protocol P(role A, role B) {\n  rec X { choice at A { m() from A to B; continue X; } or { n() from A to B; break; } }\n}\n";
+    assert!(!corrected(goes_round, Language::Scr).text.contains("break"));
+}

@@ -55,7 +55,11 @@ fn joiner(scene: &Scene<'_>) -> Option<Candidate> {
         (true, "{") => {
             let span = scene.span(close + 1);
             let gap = Span { start: scene.span(close).end, end: scene.span(close + 2).start };
-            Some(slip(span, message, format!("write `{right}`"), [replace(gap, format!(" {right} "))]))
+            let found = slip(span, message, format!("write `{right}`"), [replace(gap, format!(" {right} "))]);
+            // Or `par` is the wrong word, or `choice`.
+            let is_other =
+                matches!((head, wrong), ("par", "or" | "else" | "|" | "||") | ("choice", "and" | "&" | "&&"));
+            Some(if is_other { found.doubtful() } else { found })
         }
         _ if wrong == "{" => {
             let span = scene.span(close + 1);
@@ -147,8 +151,12 @@ fn no_braces(scene: &Scene<'_>) -> Option<Candidate> {
     }
     edits.push(insert(scene.span(end.checked_sub(1)?).end, " }"));
     let help = format!("write `choice at {} {{ … }} or {{ … }}`", scene.word(first - 1));
-    (edits.len() > 2)
-        .then(|| slip(scene.spans(choice..first), "each branch stands between `{` and `}`", help, edits))
+    let is_choice = edits.len() > 2;
+    let found = slip(scene.spans(choice..first), "each branch stands between `{` and `}`", help, edits);
+    // What is the last of several statements may come after the choice.
+    let last = (first..end).rev().find(|&piece| scene.word(piece) == "or")?;
+    let statements = (last..end).filter(|&piece| scene.word(piece) == ";").count();
+    is_choice.then(|| if statements > 1 { found.doubtful() } else { found })
 }
 
 /// `switch (A) { case m: … }`, `alt A { … } else { … }` as in sequence diagrams.

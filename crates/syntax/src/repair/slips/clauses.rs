@@ -283,7 +283,9 @@ fn connection(scene: &Scene<'_>) -> Option<Candidate> {
     let (one, other) = (scene.word(start + 1), scene.word(start + 3));
     let gap = Span { start: scene.span(start + 1).end, end: scene.span(start + 3).start };
     let help = format!("write `{} {one} {right} {other};`", scene.word(start));
-    Some(slip(scene.span(start + 2), message, help, [replace(gap, format!(" {right} "))]))
+    let found = slip(scene.span(start + 2), message, help, [replace(gap, format!(" {right} "))]);
+    // Between two roles that are joined nothing says which one connects.
+    Some(if right == "to" && matches!(joined, "and" | "," | "&") { found.doubtful() } else { found })
 }
 
 /// `x: int | x > 0`, `x: {v: int | v > 0}`

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::super::candidate::opening_piece;
 use super::{Candidate, Kind, Scene, insert, replace, slip};
 use crate::diagnostics::Edit;
 use crate::source::Span;
@@ -167,9 +168,22 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
         _ => format!("this operator is written `{right}`, not `{wrong}`"),
     };
     // C and Go do not agree on what `a == b & c` is.
+    // `a = b = c` may be one of several things, and in the brackets of a `continue` a new value stands, not an equality.
+    let is_equal = |other: usize| matches!(scene.word(other), "=" | "==" | ":=");
+    let mut equalities = condition.pieces.clone().filter(|&other| is_equal(other));
+    let is_other = |other: usize| !(piece..next).contains(&other) && !is_apart(scene, piece, other);
+    let is_chain = is_equal(piece) && equalities.any(is_other);
+    let is_value = opening_piece(scene, piece).is_some_and(|open| scene.word(open) == "[");
     let doubtful = matches!(wrong, "~=" | "=-" | "=!")
+        || wrong == ":=" && is_value
+        || is_chain
         || matches!(wrong, "&" | "|") && is_compared(scene, condition, piece);
     Some(Wrong::new(span, message, right, next).doubtful(doubtful))
+}
+
+/// Whether a connective stands between the pieces `one` and `other` of a condition.
+fn is_apart(scene: &Scene<'_>, one: usize, other: usize) -> bool {
+    (one.min(other)..one.max(other)).any(|piece| is_connective(scene.word(piece)))
 }
 
 /// `> =`: two characters of one operator, with a blank between them.

@@ -145,17 +145,22 @@ fn throws(scene: &Scene<'_>) -> Option<Candidate> {
     Some(found)
 }
 
-/// `request A to B;`, `accept A from B;`, of an older Scribble.
+/// `request A to B;`, `accept A from B;`, of an older Scribble; `open A to B;`, `close A to B;`.
 fn accept(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
     let start = statement.start;
-    let is_one = matches!(scene.word(start), "accept" | "request")
+    let is_one = matches!(scene.word(start), "accept" | "request" | "open" | "close")
         && scene.is_word(start + 1)
         && matches!(scene.word(start + 2), "to" | "from" | "and")
         && scene.is_word(start + 3)
         && start + 4 == statement.end;
     let end = statement.end + usize::from(scene.word(statement.end) == ";");
-    let message = format!("`{}` is of an older Scribble: `connect` makes a connection", scene.word(start));
+    let message = match scene.word(start) {
+        word @ ("open" | "close") => {
+            format!("`{word}` is for sub-sessions: `connect` and `disconnect` are for connections")
+        }
+        word => format!("`{word}` is of an older Scribble: `connect` makes a connection"),
+    };
     let help =
         "write `connect A to B;` in an `explicit global protocol`, or leave it out: everybody is connected";
     let is_named = scene.word(start + 1) != "from";

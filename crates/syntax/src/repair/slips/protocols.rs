@@ -2,6 +2,7 @@
 
 use super::{Candidate, Scene, insert, refusal, replace, slip};
 use crate::diagnostics::Edit;
+use crate::payload;
 use crate::source::Span;
 
 pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
@@ -60,9 +61,9 @@ fn other_word(scene: &Scene<'_>) -> Vec<Candidate> {
                 let span = scene.span(piece);
                 let mut one = slip(span, message, format!("write `{right}`"), [replace(span, right)]);
                 one.cost = 1;
-                found.push(one);
+                found.push(if is_clear(scene, piece, right) { one } else { one.doubtful() });
                 // `else if {`, `or choice {`.
-                if right == "or" && scene.is_word(piece + 1) {
+                if right == "or" && scene.is_word(piece + 1) && scene.word(piece + 2) == "{" {
                     let both = span.to(scene.span(piece + 1));
                     found.push(slip(both, message, format!("write `{right}`"), [replace(both, right)]));
                 }
@@ -81,6 +82,16 @@ fn may_stand(scene: &Scene<'_>, piece: usize, right: &str) -> bool {
         "to" => is_name && matches!(back(2), "from" | "connect" | "wrap"),
         "from" | "role" | "protocol" | "type" => is_name,
         "rec" => is_name && scene.word(piece + 2) == "{",
+        _ => true,
+    }
+}
+
+/// Whether what stands behind `piece` is all that has to stand behind the keyword `right`: before a message `or` would be its label, and
+/// the name of a type that is known is not the one declared.
+fn is_clear(scene: &Scene<'_>, piece: usize, right: &str) -> bool {
+    match right {
+        "or" => scene.word(piece + 1) == "{",
+        "type" => payload::builtin(scene.word(piece + 1)).is_none(),
         _ => true,
     }
 }

@@ -45,6 +45,10 @@ pub(super) fn sort(scene: &Scene<'_>, pieces: Range<usize>) -> Option<Sort> {
     if pieces.clone().any(|piece| says_truth(scene.word(piece))) {
         return Some(Sort::Truth);
     }
+    // What an element is says the type of the list.
+    if pieces.clone().any(|piece| scene.word(piece) == "[") {
+        return None;
+    }
     if pieces.clone().any(|piece| says_value(scene.word(piece))) {
         return Some(Sort::Value);
     }
