@@ -80,6 +80,7 @@ fn line(says: &Says, random: &mut Random) -> String {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how many schedules, for a long run")]
 fn schedules_of_calls_are_judged_as_the_script_says() {
     let number = |name: &str, otherwise| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
