@@ -2,7 +2,13 @@
 //! completeness of TS_k, the classes have as many members as TS_k has configurations and transitions, and the verdict
 //! is that of the full search, with a witness that replays.
 
-use referee_check::{Model, Options, Reduction, Semantics, check, examine_bound, examine_classes, generate};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use referee_check::{
+    Model, Options, Reduction, Semantics, Verdict, check, examine_bound, examine_classes, generate,
+};
+use referee_testkit::corpus::read_types;
 use referee_testkit::systems::{Alphabet, Rng};
 use referee_theory::{Machine, MachineBuilder, Role, System, Transition};
 
@@ -134,4 +140,30 @@ fn large_graphs_are_explored_by_representatives() {
     let [one, other] = [&report, &full].map(|report| report.verdict.witness().unwrap());
     assert_eq!(one.point_of_no_return, other.point_of_no_return);
     assert_eq!(one.violation, other.violation);
+}
+
+/// Whoever asks for an end gets it, also while roles that are alike are found and compared.
+#[test]
+#[expect(clippy::disallowed_types, reason = "how long it takes to end is what is tested")]
+fn many_identical_roles_end_when_asked_to() {
+    use std::time::Instant;
+
+    let pair = |number| {
+        format!(
+            "A{number}: rec x. B{number}!a; B{number}?b; x  B{number}: rec x. A{number}?a; A{number}!b; x  "
+        )
+    };
+    let system = read_types(&(0..30).map(pair).collect::<String>()).unwrap();
+    let options = Options { semantics: Semantics::Mailbox, symmetry_from: 1_000, ..Options::default() };
+    let cancel = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(500));
+            cancel.store(true, Ordering::Relaxed);
+        });
+        let started = Instant::now();
+        let report = check(&system, &options, Some(&cancel), &mut ());
+        assert!(matches!(report.verdict, Verdict::Unknown { .. }));
+        assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    });
 }
