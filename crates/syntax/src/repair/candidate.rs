@@ -52,8 +52,13 @@ impl Candidate {
     }
 
     /// The same, as a proposal only.
-    pub(super) fn doubtful(mut self) -> Self {
-        self.doubtful = true;
+    pub(super) fn doubtful(self) -> Self {
+        self.doubtful_if(true)
+    }
+
+    /// The same, as a proposal only if `doubtful`.
+    pub(super) fn doubtful_if(mut self, doubtful: bool) -> Self {
+        self.doubtful |= doubtful;
         self
     }
 

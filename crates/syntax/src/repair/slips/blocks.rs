@@ -59,7 +59,7 @@ fn joiner(scene: &Scene<'_>) -> Option<Candidate> {
             // Or `par` is the wrong word, or `choice`.
             let is_other =
                 matches!((head, wrong), ("par", "or" | "else" | "|" | "||") | ("choice", "and" | "&" | "&&"));
-            Some(if is_other { found.doubtful() } else { found })
+            Some(found.doubtful_if(is_other))
         }
         _ if wrong == "{" => {
             let span = scene.span(close + 1);
@@ -156,7 +156,7 @@ fn no_braces(scene: &Scene<'_>) -> Option<Candidate> {
     // What is the last of several statements may come after the choice.
     let last = (first..end).rev().find(|&piece| scene.word(piece) == "or")?;
     let statements = (last..end).filter(|&piece| scene.word(piece) == ";").count();
-    is_choice.then(|| if statements > 1 { found.doubtful() } else { found })
+    is_choice.then(|| found.doubtful_if(statements > 1))
 }
 
 /// `switch (A) { case m: … }`, `alt A { … } else { … }` as in sequence diagrams.

@@ -285,7 +285,7 @@ fn connection(scene: &Scene<'_>) -> Option<Candidate> {
     let help = format!("write `{} {one} {right} {other};`", scene.word(start));
     let found = slip(scene.span(start + 2), message, help, [replace(gap, format!(" {right} "))]);
     // Between two roles that are joined nothing says which one connects.
-    Some(if right == "to" && matches!(joined, "and" | "," | "&") { found.doubtful() } else { found })
+    Some(found.doubtful_if(right == "to" && matches!(joined, "and" | "," | "&")))
 }
 
 /// `x: int | x > 0`, `x: {v: int | v > 0}`

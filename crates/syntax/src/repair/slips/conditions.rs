@@ -58,7 +58,7 @@ impl Wrong {
         let kind =
             Kind::Slip { span: self.span, message: self.message, help: self.help, corrects: self.corrects };
         let found = Candidate::new(self.edits, kind, 0);
-        if self.doubtful { found.doubtful() } else { found }
+        found.doubtful_if(self.doubtful)
     }
 }
 
@@ -121,7 +121,7 @@ fn together(all: &[Wrong]) -> Candidate {
     let reading = if reading.is_empty() { String::new() } else { format!(", {reading}") };
     let help = format!("{}{reading}", help.join(" and ").replace(" and write ", " and "));
     let found = slip(all[0].span, said.join("; "), help, edits);
-    if all.iter().any(|one| one.doubtful) { found.doubtful() } else { found }
+    found.doubtful_if(all.iter().any(|one| one.doubtful))
 }
 
 fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wrong> {

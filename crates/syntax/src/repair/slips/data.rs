@@ -165,7 +165,7 @@ fn assignment(scene: &Scene<'_>) -> Option<Candidate> {
     let found = slip(span, message, format!("write `[{right}]`"), [replace(span, right)]);
     // `n *= a + b`
     let is_simple = close <= open + 5;
-    Some(if is_simple { found } else { found.doubtful() })
+    Some(found.doubtful_if(!is_simple))
 }
 
 /// `rec X: m() from A to B; continue X;`

@@ -176,7 +176,7 @@ fn type_without_equals(scene: &Scene<'_>) -> Option<Candidate> {
         false => "the name of a type comes before what it stands for",
     };
     let found = slip(span, message, format!("write `{right};`"), [replace(span, right)]);
-    Some(if doubtful { found.doubtful() } else { found })
+    Some(found.doubtful_if(doubtful))
 }
 
 /// `struct Id { x: int }`

@@ -42,7 +42,7 @@ fn method_call(scene: &Scene<'_>) -> Option<Candidate> {
     let span = scene.spans(start..start + 8);
     let message = "a message is not written as a call";
     let found = slip(span, message, format!("write `{right};`"), [replace(span, right.clone())]);
-    Some(if is_clear { found } else { found.doubtful() })
+    Some(found.doubtful_if(!is_clear))
 }
 
 /// `m() between A and B;`

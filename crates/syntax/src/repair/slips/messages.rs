@@ -400,7 +400,7 @@ fn nothing_to_say(scene: &Scene<'_>) -> Option<Candidate> {
     let found = slip(span, message, "remove it", [replace(span, "")]);
     // Who leaves a loop thinks that the other branches go round.
     let goes_round = (0..scene.pieces.len()).any(|piece| scene.word(piece) == "continue");
-    Some(if word == "break" && !goes_round { found.doubtful() } else { found })
+    Some(found.doubtful_if(word == "break" && !goes_round))
 }
 
 /// Whether nothing comes any more where `piece` stands: neither there nor behind the blocks around it.

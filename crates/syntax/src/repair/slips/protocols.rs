@@ -61,7 +61,7 @@ fn other_word(scene: &Scene<'_>) -> Vec<Candidate> {
                 let span = scene.span(piece);
                 let mut one = slip(span, message, format!("write `{right}`"), [replace(span, right)]);
                 one.cost = 1;
-                found.push(if is_clear(scene, piece, right) { one } else { one.doubtful() });
+                found.push(one.doubtful_if(!is_clear(scene, piece, right)));
                 // `else if {`, `or choice {`.
                 if right == "or" && scene.is_word(piece + 1) && scene.word(piece + 2) == "{" {
                     let both = span.to(scene.span(piece + 1));

@@ -182,7 +182,7 @@ fn no_end(scene: &Scene<'_>) -> Option<Candidate> {
     is_over.then(|| {
         let help = format!("write `{action}; end`");
         let found = slip(scene.spans(mark - 1..behind), message, help, [super::insert(at, "; end")]);
-        if recurs { found.doubtful() } else { found }
+        found.doubtful_if(recurs)
     })
 }
 
