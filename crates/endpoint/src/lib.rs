@@ -9,7 +9,7 @@
 //! | [`Blocking`] over any `Read + Write`, one stream for each peer | `std` | `Result` |
 //! | [`Local`] between threads of one process, messages are moved and never encoded | `std` | `Result` |
 //! | `Asynchronous` over any `AsyncRead + AsyncWrite` | `tokio` | a future |
-//! | `LocalTask` between tasks of one process | `tokio` | a future |
+//! | [`LocalTask`] between tasks of one process, whatever runs them | `std` | a future |
 //! | [`Buffered`] without any I/O: bytes in, bytes out | | `Result`, or what is missing |
 //!
 //! The core (messages, links, JSON, arithmetic) needs `core` and `alloc` only.
@@ -35,8 +35,10 @@ mod json;
 pub mod link;
 #[cfg(feature = "std")]
 mod local;
-#[cfg(feature = "tokio")]
+#[cfg(feature = "std")]
 mod local_task;
+#[cfg(feature = "std")]
+mod mailbox;
 pub mod value;
 
 #[cfg(feature = "tokio")]
@@ -49,6 +51,6 @@ pub use error::{Error, Failure};
 pub use link::{Expect, Link, Message, Peer, Session, Signature};
 #[cfg(feature = "std")]
 pub use local::{Local, local};
-#[cfg(feature = "tokio")]
+#[cfg(feature = "std")]
 pub use local_task::{LocalReceiving, LocalTask, local_tasks};
 pub use value::{Field, Opaque, Value};

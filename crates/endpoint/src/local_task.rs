@@ -1,53 +1,23 @@
-//! A link between tasks of one process: messages are moved, never encoded.
+//! A link between tasks of one process, whatever runs them: messages are moved, never encoded.
 
 use alloc::vec::Vec;
+
 use core::future::{Future, Ready, ready};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
 use crate::error::Error;
 use crate::link::{Expect, Judge, Link, Message, Peer, Session};
-use crate::local::{Item, Kept, theirs};
+use crate::mailbox::{Post, posts};
 
 /// One role's link to the others in this process.
 #[derive(Debug)]
-pub struct LocalTask<M> {
-    inbox: UnboundedReceiver<Item<M>>,
-    /// To each peer that takes part, with the number that it knows this role by.
-    outboxes: Vec<Option<(usize, UnboundedSender<Item<M>>)>>,
-    kept: Kept<M>,
-    over: bool,
-}
+pub struct LocalTask<M>(Post<M>);
 
 /// The links of the roles of one session, as [`local`](crate::local) makes them for threads.
 #[must_use]
 pub fn local_tasks<M>(roles: &[(&str, &[&str])]) -> Vec<LocalTask<M>> {
-    let (senders, receivers): (Vec<_>, Vec<_>) = roles.iter().map(|_| unbounded_channel()).unzip();
-    let mut links = Vec::new();
-    for ((role, peers), inbox) in roles.iter().zip(receivers) {
-        let outbox = |peer: &&str| {
-            let number = roles.iter().position(|(name, _)| name == peer)?;
-            let sender = senders.get(number)?.clone();
-            Some((theirs(roles, number, role), sender))
-        };
-        let outboxes: Vec<_> = peers.iter().map(outbox).collect();
-        let kept = Kept::new(outboxes.len());
-        links.push(LocalTask { inbox, outboxes, kept, over: false });
-    }
-    links
-}
-
-impl<M> Drop for LocalTask<M> {
-    fn drop(&mut self) {
-        if !self.over {
-            for (own, outbox) in self.outboxes.iter().flatten() {
-                // Whoever has gone needs no news.
-                let _ = outbox.send((*own, None));
-            }
-        }
-    }
+    posts(roles).into_iter().map(LocalTask).collect()
 }
 
 /// A receive that is under way.
@@ -61,36 +31,14 @@ pub struct LocalReceiving<S, M, E> {
 impl<S: Session<LocalTask<M>> + Unpin, M, E> Future for LocalReceiving<S, M, E> {
     type Output = Result<E, Error>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         // Polled again after it was ready.
-        let Some(mut state) = this.state.take() else { return Poll::Pending };
-        let link = state.link();
-        if let Some((from, message)) = link.kept.take(this.expected) {
-            return Poll::Ready((this.judge)(state, from, message));
-        }
-        loop {
-            if let Some(error) = link.kept.aborted(this.expected) {
-                return Poll::Ready(Err(error));
-            }
-            match link.inbox.poll_recv(context) {
-                Poll::Ready(Some((from, Some(message)))) => {
-                    if this.expected.iter().any(|expect| expect.from.index == from) {
-                        return Poll::Ready((this.judge)(state, from, message));
-                    }
-                    link.kept.put(from, message);
-                }
-                Poll::Ready(Some((from, None))) => link.kept.abort(from),
-                Poll::Ready(None) => {
-                    let by = this.expected.first().map_or("", |expect| expect.from.name);
-                    return Poll::Ready(Err(Error::Ended { by }));
-                }
-                Poll::Pending => {
-                    this.state = Some(state);
-                    return Poll::Pending;
-                }
-            }
-        }
+        let Some(state) = &mut this.state else { return Poll::Pending };
+        let Poll::Ready(received) = state.link().0.poll(this.expected, context) else { return Poll::Pending };
+        let Some(state) = this.state.take() else { return Poll::Pending };
+        Poll::Ready(received.and_then(|(from, message)| (this.judge)(state, from, message)))
     }
 }
 
@@ -98,14 +46,12 @@ impl<M: Message> Link<M> for LocalTask<M> {
     type Sent<S: Session<Self>> = Ready<Result<S, Error>>;
     type Received<S: Session<Self>, E> = LocalReceiving<S, M, E>;
 
+    #[inline]
     fn send<S: Session<Self>>(mut next: S, to: Peer, message: M) -> Self::Sent<S> {
-        let link = next.link();
-        ready(match link.outboxes.get(to.index) {
-            Some(Some((own, outbox))) if outbox.send((*own, Some(message))).is_ok() => Ok(next),
-            _ => Err(Error::Ended { by: to.name }),
-        })
+        ready(next.link().0.send(to, message).map(|()| next))
     }
 
+    #[inline]
     fn receive<S: Session<Self>, E>(
         state: S,
         expected: &'static [Expect],
@@ -118,7 +64,6 @@ impl<M: Message> Link<M> for LocalTask<M> {
         ready(Err(error))
     }
 
-    fn end(&mut self) {
-        self.over = true;
-    }
+    // Dropping the link tells the others, before and after the end.
+    fn end(&mut self) {}
 }
