@@ -20,6 +20,7 @@ use crate::source::Span;
 
 mod candidate;
 mod certain;
+mod foreign;
 mod message;
 mod pieces;
 mod slips;
@@ -74,6 +75,19 @@ pub(crate) fn repaired(
     if text.len() > MAX_TEXT || !is_text || first_syntactic(&document).is_none() {
         return document;
     }
+    let mut said = searched(text, language, document, read);
+    let mut errors = said.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+    let is_clear = errors.next().is_some_and(|only| only.fix.is_some()) && errors.next().is_none();
+    // Piece by piece, nothing good can be said of another notation.
+    if !is_clear && let Some(foreign) = foreign::notation(text, language) {
+        said.diagnostics = vec![foreign];
+        forget(&mut said.content);
+    }
+    said
+}
+
+/// As [`repaired`], for a `text` with syntax errors.
+fn searched(text: &str, language: Language, document: Document, read: fn(&str) -> Document) -> Document {
     let mut repairs = Repairs { language, read, budget: MAX_TRIALS, shifts: Vec::new(), found: Vec::new() };
     let mut corrected = text.to_owned();
     let mut last = document.clone();

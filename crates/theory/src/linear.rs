@@ -58,7 +58,7 @@ impl Condition {
     /// # Errors
     /// [`NotLinear`].
     pub fn of(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>) -> Result<Self, NotLinear> {
-        truth(expr, types, true)
+        truth(expr, types).holds
     }
 
     /// Both.
@@ -154,42 +154,136 @@ impl Condition {
     }
 }
 
-/// When `expr` is `wanted`. Recursion is bounded: expressions are.
-fn truth(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>, wanted: bool) -> Result<Condition, NotLinear> {
-    match expr.node() {
-        Node::Literal(Literal::Bool(value)) if *value == wanted => Ok(Condition::always()),
-        Node::Literal(Literal::Bool(_)) => Ok(Condition { alternatives: Vec::new() }),
-        Node::Variable(name) if types(name) == Some(Type::Bool) => {
-            let truths = BTreeMap::from([(Arc::clone(name), wanted)]);
+/// When an expression is true, and when it is false. Either may be too large without the other being so.
+struct Truth {
+    holds: Result<Condition, NotLinear>,
+    fails: Result<Condition, NotLinear>,
+}
+
+impl Truth {
+    fn constant(value: bool) -> Self {
+        let never = Condition { alternatives: Vec::new() };
+        let (holds, fails) = if value { (Condition::always(), never) } else { (never, Condition::always()) };
+        Self { holds: Ok(holds), fails: Ok(fails) }
+    }
+
+    fn variable(name: &Arc<str>) -> Self {
+        let is = |value| {
+            let truths = BTreeMap::from([(Arc::clone(name), value)]);
             Ok(Condition { alternatives: vec![Alternative { truths, ..Alternative::default() }] })
+        };
+        Self { holds: is(true), fails: is(false) }
+    }
+
+    fn not_linear() -> Self {
+        Self { holds: Err(NotLinear), fails: Err(NotLinear) }
+    }
+
+    fn not(self) -> Self {
+        Self { holds: self.fails, fails: self.holds }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { holds: both(&self.holds, &other.holds), fails: either(self.fails, other.fails) }
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.not().and(other.not()).not()
+    }
+
+    fn equals(&self, other: &Self) -> Self {
+        let when = |one, other, opposite, unlike| either(both(one, other), both(opposite, unlike));
+        Self {
+            holds: when(&self.holds, &other.holds, &self.fails, &other.fails),
+            fails: when(&self.holds, &other.fails, &self.fails, &other.holds),
         }
-        Node::Unary(UnaryOperator::Not, operand) => truth(operand, types, !wanted),
-        Node::And(operands) | Node::Or(operands) => {
-            let all = matches!(expr.node(), Node::And(_)) == wanted;
-            let none = Condition { alternatives: Vec::new() };
-            operands.iter().try_fold(if all { Condition::always() } else { none }, |found, operand| {
-                let operand = truth(operand, types, wanted)?;
-                if all { found.and(&operand) } else { found.or(operand) }
-            })
-        }
-        Node::Binary(operator, operands) => {
-            let [left, right] = &**operands;
-            let minus = |value: Linear| value.times(-1);
-            let differences = joined(sums(left, types)?, each(sums(right, types)?, minus)?, Linear::plus)?;
-            let mut alternatives = Vec::new();
-            for Case { given, value: over } in differences {
-                for inequalities in compared(*operator, wanted, &over)? {
-                    let made = Alternative { inequalities, ..Alternative::default() };
-                    alternatives.extend(given.and(&made));
-                }
-            }
-            if alternatives.len() > MAX_ALTERNATIVES {
-                return Err(NotLinear);
-            }
-            Ok(Condition { alternatives })
-        }
+    }
+}
+
+type Linearised = Result<Condition, NotLinear>;
+
+fn both(left: &Linearised, right: &Linearised) -> Linearised {
+    match (left, right) {
+        // Whatever the other says.
+        (Ok(never), _) | (_, Ok(never)) if never.alternatives.is_empty() => Ok(never.clone()),
+        (Ok(left), Ok(right)) => left.and(right),
         _ => Err(NotLinear),
     }
+}
+
+fn either(left: Linearised, right: Linearised) -> Linearised {
+    left?.or(right?)
+}
+
+/// When `expr` is true, and when it is false. Each part is looked at once: recursion is bounded, as expressions are.
+fn truth(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>) -> Truth {
+    match expr.node() {
+        Node::Literal(Literal::Bool(value)) => Truth::constant(*value),
+        Node::Variable(name) if types(name) == Some(Type::Bool) => Truth::variable(name),
+        Node::Unary(UnaryOperator::Not, operand) => truth(operand, types).not(),
+        Node::And(operands) => {
+            operands.iter().fold(Truth::constant(true), |found, operand| found.and(truth(operand, types)))
+        }
+        Node::Or(operands) => {
+            operands.iter().fold(Truth::constant(false), |found, operand| found.or(truth(operand, types)))
+        }
+        Node::Binary(operator @ (Operator::Equal | Operator::NotEqual), operands)
+            if operands.iter().any(|operand| is_truth(operand, types)) =>
+        {
+            let [left, right] = &**operands;
+            let equal = truth(left, types).equals(&truth(right, types));
+            if *operator == Operator::Equal { equal } else { equal.not() }
+        }
+        Node::Binary(operator, operands) => match differences(operands, types) {
+            Ok(differences) => Truth {
+                holds: comparison(*operator, true, &differences),
+                fails: comparison(*operator, false, &differences),
+            },
+            Err(NotLinear) => Truth::not_linear(),
+        },
+        _ => Truth::not_linear(),
+    }
+}
+
+/// Whether the value of `expr` is a truth value, seen from its outermost operator.
+fn is_truth(expr: &Expr, types: &dyn Fn(&str) -> Option<Type>) -> bool {
+    match expr.node() {
+        Node::Literal(Literal::Bool(_)) | Node::And(_) | Node::Or(_) => true,
+        Node::Variable(name) => types(name) == Some(Type::Bool),
+        Node::Unary(operator, _) => *operator == UnaryOperator::Not,
+        Node::Binary(operator, _) => matches!(
+            operator,
+            Operator::Equal
+                | Operator::NotEqual
+                | Operator::Less
+                | Operator::LessEqual
+                | Operator::Greater
+                | Operator::GreaterEqual
+        ),
+        _ => false,
+    }
+}
+
+/// What is left of two operands if the second is subtracted from the first, case by case.
+fn differences(operands: &[Expr; 2], types: &dyn Fn(&str) -> Option<Type>) -> Result<Vec<Case>, NotLinear> {
+    let [left, right] = operands;
+    let minus = |value: Linear| value.times(-1);
+    joined(sums(left, types)?, each(sums(right, types)?, minus)?, Linear::plus)
+}
+
+/// When a comparison of two values with these `differences` is `wanted`.
+fn comparison(operator: Operator, wanted: bool, differences: &[Case]) -> Linearised {
+    let mut alternatives = Vec::new();
+    for Case { given, value: over } in differences {
+        for inequalities in compared(operator, wanted, over)? {
+            let made = Alternative { inequalities, ..Alternative::default() };
+            alternatives.extend(given.and(&made));
+        }
+    }
+    if alternatives.len() > MAX_ALTERNATIVES {
+        return Err(NotLinear);
+    }
+    Ok(Condition { alternatives })
 }
 
 /// When `left operator right` is `wanted`, of which `over` is `left - right`: one of these lists of inequalities holds.

@@ -31,12 +31,16 @@ pub fn wrong_kind(span: Span, name: &str, declared: Span, is_nested: bool) -> Di
         .help(format!("use `{verb}` for a {kind} protocol"))
 }
 
-/// There is no module `name`, for the reason given.
+/// There is no module `name`, for the reason given; or something is in its place, which is no file that can be read.
 #[must_use]
-pub fn module_not_found(span: Span, name: &str, why: &str) -> Diagnostic {
-    RF0120
-        .at(span, format!("the module `{name}` cannot be read: {why}"))
-        .help("correct the name, or say with `--import-path` where its packages are")
+pub fn module_not_found(span: Span, name: &str, why: &str, is_there: bool) -> Diagnostic {
+    let cannot = RF0120.at(span, format!("the module `{name}` cannot be read: {why}"));
+    if is_there {
+        return cannot.help(format!(
+            "put a file there that can be read and declares `module {name};`, or correct the name"
+        ));
+    }
+    cannot.help("correct the name, or say with `--import-path` where its packages are")
 }
 
 /// The import at `span` closes a circle; `way` names the modules in it.
@@ -286,6 +290,15 @@ pub fn unknown_type(span: Span, name: &str, meant: Option<&str>) -> Diagnostic {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`? if not, declare it: `type {name};`")),
         None => diagnostic.help(format!("declare it: `type {name};`, or correct its name")),
     }
+}
+
+/// The number `value` stands where a type belongs.
+#[must_use]
+pub fn value_as_type(span: Span, value: &str) -> Diagnostic {
+    let ty = if value.contains('.') { "float" } else { "int" };
+    RF0106
+        .at(span, format!("`{value}` is a value, not a type, and will not be checked"))
+        .help(format!("write the type, and the value as a condition: `x: {ty}` … `where x == {value}`"))
 }
 
 /// `name` takes `expected` of `what`, not `found`.

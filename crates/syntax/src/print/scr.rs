@@ -20,6 +20,7 @@ use crate::scr::{self, is_word};
 
 mod calls;
 mod data;
+mod meanings;
 mod refined;
 mod renamed;
 mod structure;
@@ -190,7 +191,7 @@ impl<'a> Printer<'a> {
                 Step::Branch(branch, choice, stop, first) => {
                     self.out.push_str(if first { "{\n" } else { "} or {\n" });
                     if let Global::Exchange(exchange) = self.global.node(choice) {
-                        self.message(exchange, &branch)?;
+                        self.message(choice, exchange, &branch)?;
                     }
                     steps.push(Step::Region(branch.next, stop));
                 }
@@ -228,7 +229,7 @@ impl<'a> Printer<'a> {
                     self.spend()?;
                     let name = self.names.get(&call.target).map_or("X", String::as_str);
                     let _ = write!(self.out, "continue {name}");
-                    let arguments = self.data.arguments(global, call)?;
+                    let arguments = self.data.arguments(global, node, call)?;
                     if !arguments.is_empty() {
                         let _ = write!(self.out, " [{}]", arguments.join(", "));
                     }
@@ -237,7 +238,7 @@ impl<'a> Printer<'a> {
                 }
                 Global::Exchange(exchange) => match &exchange.branches[..] {
                     [only] => {
-                        self.message(exchange, only)?;
+                        self.message(node, exchange, only)?;
                         node = only.next;
                         continue;
                     }
@@ -287,13 +288,14 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn message(&mut self, exchange: &Exchange, branch: &Branch) -> Result<(), Inexpressible> {
+    fn message(&mut self, node: NodeId, exchange: &Exchange, branch: &Branch) -> Result<(), Inexpressible> {
         self.spend()?;
         let vocabulary = self.global.vocabulary();
         let spec = vocabulary.spec(branch.message);
         let condition =
             if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
-        let condition = condition.map(|condition| self.data.renamed(&condition)).transpose()?;
+        let condition =
+            condition.map(|condition| self.data.of_message(&condition, node, spec)).transpose()?;
         let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
         self.message_text(spec, refinement)?;
         let sender = word(vocabulary.role_name(exchange.sender), "role")?;
@@ -302,6 +304,13 @@ impl<'a> Printer<'a> {
         if let Some(timing) = spec.timing.as_ref().filter(|_| self.form == Form::Scr) {
             if let Some(Within { since: Since::Label(label), .. }) = &timing.within {
                 word(label, "label")?;
+            }
+            for length in timing.lengths() {
+                if *self.data.of_message(length, node, spec)? != **length {
+                    return Err(Inexpressible::new(format!(
+                        "the time `{length}` reads data that need another name"
+                    )));
+                }
             }
             let _ = write!(self.out, " {timing}");
         }
@@ -380,7 +389,7 @@ impl<'a> Printer<'a> {
             return Ok(String::new());
         }
         let vocabulary = self.global.vocabulary();
-        let initial = rec.parameters.iter().map(|parameter| self.data.text(&parameter.initial));
+        let initial = rec.parameters.iter().map(|parameter| self.data.text(&parameter.initial, node));
         let initial = initial.collect::<Result<Vec<_>, _>>()?;
         self.data.enter(node, rec);
         let one = |(parameter, initial): (&referee_theory::global::Parameter, String)| {
@@ -390,7 +399,9 @@ impl<'a> Printer<'a> {
             let name = word(self.data.name(&parameter.name), "variable")?;
             let ty = payload_type(&parameter.ty, 0)?;
             let ty = match parameter.refinement.as_ref().filter(|_| self.refined) {
-                Some(refinement) => format!("({name}: {ty}{{{}}})", self.data.text(refinement)?),
+                Some(refinement) => {
+                    format!("({name}: {ty}{{{}}})", self.data.refinement(refinement, node, rec)?)
+                }
                 None => ty,
             };
             Ok(format!("{name}{roles}: {ty} = {initial}"))

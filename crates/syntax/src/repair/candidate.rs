@@ -205,10 +205,23 @@ fn insertions(scene: &Scene<'_>, words: &Words, before: usize, far: u32, found: 
     }
 }
 
-/// Whether a keyword can be missing there. Those of `.fsm` are names elsewhere, so that nearly everything could be read.
+/// Whether a keyword can be missing there. Those of `.fsm` are names elsewhere, so that nearly everything could be read; so are those
+/// of `.kmc` and `.st`, where a label, a type or the name of a recursion stands.
 fn may_insert(scene: &Scene<'_>, before: usize, keyword: &str) -> bool {
     let previous = before.checked_sub(1).map_or("", |piece| scene.word(piece));
-    scene.language != Language::Fsm || previous == if keyword == "graph" { "state" } else { "." }
+    match scene.language {
+        Language::Fsm => previous == if keyword == "graph" { "state" } else { "." },
+        _ => !is_name(scene, previous),
+    }
+}
+
+/// Whether a name of the author's stands behind `previous`.
+fn is_name(scene: &Scene<'_>, previous: &str) -> bool {
+    match scene.language {
+        Language::Kmc => matches!(previous, "!" | "?" | "rec"),
+        Language::St => matches!(previous, "!" | "?" | "rec" | ":"),
+        _ => false,
+    }
 }
 
 fn replacements(scene: &Scene<'_>, words: &Words, piece: usize, far: u32, found: &mut Vec<Candidate>) {
@@ -233,7 +246,8 @@ fn replacements(scene: &Scene<'_>, words: &Words, piece: usize, far: u32, found:
     for text in words.symbols {
         replace(text, if is_word { cost::OTHER_KEYWORD } else { cost::OTHER_SYMBOL });
     }
-    for text in words.keywords {
+    let previous = piece.checked_sub(1).map_or("", |piece| scene.word(piece));
+    for text in words.keywords.iter().filter(|_| !is_name(scene, previous)) {
         replace(text, cost::OTHER_KEYWORD);
     }
     replace(PLACEHOLDER, if is_word { cost::OTHER_NAME + 4 } else { cost::OTHER_NAME });

@@ -29,10 +29,22 @@ impl Scene<'_> {
                 ")" if self.language == Language::Gt => {
                     self.pieces.iter().all(|p| self.text[p.range.clone()] != *",")
                 }
+                // Behind a comma, or in the call of a predicate, more is missing.
+                ")" | "}" | "]" if before > 0 && self.word(before - 1) == "," => false,
+                ")" if self.language == Language::St && self.calls_with_nothing(before) => false,
                 ")" => self.ends_a_payload(before) && self.closes_the_last(before) && !self.joins(before),
-                "}" | "]" => self.closes_the_last(before),
+                // Between brackets with nothing in them something else is missing.
+                "}" | "]" => {
+                    self.closes_the_last(before)
+                        && (self.opens_at_the_end(before)
+                            || candidate::opening_piece(self, before) != before.checked_sub(1))
+                }
                 ":" => self.precedes_a_type(before),
-                ";" | "," | "from" | "to" | "at" | "or" | "role" => true,
+                "," => self.separates_fields(before),
+                // Behind it would be a message without a label.
+                ";" => self.language != Language::Scr || self.word(before) != "(",
+                // Elsewhere these words are operators, or not of the language.
+                "from" | "to" | "at" | "or" | "role" => self.language == Language::Scr,
                 _ => false,
             },
             Kind::Delete { piece } => {
@@ -45,8 +57,44 @@ impl Scene<'_> {
                 candidate::are_alike(self.word(piece), text)
                     || is_word && suggest::closest(self.word(piece), [text]).is_some()
             }
-            Kind::Swap { piece } => self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none()),
+            Kind::Swap { piece } => {
+                self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none())
+                    && !self.leaves_a_comma_alone(piece)
+            }
         }
+    }
+
+    /// Whether the bracket that is open before a piece stands at the end of its line, as that of a block.
+    fn opens_at_the_end(&self, before: usize) -> bool {
+        candidate::opening_piece(self, before)
+            .is_some_and(|open| self.pieces.get(open + 1).is_none_or(|next| next.indent.is_some()))
+    }
+
+    /// Whether swapping a piece and the one behind it puts a comma where nothing stands before or behind it.
+    fn leaves_a_comma_alone(&self, piece: usize) -> bool {
+        let before = piece.checked_sub(1).map_or("", |before| self.word(before));
+        let is_part = |word: &str| word.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"'));
+        let begins = |word: &str| is_part(word) || matches!(word, "(" | "[" | "{" | "-" | "!");
+        let ends = |word: &str| is_part(word) || matches!(word, ")" | "]" | "}");
+        self.word(piece) == "," && !begins(self.word(piece + 2))
+            || self.word(piece + 1) == "," && !ends(before)
+    }
+
+    /// Whether `)` before a piece would close a call of a predicate without arguments.
+    fn calls_with_nothing(&self, before: usize) -> bool {
+        before >= 4 && self.word(before - 1) == "(" && matches!(self.word(before - 3), "." | "[")
+    }
+
+    /// Whether `,` before a piece separates fields for certain. In a payload of a `.scr` text it stands behind a type that is known or has
+    /// a name before it, in a pattern of an `.hml` text before a name: anything else may be no field.
+    fn separates_fields(&self, before: usize) -> bool {
+        if self.language == Language::Hml {
+            return self.word(before + 1) == ":";
+        }
+        self.language != Language::Scr
+            || candidate::opening_piece(self, before).is_none_or(|open| self.word(open) != "(")
+            || before >= 2 && self.word(before - 2) == ":"
+            || self.ends_a_payload(before)
     }
 
     /// Whether nothing else seems to be wrong near `candidate`, after which the text is `corrected`.
@@ -137,10 +185,12 @@ impl Scene<'_> {
             |piece: Option<usize>| piece.is_some_and(|piece| payload::builtin(self.word(piece)).is_some());
         let in_payload = matches!(self.language, Language::Scr | Language::St)
             && candidate::opening_piece(self, before).is_some_and(|open| self.word(open) == "(");
-        !in_payload || is_type(Some(before)) && !is_type(before.checked_sub(1))
+        let is_keyword =
+            before.checked_sub(1).is_some_and(|name| candidate::is_keyword(self.word(name), self.language));
+        !in_payload || is_type(Some(before)) && !is_type(before.checked_sub(1)) && !is_keyword
     }
 
-    /// Whether `)` before a piece of a `.scr` text stands behind a type that is known, if it ends a payload.
+    /// Whether `)` before a piece of a `.scr` or `.st` text stands behind a type that is known, if it ends a payload.
     fn ends_a_payload(&self, before: usize) -> bool {
         let Some(last) = before.checked_sub(1).filter(|last| self.pieces[*last].kind == PieceKind::Word)
         else {
@@ -158,7 +208,12 @@ impl Scene<'_> {
                 matches!(keyword, "type" | "as") && declared == name
             })
         };
-        self.language != Language::Scr || is_list || payload::builtin(name).is_some() || is_declared()
+        let is_payload = match self.language {
+            Language::Scr => !is_list,
+            Language::St => last > 0 && self.word(last - 1) == ":",
+            _ => false,
+        };
+        !is_payload || payload::builtin(name).is_some() || is_declared()
     }
 
     /// Whether a word near one of `edits` is two words that have run together: then something else is missing, between them.

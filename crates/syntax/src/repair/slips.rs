@@ -87,7 +87,7 @@ fn insert(at: u32, text: impl Into<String>) -> Edit {
 }
 
 impl Scene<'_> {
-    fn is_word(&self, piece: usize) -> bool {
+    pub(super) fn is_word(&self, piece: usize) -> bool {
         self.pieces.get(piece).is_some_and(|piece| piece.kind == super::pieces::PieceKind::Word)
     }
 

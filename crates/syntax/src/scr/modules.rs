@@ -26,7 +26,7 @@ pub trait Loader {
     /// The module called `name`.
     ///
     /// # Errors
-    /// Why there is none: where it was looked for.
+    /// Why there is none: where it was looked for. What is wrong with a file that is there begins with its name, in backticks.
     fn load(&mut self, name: &str) -> Result<ModuleFile, String>;
 }
 
@@ -107,7 +107,7 @@ pub(super) fn link(text: &str, loader: &mut dyn Loader) -> (Vec<Linked>, Texts, 
                     modules.len() - 1
                 });
                 if let Err(why) = &found {
-                    diagnostics.push(module_not_found(name.span, &name.text, why));
+                    diagnostics.push(module_not_found(name.span, &name.text, why, why.starts_with('`')));
                 }
                 known.insert(Arc::clone(&name.text), found.ok());
             }

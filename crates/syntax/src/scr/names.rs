@@ -15,7 +15,7 @@ use crate::diagnostics::assertions::{duplicate_external, duplicate_field};
 use crate::diagnostics::names::{
     ambiguous_module, cyclic_type, duplicate_parameter, duplicate_protocol, duplicate_role, duplicate_type,
     fixed_copies, same_copies, type_and_message, unknown_pragma, unknown_protocol, unknown_role,
-    unknown_type, unsupported_pragma, wrong_kind,
+    unknown_type, unsupported_pragma, value_as_type, wrong_kind,
 };
 use crate::diagnostics::suggest;
 use crate::document::External;
@@ -458,6 +458,10 @@ impl<'a> Names<'a> {
                 }
                 if let Some(ambiguous) = self.ambiguous(name, module) {
                     self.diagnostics.push(ambiguous);
+                    return Type::Opaque(Arc::clone(&name.text));
+                }
+                if name.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+                    self.diagnostics.push(value_as_type(name.span, &name.text));
                     return Type::Opaque(Arc::clone(&name.text));
                 }
                 let declared = self.types[module].len();

@@ -88,11 +88,24 @@ fn what_is_not_certain_is_left_alone() {
         ("global protocol P(role ,Buyerrole Seller) {\n  m() from Buyer to Seller;\n}\n", Language::Scr),
         // The `)` of any branch may be missing.
         ("a -> b (x . a -> c (m . end, y . a -> c (n . end))\n", Language::Gt),
+        ("S = !Login(uname: Stringend\n", Language::St),
+        ("S = !Login(uname: String, pwd: String)[util.validate(].end\n", Language::St),
+        // What is missing is a label, the rest of a record, a field.
+        ("protocol P(role A, role B) {\n  m(x: int) from A to B(y: int) from B to A;\n}\n", Language::Scr),
+        ("protocol P(role A, role B) {\n  m({ ) from A to B;\n}\n", Language::Scr),
+        ("protocol P(role A, role B) {\n  m(X truncated: int) from A to B;\n}\n", Language::Scr),
+        ("A: B!a; B? end\nB: A?a; A!b; end\n", Language::Kmc),
+        // An operator may be any of them.
+        ("rule one: never call a or call b call c in the same session\n", Language::Hml),
+        ("[{\"/a\": t t >= 500]ff\n", Language::Hml),
+        // `,` changes places with what it separates from nothing.
+        ("S = ?Add(n: Int).!Res(a: Int)[util.check(n< , a)].end\n", Language::St),
         // `.` is no other kind of `<`.
         (".outputs\n.state graph\nq0 1 ? reset .\ninitmarking q0\n.end\n", Language::Fsm),
     ] {
         let corrected = corrected(text, language);
         assert_eq!(corrected.text, text);
+        assert!(!parse(text, language).is_usable(), "{text}");
         assert!(corrected.corrections.is_empty());
     }
 }

@@ -226,3 +226,32 @@ fn what_may_have_been_meant_otherwise_is_left_to_its_author() {
     let goes_round = "protocol P(role A, role B) {\n  rec X { choice at A { m() from A to B; continue X; } or { n() from A to B; break; } }\n}\n";
     assert!(!corrected(goes_round, Language::Scr).text.contains("break"));
 }
+
+/// What people bring from papers and other tools is one error that shows the right form.
+#[test]
+fn notations_of_papers_are_one_error() {
+    for (language, text, help) in [
+        (
+            Language::Kmc,
+            "p -> q : { l1. end, l2. end }",
+            "write `p: {q!l1; …, q!l2; …}` and `q: {p?l1; …, p?l2; …}`;",
+        ),
+        (Language::Kmc, "A: B⊕{l1. end, l2. end}", "write `{B!l1; …, B!l2; …}`"),
+        (Language::Kmc, "A: B&{l1. end, l2. end}", "write `{B?l1; …, B?l2; …}`"),
+        (Language::Kmc, "A: !B(l); end", "write `B!l; …`"),
+        (Language::St, "p -> q : { l1. end, l2. end }", "write `S = +{!l1().…, !l2().…}`"),
+        (Language::St, "S = ⊕{ l1. end, l2. end }", "write `+{!l1().…, !l2().…}`"),
+        (Language::St, "S = µX. !l(). X", "write `rec X.( … )`"),
+        (Language::St, "S = q!l(int).end", "write `!l(x: Type).…`"),
+        (Language::Fsm, "p -> q : { l1. end, l2. end }", "write the states and transitions of each role"),
+        (Language::Fsm, "digraph G { 0 -> 1 [label=\"B!a\"]; }", "write `.outputs A`"),
+        (Language::Hml, "νX. [a] X", "write `max X.( … )`"),
+        (Language::Hml, "AG (a -> AF b)", "write a fixed point"),
+    ] {
+        let mut found = parse(text, language).diagnostics;
+        found.retain(Diagnostic::is_error);
+        assert_eq!(found.len(), 1, "{text}\n{found:#?}");
+        assert!(found[0].help.as_ref().is_some_and(|said| said.starts_with(help)), "{text}\n{found:#?}");
+        assert_eq!(corrected(text, language).text, text);
+    }
+}

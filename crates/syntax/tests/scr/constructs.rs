@@ -380,6 +380,23 @@ fn what_is_wrong_with_imports_is_said_where_it_is() {
             format!("{import} protocol P(role a, role b) {{ do There.Q(a, b); do not.There.R(a, b); }}");
         assert_eq!(said(&text), [("main".to_owned(), "RF0120")], "{import}");
     }
+    // What is there and cannot be read is not looked for elsewhere.
+    struct Folder;
+    impl Loader for Folder {
+        fn load(&mut self, _: &str) -> Result<ModuleFile, String> {
+            Err("`a/B.scr`: this is a folder, not a file".to_owned())
+        }
+    }
+    for (loader, expected) in [
+        (
+            &mut Folder as &mut dyn Loader,
+            "put a file there that can be read and declares `module a.B;`, or correct the name",
+        ),
+        (&mut Listed(&[]), "correct the name, or say with `--import-path` where its packages are"),
+    ] {
+        let (document, _) = scr::load(&format!("import a.B; {rest}"), loader);
+        assert_eq!(document.diagnostics[0].help.as_deref(), Some(expected));
+    }
     // What is imported is done with the names of its own file.
     let unknown = said("import pay.Card; protocol P(role a, role b) { do Pay(a, b); }");
     assert_eq!(unknown, [("main".to_owned(), "RF0101")]);
@@ -443,12 +460,18 @@ fn unknown_types_are_told() {
         ("BOOL", Some("did you mean `bool`? if not, declare it: `type BOOL;`")),
         ("Quote", None),
         ("int", None),
+        // A number is no type, unless it is declared as one: names may begin with digits.
+        ("x: 5", Some("write the type, and the value as a condition: `x: int` … `where x == 5`")),
+        ("2.5", Some("write the type, and the value as a condition: `x: float` … `where x == 2.5`")),
+        ("3D", None),
     ] {
         let text = format!("protocol P(role a, role b) {{ M({ty}) from a to b; }}");
         let document = parse(&text, Language::Scr);
         let said = document.diagnostics.iter().find(|d| d.code.id == "RF0106").and_then(|d| d.help.clone());
         assert_eq!(said.as_deref(), expected, "{ty}");
     }
+    let declared = parse("type 5; protocol P(role a, role b) { M(x: 5) from a to b; }", Language::Scr);
+    assert!(declared.diagnostics.is_empty());
 }
 
 /// Every row of the table names a construct of the list above, or a test beside it.

@@ -366,6 +366,45 @@ fn data_of_a_branch_that_begins_with_a_recursion_have_names_of_their_own() {
     }
 }
 
+/// What follows a loop with data is printed inside it, where a field called like the data would be something else.
+#[test]
+fn data_of_a_loop_have_another_name_where_a_field_behind_it_has_theirs() {
+    let text = "protocol P(role a, role b) {
+  rec X [n<a, b>: (n: int{n >= 0}) = 3] {
+    choice at a {
+      M(x: int) from a to b where x == n;
+      continue X [n - x];
+    } or {
+      Stop() from a to b where n == 1;
+    }
+  }
+  Behind(n: int) from a to b where n > 7;
+  rec Y [k<a, b>: int = n] {
+    Tick(z: int) from a to b where z == k + n;
+    continue Y [k + n];
+  }
+}
+";
+    let written = "protocol P(role a, role b) {
+  rec X [n_2<a, b>: (n_2: int{n_2 >= 0}) = 3] {
+    choice at a {
+      M(x: int) from a to b where x == n_2;
+      continue X [n_2 - x];
+    } or {
+      Stop() from a to b where n_2 == 1;
+      Behind(n: int) from a to b where n > 7;
+      rec Y [k<a, b>: int = n] {
+        Tick(z: int) from a to b where z == k + n;
+        continue Y [k + n];
+      }
+    }
+  }
+}
+";
+    assert_eq!(in_scr(text), written);
+    assert_eq!(in_scr(written), written);
+}
+
 /// The only protocol of `text`, printed; what is printed has no mistake.
 fn in_scr(text: &str) -> String {
     let protocol = |text: &str| {

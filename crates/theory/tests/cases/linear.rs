@@ -168,3 +168,53 @@ fn remainders_are_decided() {
     assert!(Condition::of(&is(rest("x", 100_000), int(1)), &types).is_err());
     assert!(Condition::of(&is(rest("x", 0), int(1)), &types).is_err());
 }
+
+/// Equality of truth values: both hold, or neither. Every pair of conditions over numbers and truth values.
+#[test]
+fn truth_values_may_be_equal() {
+    let types = |name: &str| Some(if matches!(name, "t" | "u") { Type::Bool } else { Type::Int });
+    let not = |expr: Expr| make(Node::Unary(UnaryOperator::Not, Box::new(expr)));
+    let mut truths = vec![Expr::variable("t"), Expr::variable("u"), Expr::literal(Literal::Bool(true))];
+    truths.extend([
+        binary(Operator::Greater, Expr::variable("x"), int(1)),
+        binary(Operator::Equal, Expr::variable("x"), int(2)),
+        make(Node::And([Expr::variable("t"), binary(Operator::Less, Expr::variable("x"), int(2))].into())),
+    ]);
+    truths.extend(truths.clone().into_iter().map(not));
+    let equalities: Vec<Expr> = truths
+        .iter()
+        .flat_map(|left| truths.iter().map(move |right| (left, right)))
+        .flat_map(|(left, right)| {
+            [Operator::Equal, Operator::NotEqual].map(|is| binary(is, left.clone(), right.clone()))
+        })
+        .collect();
+    let (mut yes, mut no) = (0, 0);
+    for (at, left) in equalities.iter().enumerate() {
+        for right in equalities.iter().skip(at % 7).step_by(7) {
+            for other in [right.clone(), binary(Operator::Equal, right.clone(), left.clone())] {
+                let expr = make(Node::And([between("x", 0, 3), left.clone(), other].into()));
+                let found = tried_with(&expr);
+                let answer = Condition::of(&expr, &types).expect("decided").can_hold();
+                assert_eq!(answer, if found { Answer::Yes } else { Answer::No }, "{expr}");
+                if found { yes += 1 } else { no += 1 }
+            }
+        }
+    }
+    assert!(yes > 1000 && no > 200, "{yes} {no}");
+    // Each part is looked at once, however deep they are.
+    let deep = (0..60).fold(Expr::variable("t"), |inner, _| {
+        binary(Operator::Equal, make(Node::And([inner, Expr::variable("t")].into())), Expr::variable("t"))
+    });
+    assert_ne!(Condition::of(&deep, &types).map(|all| all.can_hold()), Ok(Answer::No));
+}
+
+/// Whether `expr` holds for some x from 0 to 3 and some t and u.
+fn tried_with(expr: &Expr) -> bool {
+    let both = [false, true];
+    let values = (0..=3).flat_map(|x| both.map(|t| (x, t))).flat_map(|(x, t)| both.map(|u| (x, t, u)));
+    values.into_iter().any(|(x, t, u)| {
+        let values: std::collections::HashMap<Arc<str>, Value> =
+            [("x".into(), Value::Int(x)), ("t".into(), Value::Bool(t)), ("u".into(), Value::Bool(u))].into();
+        eval(expr, &values, &NoExternals) == Ok(Value::Bool(true))
+    })
+}

@@ -182,7 +182,8 @@ fn no_end(scene: &Scene<'_>) -> Option<Candidate> {
     is_over.then(|| {
         let help = format!("write `{action}; end`");
         let found = slip(scene.spans(mark - 1..behind), message, help, [super::insert(at, "; end")]);
-        found.doubtful_if(recurs)
+        // Where the label is called `end`, it may be the label that is missing.
+        found.doubtful_if(recurs || scene.word(mark + 1) == "end")
     })
 }
 
