@@ -66,6 +66,7 @@ struct Log {
 }
 
 /// What was read before.
+#[expect(clippy::large_enum_variant, reason = "nearly all are chunks")]
 pub(crate) enum Replay {
     /// The next chunk, and the header of its input if it has one.
     Chunk(Chunk, Option<Arc<[u8]>>),

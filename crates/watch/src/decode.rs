@@ -107,7 +107,10 @@ impl<R> Decoded<R> {
         let body = chunk.body;
         self.text = match String::from_utf8(std::mem::take(&mut chunk.text)) {
             Ok(text) => text,
-            Err(error) => masked(error.into_bytes(), body),
+            Err(error) => {
+                chunk.scanned.clear();
+                masked(error.into_bytes(), body)
+            }
         };
         self.chunk = chunk;
         body
@@ -156,10 +159,13 @@ fn masked(mut bytes: Vec<u8>, body: usize) -> String {
 fn lines(plan: &Plan, text: &mut String, body: usize, decoded: &mut Decoded) {
     let mut scanner = Scanner::new(&plan.tree);
     let mut at = body;
+    let scanned = std::mem::take(&mut decoded.chunk.scanned);
+    let mut scanned = scanned.iter();
     while at < text.len() {
         let line = decoded.lines;
         decoded.lines += 1;
-        let (found, end) = match scanner.line(text.as_bytes(), at) {
+        let known = scanned.next().and_then(|scanned| scanned.at(at));
+        let (found, end) = match known.map_or_else(|| scanner.line(text.as_bytes(), at), Ok) {
             Ok((fields, end)) => (plan.event(text, &fields), end),
             Err(flaw) => {
                 let end = line_end(text.as_bytes(), at);

@@ -8,7 +8,7 @@ use referee_monitor::{Early, Party, Possible};
 use crate::decode::csv::Columns;
 use crate::lane::clock::SessionTimes;
 use crate::lane::keyed::Calls;
-use crate::lane::skewed::Window;
+use crate::lane::window::Window;
 use crate::report::{Place, Step};
 
 /// How many messages of a session may wait for their turn.
@@ -29,6 +29,18 @@ pub(crate) struct Extra {
     pub(crate) times: SessionTimes,
     /// Where the protocol opens sub-sessions.
     pub(crate) calls: Option<Box<Calls>>,
+}
+
+impl Extra {
+    /// Whether nothing is in it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.early.is_empty()
+            && self.history.is_empty()
+            && self.possible.is_none()
+            && self.window.is_blank()
+            && matches!(self.times, SessionTimes::Unborn)
+            && self.calls.is_none()
+    }
 }
 
 impl Default for Extra {

@@ -22,6 +22,7 @@ use self::feed::Feed;
 use self::merge::{Merge, MergeMode};
 use crate::checkpoint::{Checkpoint, Replay};
 use crate::decode::csv::Columns;
+use crate::decode::fields::Fields;
 use crate::error::WatchError;
 use crate::options::Options;
 
@@ -136,7 +137,7 @@ impl LinesIn {
 
     pub(crate) fn new(inputs: Vec<Input>, options: &Options) -> Self {
         let messages = |input: &Input| matches!(input.kind, InputKind::Messages(_));
-        let alone = inputs.len() < 2 || options.follow || inputs.iter().any(messages);
+        let alone = inputs.len() < 2 || inputs.iter().any(messages);
         if let Some(checkpoint) = &options.checkpoint {
             let (feed, checkpoint) = (Feed::new(inputs, options), Arc::clone(checkpoint));
             return Self::Kept(Box::new(Kept { feed, checkpoint, is_replaying: true }));
@@ -184,12 +185,41 @@ pub(crate) struct Chunk {
     pub(crate) numbers: Option<Vec<u64>>,
     /// Instead of lines: nothing is to be read, and it is this late.
     pub(crate) now: Option<i64>,
+    /// After the lines: all events before this time have been read, and at [`i64::MAX`] all that have an order.
+    pub(crate) settled: Option<i64>,
     /// Where inputs were merged by time and clocks may differ: when each line was, and for how long that may be.
     pub(crate) times: Option<Vec<(i64, i64)>>,
     /// The input of each line, where they are not all of one.
     pub(crate) sources: Option<Vec<u32>>,
     /// The lines that came too late to be put in the order of their times.
     pub(crate) late: Vec<u32>,
+    /// What was found in each line when its time was looked for, if anybody goes on with that.
+    pub(crate) scanned: Vec<Scanned>,
+}
+
+/// Where the parts of a line are, and where it ends, in a text in which it begins at `start`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scanned {
+    pub(crate) fields: Fields,
+    pub(crate) start: u32,
+    /// Without its line end; 0 of a line that could not be read.
+    pub(crate) end: u32,
+}
+
+impl Scanned {
+    /// A line that could not be read.
+    pub(crate) const UNREAD: Self = Self { fields: Fields::NONE, start: 0, end: 0 };
+
+    /// The parts, and the end of the line, where it begins at `at`.
+    #[inline]
+    pub(crate) fn at(&self, at: usize) -> Option<(Fields, usize)> {
+        if self.end == 0 {
+            return None;
+        }
+        let end = at + (self.end - self.start) as usize;
+        // INVARIANT: chunks are shorter than 4 GiB.
+        Some((self.fields.moved((at as u32).wrapping_sub(self.start)), end))
+    }
 }
 
 /// Why a line is not judged that came too late to be put in order.

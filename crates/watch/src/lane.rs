@@ -6,8 +6,10 @@ pub(crate) mod clock;
 mod endings;
 mod explain;
 pub(crate) mod keyed;
-pub(crate) mod skewed;
+mod orders;
+mod skewed;
 mod uncertain;
+pub(crate) mod window;
 
 use bumpalo::Bump;
 use clock::When;
@@ -35,7 +37,8 @@ pub(crate) struct Lane {
     shards: Vec<Sessions>,
     bump: Bump,
     clock: clock::Clock,
-    settling: skewed::Settling,
+    /// By shard, where inputs are merged whose clocks may differ.
+    settling: Vec<skewed::Settling>,
 }
 
 /// What one lane found in one chunk.
@@ -45,6 +48,8 @@ pub(crate) struct Outcome {
     pub(crate) base: u64,
     /// By line within the chunk.
     pub(crate) notices: Vec<(u32, Notice)>,
+    /// By line within the chunk, after the notices, and by the number of the event's own line among all.
+    pub(crate) settled: Vec<(u32, i64, Notice)>,
     pub(crate) counts: Counts,
     /// Sessions that only lost events of unknown sessions explain.
     pub(crate) claims: Vec<Claim>,
@@ -55,6 +60,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Claim {
     /// The line within the chunk.
     pub(crate) line: u32,
+    /// The number of the event's own line among all, where it was judged later.
+    pub(crate) event: i64,
     /// How many lost events it needs.
     pub(crate) events: u32,
     pub(crate) otherwise: Box<Report>,
@@ -89,7 +96,10 @@ impl Job for Plan {
 
     fn end(lane: &mut Lane, plan: &Self) -> Outcome {
         let mut outcome = Outcome::default();
-        lane.settle_before(plan, i64::MAX, 0, &mut outcome);
+        // Whoever goes on later knows what comes then.
+        if plan.options.checkpoint.is_none() {
+            lane.settle_all(plan, &mut outcome);
+        }
         if let Some(until) = plan.options.until.filter(|_| plan.timed) {
             lane.reach(plan, until, 0, &mut outcome);
         }
@@ -115,13 +125,9 @@ impl Plan {
 
 impl Lane {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let shards = (0..plan.shards / plan.lanes).map(|_| plan.sessions()).collect();
-        Self {
-            shards,
-            bump: Bump::new(),
-            clock: clock::Clock::default(),
-            settling: skewed::Settling::default(),
-        }
+        let shards: Vec<Sessions> = (0..plan.shards / plan.lanes).map(|_| plan.sessions()).collect();
+        let settling = plan.skew.iter().flat_map(|_| &shards).map(|_| skewed::Settling::default()).collect();
+        Self { shards, bump: Bump::new(), clock: clock::Clock::default(), settling }
     }
 
     /// How many sessions are not over.
@@ -155,11 +161,13 @@ impl Lane {
                     false => When::Unasked,
                 };
                 if record.what == What::LostAnywhere {
+                    self.lose_skewed(position, record.line, &mut outcome);
                     self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
                     continue;
                 }
                 if is_skewed {
-                    self.keep(position, record, hint, &mut outcome);
+                    self.take_skewed(position, record, hint, &mut outcome);
+                    self.clean();
                     continue;
                 }
                 let Some(sessions) = self.shards.get_mut(shard) else { continue };
@@ -174,17 +182,10 @@ impl Lane {
                     let index = sessions.find(record.hash, position.decoded.key(record));
                     self.wake(plan, shard, index);
                 }
-                if self.bump.allocated_bytes() > 0 {
-                    if self.bump.allocated_bytes() > KEPT {
-                        self.bump = Bump::new();
-                    }
-                    self.bump.reset();
-                }
+                self.clean();
             }
         }
-        if is_skewed {
-            self.pass_settling(position, u32::MAX, &mut outcome);
-        }
+        self.end_skewed(position, &mut outcome);
         if plan.timed {
             self.pass(position, u32::MAX, &mut passed, &mut outcome);
             if let Some(now) = position.decoded.chunk.now {
@@ -197,6 +198,17 @@ impl Lane {
         outcome
     }
 
+    /// What was decoded of an event is not needed any more.
+    #[inline]
+    fn clean(&mut self) {
+        if self.bump.allocated_bytes() > 0 {
+            if self.bump.allocated_bytes() > KEPT {
+                self.bump = Bump::new();
+            }
+            self.bump.reset();
+        }
+    }
+
     /// The line of `record` came too late to be put in order: where it would have stood nobody can judge it any more.
     #[cold]
     fn refuse_late(&mut self, position: Position<'_>, record: &Record, hint: u32, outcome: &mut Outcome) {
@@ -204,7 +216,10 @@ impl Lane {
         let notice = Notice::Malformed(position.place(record.line), TOO_LATE.to_owned());
         outcome.notices.push((record.line, notice));
         if record.what == What::LostAnywhere {
+            self.lose_skewed(position, record.line, outcome);
             self.shards.iter_mut().for_each(|sessions| sessions.lost += 1);
+        } else if position.plan.skew.is_some() && position.decoded.chunk.times.is_some() {
+            self.lose_late(position, record, hint, outcome);
         } else if let Some(sessions) = self.shards.get_mut(usize::from(record.shard) / position.plan.lanes) {
             uncertain::lose(position, record, sessions, hint, outcome);
         }
@@ -246,6 +261,20 @@ fn step(
     bump: &Bump,
     outcome: &mut Outcome,
 ) {
+    let index = sessions.locate(record.hash, position.decoded.key(record), hint);
+    step_located(position, (record, when), sessions, index, bump, outcome);
+}
+
+/// Steps the session at `index`, which is that of `record`.
+#[inline]
+fn step_located(
+    position: Position<'_>,
+    (record, when): (&Record, When),
+    sessions: &mut Sessions,
+    index: u32,
+    bump: &Bump,
+    outcome: &mut Outcome,
+) {
     let Position { plan, decoded, .. } = position;
     let mut values: Inline<'_> = [FieldValue::Unit; INLINE];
     let is_json = decoded.chunk.columns.is_none();
@@ -254,17 +283,16 @@ fn step(
             Ok(payload) => payload,
             Err(flaw) => {
                 malformed(position, record, flaw, outcome);
-                return uncertain::lose(position, record, sessions, hint, outcome);
+                return uncertain::lose(position, record, sessions, index, outcome);
             }
         },
         false => Payload::Positional(&[]),
     };
     if record.what == What::Lost {
-        return uncertain::lose(position, record, sessions, hint, outcome);
+        return uncertain::lose(position, record, sessions, index, outcome);
     }
     outcome.counts.events += 1;
     let lost = sessions.lost;
-    let index = sessions.locate(record.hash, decoded.key(record), hint);
     let Some(entry) = sessions.entry(index) else { return };
     let plain = record.what == What::Message && is_json && entry.status != Status::Evicted;
     if !plain || entry.extra.is_some() || entry.lost != lost || plan.careful {

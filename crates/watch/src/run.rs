@@ -43,6 +43,8 @@ pub fn watch(
     if monitor.is_timed() || options.calls.is_some() || options.session_ends.is_any() || inputs.len() < 2 {
         options.skew = None;
     }
+    // What waits for its order does so no longer than the clock says.
+    options.clock |= options.skew.is_some();
     let plan = Plan::new(monitor, aliases, options.clone());
     resuming(&options, observer, |observer| work(plan, inputs, &options, observer))
 }
@@ -328,16 +330,22 @@ impl<J: Job> Work<'_, J> {
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Lines::AsRead(inputs) => summary.ties = inputs.ties(),
-            Lines::ByTime(reorder) => (summary.late, summary.ties) = (reorder.late, reorder.lines_in.ties()),
+            Lines::ByTime(reorder) => (summary.late, summary.ties) = (reorder.late, reorder.ties),
         }
         Ok(summary)
     }
 }
 
+/// Notices of events that were judged later, in the order of the events, whichever lane they are from.
+fn in_order(mut settled: Vec<(u32, i64, Notice)>) -> impl Iterator<Item = (u32, Notice)> {
+    settled.sort_by_key(|(line, event, _)| (*line, *event));
+    settled.into_iter().map(|(line, _, notice)| (line, notice))
+}
+
 impl Teller<'_> {
     /// Gives lost events to those who need them, in the order of the input; who finds none left broke the protocol.
     fn settle(&mut self, mut claims: Vec<Claim>, lost: &[u32]) -> Vec<(u32, Notice)> {
-        claims.sort_by_key(|claim| claim.line);
+        claims.sort_by_key(|claim| (claim.line, claim.event));
         let mut lost = lost.iter().peekable();
         let mut violations = Vec::new();
         for claim in claims {
@@ -378,11 +386,14 @@ impl Teller<'_> {
         self.summary.counts.ignored += decoded.ignored;
         self.summary.counts.lost_anywhere += decoded.lost_anywhere.len() as u64;
         let mut claims: Vec<Claim> = Vec::new();
+        let mut settled = Vec::new();
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);
+            settled.extend(outcome.settled);
             claims.extend(outcome.claims);
         }
+        notices.extend(in_order(settled));
         notices.extend(self.settle(claims, &decoded.lost_anywhere));
         self.give(notices)?;
         let bytes = work.bytes.load(Ordering::Relaxed);
@@ -394,12 +405,14 @@ impl Teller<'_> {
 
     /// What the end of the input came to.
     fn tell_end(&mut self, outcomes: Vec<Outcome>) -> std::io::Result<()> {
-        let (mut notices, mut claims) = (Vec::new(), Vec::new());
+        let (mut notices, mut claims, mut settled) = (Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);
+            settled.extend(outcome.settled);
             claims.extend(outcome.claims);
         }
+        notices.extend(in_order(settled));
         notices.extend(self.settle(claims, &[]));
         self.give(notices)
     }

@@ -134,8 +134,9 @@ impl Sessions {
         self.table.find(spread(half(hash)), |index| self.is(*index, hash, key)).copied().unwrap_or(NOBODY)
     }
 
+    /// Whether the session at `index` is the one with `key`.
     #[inline]
-    fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
+    pub(crate) fn is(&self, index: u32, hash: u64, key: &[u8]) -> bool {
         let same = |entry: &Entry| {
             entry.hash == half(hash) && *entry.key == *key && entry.status != Status::Forgotten
         };

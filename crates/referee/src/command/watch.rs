@@ -148,7 +148,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION|LABEL", conflicts_with = "property")]
     session_ends: Vec<String>,
     /// Merge the inputs by the times of their events: the default where the first event of every input has one.
-    #[arg(long, conflicts_with_all = ["no_merge", "follow", "nats"])]
+    #[arg(long, conflicts_with_all = ["no_merge", "nats", "checkpoint"])]
     merge: bool,
     /// Read one input after the other, whatever their times.
     #[arg(long)]
@@ -156,7 +156,7 @@ pub(crate) struct Arguments {
     /// How far the clocks of the inputs may differ, which are merged then: a violation is reported only if there is one in every order that
     /// the times allow. Without it, only times that are not written exactly enough leave an order open.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration,
-          conflicts_with_all = ["no_merge", "follow", "nats", "property", "session_ends", "reorder", "tolerance", "pcap"])]
+          conflicts_with_all = ["no_merge", "nats", "checkpoint", "property", "session_ends", "tolerance", "pcap"])]
     skew: Option<Duration>,
     /// How many sets of events that can come first are followed, of events whose order is not known; beyond, they are not judged.
     #[arg(long, value_name = "N", default_value_t = MAX_ORDERS as u32, value_parser = clap::value_parser!(u32).range(1..))]
@@ -428,10 +428,7 @@ impl Arguments {
 
     /// Whether the events of several inputs may have come in several orders.
     fn has_orders(&self) -> bool {
-        self.events.len() > 1
-            && self.reorder.is_none()
-            && self.session_ends.is_empty()
-            && self.property.is_empty()
+        self.events.len() > 1 && self.session_ends.is_empty() && self.property.is_empty()
     }
 
     /// What is read.

@@ -49,6 +49,16 @@ impl Fields {
         self.spans[part as usize]
     }
 
+    /// The same parts in a copy of the text that begins `by` bytes later, or, as it wraps, earlier.
+    #[inline]
+    pub(crate) fn moved(mut self, by: u32) -> Self {
+        for span in &mut self.spans {
+            let by = if span.is_empty() { 0 } else { by };
+            *span = Span { start: span.start.wrapping_add(by), end: span.end.wrapping_add(by) };
+        }
+        self
+    }
+
     /// Whether none of `parts` is there.
     #[inline]
     pub(crate) fn has_no(&self, parts: &[Part]) -> bool {

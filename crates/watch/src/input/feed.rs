@@ -17,7 +17,7 @@ use crate::error::WatchError;
 use crate::options::{EventReader, EventsFormat, Options};
 
 /// How long to wait before looking again whether a followed file has grown.
-const POLL: Duration = Duration::from_millis(100);
+pub(crate) const POLL: Duration = Duration::from_millis(100);
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Cuts inputs into chunks.
@@ -92,10 +92,20 @@ impl io::Read for Reader {
 }
 
 /// What came of reading a source.
+#[expect(clippy::large_enum_variant, reason = "nearly all are chunks")]
 enum Filled {
     Chunk(Chunk),
     /// Nothing for now; what was to be filled.
     Idle(Vec<u8>),
+}
+
+/// What came of looking at an input that is followed.
+#[expect(clippy::large_enum_variant, reason = "what is short is rare")]
+pub(crate) enum Polled {
+    Chunk(Chunk),
+    /// Nothing for now; the buffer.
+    Idle(Vec<u8>),
+    End,
 }
 
 impl Feed {
@@ -173,6 +183,19 @@ impl Feed {
                 std::thread::sleep(POLL);
                 self.told = false;
             }
+        }
+    }
+
+    /// The next chunk of the only input, in `buffer`, without waiting for what is not there.
+    pub(crate) fn poll(&mut self, buffer: Vec<u8>, count: &Arc<AtomicU64>) -> Result<Polled, WatchError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Polled::End);
+        }
+        match self.fill(0, buffer, count) {
+            Ok(Filled::Chunk(chunk)) => Ok(Polled::Chunk(chunk)),
+            Ok(Filled::Idle(_)) if matches!(self.sources[0].state, State::Done) => Ok(Polled::End),
+            Ok(Filled::Idle(unused)) => Ok(Polled::Idle(unused)),
+            Err(error) => Err(WatchError::Read { name: self.sources[0].name.to_string(), error }),
         }
     }
 
@@ -528,7 +551,7 @@ impl Source {
 }
 
 /// What time it is.
-fn clock() -> Option<i64> {
+pub(crate) fn clock() -> Option<i64> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_nanos()).ok()
 }

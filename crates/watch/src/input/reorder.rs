@@ -2,7 +2,8 @@
 //!
 //! A line is held back until a line has been read whose time is later by more than the window; then it goes
 //! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
-//! at once, is counted, and not judged. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
+//! at once, is counted, and not judged. Where events of several inputs may have come in any order that their times allow, the times go on with the
+//! lines. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -13,9 +14,10 @@ use std::time::Duration;
 use referee_theory::time;
 
 use super::line_ends::first;
+use super::merge::UNKNOWN;
 use super::{Chunk, LinesIn};
 use crate::decode::csv::Columns;
-use crate::decode::fields::{Scanner, scalar};
+use crate::decode::fields::{Fields, Scanner, scalar};
 use crate::decode::salvage::{Reads, mask_invalid, salvage};
 use crate::error::WatchError;
 use crate::options::Options;
@@ -48,6 +50,16 @@ pub(crate) struct Reorder {
     broken: Vec<Chunk>,
     /// Lines that came too late to be put in order.
     pub(crate) late: u64,
+    /// How far clocks may differ, if times are handed on.
+    skew: Option<i64>,
+    /// Until when events may come before one that was given, by those times.
+    open_until: i64,
+    /// All events before this time have been given, or are too late.
+    closed: i64,
+    /// The time and the input of the last line that was given.
+    last: (i64, usize),
+    /// Lines that have the time of the one before, which is of another input, where no order but this one is looked at.
+    pub(crate) ties: u64,
 }
 
 /// A line that waits. Ordered by time, then by input.
@@ -57,6 +69,7 @@ struct Held {
     order: u64,
     source: usize,
     number: u64,
+    resolution: i64,
     /// Whether it came when later lines had gone on.
     is_late: bool,
     /// With its line end; empty if it is too long.
@@ -122,6 +135,11 @@ impl Reorder {
             quiet: None,
             broken: Vec::new(),
             late: 0,
+            skew: options.skew.map(|skew| i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX)),
+            open_until: i64::MIN,
+            closed: i64::MIN,
+            last: (i64::MIN, 0),
+            ties: 0,
         }
     }
 
@@ -164,8 +182,12 @@ impl Reorder {
                     self.broken.push(chunk);
                 }
                 Some(chunk) if chunk.now.is_some() => {
-                    self.ready_before(chunk.now.unwrap_or(i64::MIN).saturating_sub(self.window));
-                    self.quiet = Some(chunk);
+                    let due = chunk.now.unwrap_or(i64::MIN).saturating_sub(self.window);
+                    self.ready_before(due);
+                    let settled = due.min(self.open_until.saturating_add(1));
+                    let is_later = self.skew.is_some() && settled > self.closed;
+                    self.closed = if is_later { settled } else { self.closed };
+                    self.quiet = Some(Chunk { settled: is_later.then_some(settled), ..chunk });
                 }
                 Some(chunk) if chunk.oversize => self.hold_line(&chunk, 0, None, Box::default()),
                 Some(chunk) => {
@@ -199,7 +221,7 @@ impl Reorder {
                 self.hold_line(chunk, index - 1, None, Box::default());
                 continue;
             }
-            let time = time_of(&mut scanner, chunk.columns.as_deref(), line);
+            let time = with_time(&mut scanner, chunk.columns.as_deref(), line, time::read_with_resolution);
             if !self.has_started && time == Some(None) {
                 return Err(WatchError::NoTime(self.first_input.to_string()));
             }
@@ -215,17 +237,17 @@ impl Reorder {
     }
 
     /// Holds the line at `index` of the chunk.
-    fn hold_line(&mut self, chunk: &Chunk, index: usize, time: Option<i64>, text: Box<[u8]>) {
+    fn hold_line(&mut self, chunk: &Chunk, index: usize, time: Option<(i64, i64)>, text: Box<[u8]>) {
         let source = chunk.source_of(index);
         let counted = self.number(source);
         let given = chunk.numbers.as_ref().and_then(|numbers| numbers.get(index).copied());
         let (number, order) = (given.unwrap_or(counted), self.taken);
-        let time = time.unwrap_or(self.newest);
+        let (time, resolution) = time.unwrap_or((self.newest, UNKNOWN));
         self.newest = self.newest.max(time);
-        let is_late = time < self.released;
+        let is_late = time < self.released.max(self.closed);
         self.late += u64::from(is_late);
         let columns = ByAddress(chunk.columns.clone());
-        self.held.push(Reverse(Held { time, order, source, number, is_late, text, columns }));
+        self.held.push(Reverse(Held { time, order, source, number, resolution, is_late, text, columns }));
         self.taken += 1;
         // Strictly before: a line exactly one window late is still in time. Decided after every line, so that it
         // does not matter how the input was cut.
@@ -236,32 +258,46 @@ impl Reorder {
         while self.held.peek().is_some_and(|Reverse(earliest)| earliest.time < due || self.ended) {
             let Some(Reverse(line)) = self.held.pop() else { break };
             self.released = self.released.max(line.time);
+            if let Some(skew) = self.skew {
+                let until = self.released.saturating_add(line.resolution).saturating_add(skew);
+                self.open_until = self.open_until.max(until);
+            }
             self.ready.push_back(line);
         }
     }
 
-    /// A chunk of lines that need not wait, all of one source.
+    /// A chunk of lines that need not wait.
     fn release(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
         let first = self.ready.pop_front()?;
         let mut text = std::mem::take(buffer);
         text.clear();
-        text.extend_from_slice(&first.text);
-        let (mut numbers, mut late) = (vec![first.number], Vec::new());
-        late.extend(first.is_late.then_some(0));
-        let oversize = first.text.is_empty();
-        let mut open = oversize || first.is_open();
-        while !open
-            && text.len() < self.size
-            && self.ready.front().is_some_and(|line| line.source == first.source && !line.text.is_empty())
-        {
-            let Some(line) = self.ready.pop_front() else { break };
+        let (source, oversize) = (first.source, first.text.is_empty());
+        let columns = first.columns.0.clone();
+        let (mut numbers, mut late, mut sources, mut times) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut next = Some(first);
+        while let Some(line) = next {
             text.extend_from_slice(&line.text);
             late.extend(line.is_late.then_some(numbers.len() as u32));
             numbers.push(line.number);
-            open = line.is_open();
+            sources.push(line.source as u32);
+            let place = (line.time.max(self.last.0), line.source);
+            let (before, input) = std::mem::replace(&mut self.last, place);
+            self.ties += u64::from(self.skew.is_none() && before == line.time && input != line.source);
+            if self.skew.is_some() {
+                times.push((self.last.0, line.resolution));
+            }
+            let is_full = oversize || line.is_open() || text.len() >= self.size;
+            // The columns of one input are not those of another.
+            let fits = |line: &Held| !line.text.is_empty() && (columns.is_none() || line.source == source);
+            next = match self.ready.front() {
+                Some(line) if !is_full && fits(line) => self.ready.pop_front(),
+                _ => None,
+            };
         }
-        let (source, columns) = (first.source, first.columns.0);
-        Some(Chunk { source, text, columns, oversize, numbers: Some(numbers), late, ..Chunk::default() })
+        let times = (self.skew.is_some() && !oversize).then_some(times);
+        let (numbers, sources) = (Some(numbers), Some(sources));
+        Some(Chunk { source, text, columns, oversize, numbers, sources, times, late, ..Chunk::default() })
     }
 }
 
@@ -285,9 +321,18 @@ pub(crate) fn with_time<T>(
         return columns.time(line, read);
     }
     let Ok((fields, _)) = scanner.line(line, 0) else { return time_in_spoiled(scanner, line, read) };
+    written_time(line, &fields, read)
+}
+
+/// What `read` makes of the time of the event whose parts were found in `text`; `None` if it cannot be read, nothing inside if it has no time.
+pub(crate) fn written_time<T>(
+    text: &[u8],
+    fields: &Fields,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Option<Option<T>> {
     // The rest of the line need not be text.
     let span = fields.get(Part::Time);
-    let raw = std::str::from_utf8(line.get(span.start as usize..span.end as usize)?).ok()?;
+    let raw = std::str::from_utf8(text.get(span.start as usize..span.end as usize)?).ok()?;
     let mut scratch = String::new();
     Some(scalar(raw, &mut scratch).ok().flatten().and_then(read))
 }

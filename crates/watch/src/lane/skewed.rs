@@ -1,91 +1,391 @@
-//! Events of inputs whose clocks differ: a session's events are kept until it is known which of them are ordered among themselves, and
-//! those that are not are judged in every order. Definitions and laws: `docs/uncertainty.md`.
+//! Events of inputs whose clocks differ, or whose times are the same: an event is judged when it is known which others come before it.
+//! Definitions and laws: `docs/uncertainty.md`.
+//!
+//! Nearly always that is known as soon as a later time was read: then an event is judged as any other. Until then it is *pending*, a record
+//! of a line that is in memory anyway. Only where events of one session have no order among themselves are they put into a window of the session, which is
+//! judged in every order (`super::window`, `super::orders`) and gone after that.
+//!
+//! A shard is judged by itself: what is said, and when, depends neither on the number of threads nor on how the input was cut.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use bumpalo::Bump;
-use referee_monitor::{FieldValue, Payload, Policy, Possible, PossibleVerdict, Verdict, Violation};
+use referee_monitor::FieldValue;
 
-use super::careful::{self, Line, Stepped, finish};
-use super::{Lane, Outcome, Position, explain, malformed, uncertain};
-use crate::decode::Record;
+use super::careful::Stepped;
+use super::clock::When;
+use super::window::{Waiting, set_free, settle_session};
+use super::{Lane, Outcome, Position, malformed, step_located, uncertain};
 use crate::decode::event::What;
 use crate::decode::fields::Span;
+use crate::decode::{Decoded, Record};
 use crate::held::Kept;
 use crate::payload::INLINE;
 use crate::plan::Plan;
-use crate::report::{Notice, Place, Report};
 use crate::scan::Flaw;
-use crate::sessions::{Sessions, Status, UNSEEN};
+use crate::sessions::{NOBODY, Sessions, Status};
 
-/// So many events of a session may wait until their order is known.
-const MAX_WAITING: usize = 4096;
-/// And so many bytes of lines.
-const MAX_WAITING_BYTES: usize = 4 << 20;
+/// When lines of earlier chunks take more than this, those that were judged are thrown away.
+const CARRIED: usize = 64 << 10;
 
-/// The time of a lane.
+/// The events of one shard whose order is not known yet.
+#[derive(Default)]
 pub(super) struct Settling {
-    /// All events before this time have been read.
-    watermark: i64,
-    /// When some event of a session is behind all that come.
-    due: BinaryHeap<Reverse<(i64, usize, u32)>>,
+    /// In the order of their times. Those of one session are ordered among themselves.
+    pending: VecDeque<Pending>,
+    /// How many events were taken out of `pending`.
+    taken: u64,
+    /// By session.
+    marks: Vec<Mark>,
+    /// When some event of a session's window is behind all that come.
+    due: BinaryHeap<Reverse<(i64, u32)>>,
+    /// The lines of events that are pending since an earlier chunk.
+    carried: Decoded,
+    /// How many bytes of them are of events that are still pending.
+    live: usize,
+    files: Vec<Arc<str>>,
+    /// How many lines all chunks so far had.
+    lines: i64,
+    /// Until when events may come before one that was judged.
+    closed: Option<i64>,
 }
 
-impl Default for Settling {
-    fn default() -> Self {
-        Self { watermark: i64::MIN, due: BinaryHeap::new() }
-    }
+/// An event that waits for the time to pass.
+#[derive(Clone, Copy)]
+struct Pending {
+    record: Record,
+    /// Its session; [`NOBODY`] if it is in a window meanwhile.
+    index: u32,
+    is_carried: bool,
+    when: Interval,
+    /// The number of the pending event of its session before it.
+    before: u64,
 }
 
-/// An event that waits.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    kept: Kept,
-    stepped: Stepped,
-    /// Where its payload is in the line.
-    payload: Span,
-    input: usize,
+/// Which events of other inputs may come before an event.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    input: u32,
     time: i64,
     /// Events of other inputs are later if they are after this time.
     until: i64,
-    /// How many events of unknown sessions were lost before it.
-    lost: u32,
+    /// The number of its line among all.
+    line: i64,
 }
 
-impl Waiting {
-    /// Shows its payload.
-    fn with_payload(&self, plan: &Plan, bump: &Bump, look: &mut dyn FnMut(Payload<'_>)) {
-        let mut values = [FieldValue::Unit; INLINE];
-        let label = self.stepped.label;
-        look(match &self.kept.columns {
-            Some(columns) => columns.payload(&self.kept.text, plan.names.fields(label), bump),
-            None => super::json_payload(plan, self.payload.of(&self.kept.text), label, &mut values, bump)
-                .unwrap_or(Payload::Malformed("it could not be decoded")),
-        });
+/// What is pending of a session.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    pending: u32,
+    /// The input of the last event, and the latest [`Interval::until`] of its events and of those of all others.
+    input: u32,
+    until: i64,
+    others: i64,
+    /// The number of the last event.
+    last: u64,
+    /// Whether it had a window.
+    has_window: bool,
+}
+
+impl Mark {
+    /// Whether an event has no order with one that is pending.
+    fn is_unordered(&self, when: &Interval) -> bool {
+        let until = if self.input == when.input { self.others } else { self.others.max(self.until) };
+        self.pending > 0 && until >= when.time
+    }
+
+    fn add(&mut self, when: &Interval) {
+        match self.pending {
+            0 => (self.until, self.others) = (when.until, i64::MIN),
+            _ if self.input == when.input => self.until = self.until.max(when.until),
+            _ => (self.until, self.others) = (when.until, self.others.max(self.until)),
+        }
+        self.input = when.input;
+        self.pending += 1;
     }
 }
 
-/// The events of a session that wait.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Window {
-    events: VecDeque<Waiting>,
-    bytes: usize,
-    /// Whether an event of the session was lost since the last one that was judged.
-    has_loss: bool,
+/// What judging needs besides the events.
+pub(super) struct Judge<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) sessions: &'a mut Sessions,
+    pub(super) bump: &'a Bump,
+    pub(super) outcome: &'a mut Outcome,
+    /// The times of the lines of the chunk at hand.
+    times: &'a [(i64, i64)],
+    /// How many lines come before it.
+    base: i64,
+}
+
+impl Judge<'_> {
+    /// Does something whose notices are told with the first line after the time `until`, and not before the line `since`; `line` is that of
+    /// the event.
+    pub(super) fn tell_after(&mut self, (until, since): (i64, i64), line: i64, act: impl FnOnce(&mut Self)) {
+        let (notices, claims) = (self.outcome.notices.len(), self.outcome.claims.len());
+        act(self);
+        let is_silent = self.outcome.notices.len() == notices && self.outcome.claims.len() == claims;
+        if is_silent {
+            return;
+        }
+        let since = u32::try_from(since.saturating_sub(self.base)).unwrap_or(0);
+        let row = since.max(self.times.partition_point(|(time, _)| *time <= until) as u32);
+        let claimed = self.outcome.claims.iter_mut().skip(claims);
+        claimed.for_each(|claim| (claim.line, claim.event) = (row, line));
+        let told = self.outcome.notices.drain(notices..).map(|(_, notice)| (row, line, notice));
+        self.outcome.settled.extend(told);
+    }
 }
 
 impl Lane {
-    /// Keeps the event of `record` until its order is known, and judges those whose order is known by now.
-    pub(super) fn keep(&mut self, position: Position<'_>, record: &Record, hint: u32, outcome: &mut Outcome) {
-        self.pass_settling(position, record.line, outcome);
+    /// Takes the event of `record`, which is judged when its order is known; judges those whose order is known by now.
+    pub(super) fn take_skewed(
+        &mut self,
+        position: Position<'_>,
+        record: &Record,
+        hint: u32,
+        outcome: &mut Outcome,
+    ) {
         let Position { plan, decoded, .. } = position;
         let shard = usize::from(record.shard) / plan.lanes;
-        let Some(sessions) = self.shards.get_mut(shard) else { return };
-        let index = sessions.locate(record.hash, decoded.key(record), hint);
+        let (Some(sessions), Some(settling)) = (self.shards.get_mut(shard), self.settling.get_mut(shard))
+        else {
+            return;
+        };
+        let times = decoded.chunk.times.as_deref().unwrap_or_default();
+        let (time, resolution) = times.get(record.line as usize).copied().unwrap_or((i64::MAX, 0));
+        let mut judge = Judge { plan, sessions, bump: &self.bump, outcome, times, base: settling.lines };
+        settling.pass(&mut judge, Some(position), time);
+        let index = judge.sessions.locate(record.hash, decoded.key(record), hint);
+        let when = Interval {
+            input: decoded.chunk.source_of(record.line as usize) as u32,
+            time,
+            until: time.saturating_add(resolution).saturating_add(plan.skew.unwrap_or_default()),
+            line: settling.lines + i64::from(record.line),
+        };
+        let number = settling.taken + settling.pending.len() as u64;
+        let Some(mark) = settling.mark(index) else { return };
+        if mark.has_window {
+            mark.has_window = judge
+                .sessions
+                .entry(index)
+                .is_some_and(|entry| entry.extra.as_deref().is_some_and(|extra| !extra.window.is_empty()));
+        }
+        if mark.has_window || mark.is_unordered(&when) {
+            settling.spill(&mut judge, position, index, when.line);
+            settling.keep(&mut judge, position, record, index, (when, when.line));
+            return;
+        }
+        mark.add(&when);
+        let before = std::mem::replace(&mut mark.last, number);
+        settling.pending.push_back(Pending { record: *record, index, is_carried: false, when, before });
+    }
+
+    /// The event of `record` came too late for its place to be known: it is lost, and those that have none yet are not judged.
+    #[cold]
+    pub(super) fn lose_late(
+        &mut self,
+        position: Position<'_>,
+        record: &Record,
+        hint: u32,
+        outcome: &mut Outcome,
+    ) {
+        let Position { plan, decoded, .. } = position;
+        let shard = usize::from(record.shard) / plan.lanes;
+        let (Some(sessions), Some(settling)) = (self.shards.get_mut(shard), self.settling.get_mut(shard))
+        else {
+            return;
+        };
+        let times = decoded.chunk.times.as_deref().unwrap_or_default();
+        let time = times.get(record.line as usize).map_or(i64::MAX, |(time, _)| *time);
+        let mut judge = Judge { plan, sessions, bump: &self.bump, outcome, times, base: settling.lines };
+        settling.pass(&mut judge, Some(position), time);
+        let index = judge.sessions.locate(record.hash, decoded.key(record), hint);
+        let line = settling.lines + i64::from(record.line);
+        let when = Interval { input: 0, time, until: time, line };
+        settling.spill(&mut judge, position, index, line);
+        settling.keep(&mut judge, position, &Record { what: What::Lost, ..*record }, index, (when, line));
+    }
+
+    /// An event of an unknown session was lost: what is pending came before it.
+    #[cold]
+    pub(super) fn lose_skewed(&mut self, position: Position<'_>, row: u32, outcome: &mut Outcome) {
+        let Position { plan, decoded, .. } = position;
+        let times = decoded.chunk.times.as_deref().unwrap_or_default();
+        for (sessions, settling) in self.shards.iter_mut().zip(&mut self.settling) {
+            let mut judge = Judge { plan, sessions, bump: &self.bump, outcome, times, base: settling.lines };
+            if let Some((time, _)) = times.get(row as usize) {
+                settling.pass(&mut judge, Some(position), *time);
+            }
+            let line = settling.lines + i64::from(row);
+            settling.spill_all(&mut judge, position, line);
+        }
+    }
+
+    /// The lines of the chunk have been read: judges what is before all that come, and keeps the lines of the rest.
+    pub(super) fn end_skewed(&mut self, position: Position<'_>, outcome: &mut Outcome) {
+        let Position { plan, decoded, .. } = position;
+        let times = decoded.chunk.times.as_deref().unwrap_or_default();
+        let last = times.last().map(|(time, _)| *time).max(decoded.chunk.settled);
+        for (sessions, settling) in self.shards.iter_mut().zip(&mut self.settling) {
+            let mut judge = Judge { plan, sessions, bump: &self.bump, outcome, times, base: settling.lines };
+            if let Some(time) = last {
+                settling.pass(&mut judge, Some(position), time);
+            }
+            settling.carry(&mut judge, position);
+            settling.lines += i64::from(decoded.lines);
+        }
+    }
+
+    /// All events have been read.
+    pub(super) fn settle_all(&mut self, plan: &Plan, outcome: &mut Outcome) {
+        for (sessions, settling) in self.shards.iter_mut().zip(&mut self.settling) {
+            let mut judge =
+                Judge { plan, sessions, bump: &self.bump, outcome, times: &[], base: settling.lines };
+            settling.pass(&mut judge, None, i64::MAX);
+        }
+    }
+}
+
+impl Settling {
+    fn mark(&mut self, index: u32) -> Option<&mut Mark> {
+        let index = index as usize;
+        if index >= self.marks.len() {
+            self.marks.resize(index + 1, Mark::default());
+        }
+        self.marks.get_mut(index)
+    }
+
+    /// All events before `time` have been read, or, at [`i64::MAX`], all: judges those that are before all that come.
+    #[inline]
+    fn pass(&mut self, judge: &mut Judge<'_>, position: Option<Position<'_>>, time: i64) {
+        while let Some(first) = self.pending.front() {
+            if first.when.until >= time && time != i64::MAX {
+                break;
+            }
+            let pending = *first;
+            self.pending.pop_front();
+            self.taken += 1;
+            self.closed = self.closed.max(Some(pending.when.until));
+            if pending.index != NOBODY {
+                self.judge(judge, position, &pending);
+            }
+        }
+        while let Some(Reverse((until, index))) = self.due.peek().copied() {
+            if until >= time && time != i64::MAX {
+                break;
+            }
+            self.due.pop();
+            settle_session(judge, index, time);
+        }
+    }
+
+    /// Judges an event that is ordered among all others.
+    #[inline]
+    fn judge(&mut self, judge: &mut Judge<'_>, position: Option<Position<'_>>, pending: &Pending) {
+        if let Some(mark) = self.marks.get_mut(pending.index as usize) {
+            mark.pending -= 1;
+        }
+        let closed = self.closed.unwrap_or(i64::MIN);
+        if pending.is_carried {
+            self.live -= carried_bytes(&pending.record);
+        }
+        let carried =
+            Position { plan: judge.plan, decoded: &self.carried, base: 0, files: self.files.as_slice() };
+        let position = if pending.is_carried { carried } else { position.unwrap_or(carried) };
+        let record = &pending.record;
+        judge.tell_after((closed, i64::MIN), pending.when.line, |judge| {
+            if !judge.sessions.is(pending.index, record.hash, position.decoded.key(record)) {
+                // It was forgotten meanwhile.
+                judge.outcome.counts.unjudged += 1;
+                return;
+            }
+            let malformed = judge.outcome.counts.malformed;
+            let Judge { sessions, bump, outcome, .. } = judge;
+            step_located(position, (record, When::Unasked), sessions, pending.index, bump, outcome);
+            let is_lost = record.what == What::Lost || outcome.counts.malformed > malformed;
+            let extra = sessions.entry(pending.index).and_then(|entry| entry.extra.as_deref_mut());
+            if let Some(extra) = extra {
+                extra.window.has_loss = is_lost;
+            }
+        });
+    }
+
+    /// Puts the pending events of a session into its window.
+    fn spill(&mut self, judge: &mut Judge<'_>, position: Position<'_>, index: u32, since: i64) {
+        let Some(mark) = self.mark(index) else { return };
+        let count = std::mem::take(&mut mark.pending);
+        mark.has_window = true;
+        let mut next = mark.last;
+        let mut chain = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let place = next.wrapping_sub(self.taken) as usize;
+            let Some(pending) = self.pending.get_mut(place) else { break };
+            chain.push(*pending);
+            pending.index = NOBODY;
+            next = pending.before;
+        }
+        for pending in chain.into_iter().rev() {
+            self.keep_pending(judge, position, &pending, index, since);
+        }
+    }
+
+    /// Puts all pending events into windows.
+    fn spill_all(&mut self, judge: &mut Judge<'_>, position: Position<'_>, since: i64) {
+        for pending in std::mem::take(&mut self.pending) {
+            self.taken += 1;
+            if pending.index == NOBODY {
+                continue;
+            }
+            if let Some(mark) = self.mark(pending.index) {
+                (mark.pending, mark.has_window) = (0, true);
+            }
+            self.keep_pending(judge, position, &pending, pending.index, since);
+        }
+    }
+
+    fn keep_pending(
+        &mut self,
+        judge: &mut Judge<'_>,
+        position: Position<'_>,
+        pending: &Pending,
+        index: u32,
+        since: i64,
+    ) {
+        let record = &pending.record;
+        let (carried, files) = (std::mem::take(&mut self.carried), std::mem::take(&mut self.files));
+        let position = match pending.is_carried {
+            true => Position { plan: judge.plan, decoded: &carried, base: 0, files: &files },
+            false => position,
+        };
+        if judge.sessions.is(index, record.hash, position.decoded.key(record)) {
+            judge.tell_after((i64::MIN, since), pending.when.line, |judge| {
+                self.keep(judge, position, record, index, (pending.when, since));
+            });
+        } else {
+            judge.outcome.counts.unjudged += 1;
+        }
+        if pending.is_carried {
+            self.live -= carried_bytes(record);
+        }
+        (self.carried, self.files) = (carried, files);
+    }
+
+    /// Puts an event into the window of its session.
+    fn keep(
+        &mut self,
+        judge: &mut Judge<'_>,
+        position: Position<'_>,
+        record: &Record,
+        index: u32,
+        (when, since): (Interval, i64),
+    ) {
+        let Judge { plan, sessions, bump, outcome, .. } = judge;
+        let decoded = position.decoded;
         let lost = sessions.lost;
         let Some(entry) = sessions.entry(index) else { return };
-        let flaw = flaw(plan, position, record, &self.bump);
+        let flaw = flaw(plan, position, record, bump);
         if let Some(flaw) = flaw {
             malformed(position, record, flaw, outcome);
         }
@@ -112,54 +412,100 @@ impl Lane {
             return uncertain::lose(position, record, sessions, index, outcome);
         }
         entry.events += 1;
-        let columns = decoded.chunk.columns.as_ref();
         let kept = Kept {
             text: decoded.line(record).into(),
-            columns: columns.cloned(),
+            columns: decoded.chunk.columns.clone(),
             number,
             place: position.place(record.line),
             from: record.from,
         };
-        let input = decoded.chunk.source_of(record.line as usize);
-        let times = decoded.chunk.times.as_deref().unwrap_or_default();
-        let (time, resolution) = times.get(record.line as usize).copied().unwrap_or((i64::MAX, 0));
+        let input = when.input as usize;
         let before = window.events.iter().rev().find(|waiting| waiting.input == input);
         // An event has no earlier place than those before it in its input, and its own resolution.
-        let time = before.map_or(time, |before| time.max(before.time));
-        let until = time.saturating_add(resolution).saturating_add(plan.skew.unwrap_or_default());
+        let time = before.map_or(when.time, |before| when.time.max(before.time));
         window.bytes += kept.text.len();
         let stepped = Stepped::of(record);
         let within = |at: u32| at.saturating_sub(record.place.start) as usize;
         let payload = Span::new(within(record.payload.start), within(record.payload.end));
-        window.events.push_back(Waiting { kept, stepped, payload, input, time, until, lost });
-        if window.events.len() > MAX_WAITING || window.bytes > MAX_WAITING_BYTES {
+        let Interval { until, line, .. } = when;
+        window.events.push_back(Waiting { kept, stepped, payload, input, time, until, lost, line, since });
+        if window.is_full() {
             return set_free(plan, sessions, index, outcome);
         }
-        self.settling.due.push(Reverse((until, shard, index)));
+        self.due.push(Reverse((until, index)));
     }
 
-    /// Moves the watermark to the time of line `row`; all lines before it have been read.
-    pub(super) fn pass_settling(&mut self, position: Position<'_>, row: u32, outcome: &mut Outcome) {
-        let times = position.decoded.chunk.times.as_deref().unwrap_or_default();
-        let row = (row as usize).min(times.len().saturating_sub(1));
-        if let Some((time, _)) = times.get(row).filter(|(time, _)| *time > self.settling.watermark) {
-            self.settle_before(position.plan, *time, row as u32, outcome);
+    /// Keeps the lines of pending events beyond the chunk that they are in.
+    fn carry(&mut self, judge: &mut Judge<'_>, position: Position<'_>) {
+        if position.decoded.chunk.columns.is_some() {
+            // Columns are those of a chunk.
+            let end = self.lines + i64::from(position.decoded.lines);
+            return self.spill_all(judge, position, end);
+        }
+        if self.pending.is_empty() && self.carried.text.is_empty() {
+            return;
+        }
+        if self.files.is_empty() {
+            self.files = position.files.to_vec();
+        }
+        if self.live == 0 {
+            clear(&mut self.carried);
+        } else if self.carried.text.len() > CARRIED && self.live < self.carried.text.len() / 2 {
+            let before = std::mem::take(&mut self.carried);
+            let kept =
+                self.pending.iter_mut().filter(|pending| pending.is_carried && pending.index != NOBODY);
+            kept.for_each(|pending| copy_line(&mut self.carried, &before, &mut pending.record));
+        }
+        for pending in self.pending.iter_mut().filter(|pending| !pending.is_carried) {
+            pending.is_carried = true;
+            if pending.index != NOBODY {
+                copy_line(&mut self.carried, position.decoded, &mut pending.record);
+                self.live += carried_bytes(&pending.record);
+            }
         }
     }
+}
 
-    /// All events before `time` have been read: judges those that are before all that come.
-    pub(super) fn settle_before(&mut self, plan: &Plan, time: i64, row: u32, outcome: &mut Outcome) {
-        self.settling.watermark = self.settling.watermark.max(time);
-        while let Some(Reverse((until, shard, index))) = self.settling.due.peek().copied() {
-            if until >= time && time != i64::MAX {
-                return;
-            }
-            self.settling.due.pop();
-            if let Some(sessions) = self.shards.get_mut(shard) {
-                settle_session(plan, (time, row), sessions, index, &self.bump, outcome);
-            }
-        }
+/// Throws all lines away.
+fn clear(carried: &mut Decoded) {
+    carried.text.clear();
+    carried.keys.clear();
+    carried.chunk.numbers.iter_mut().for_each(Vec::clear);
+    carried.chunk.sources.iter_mut().for_each(Vec::clear);
+}
+
+/// What the line of a record takes.
+fn carried_bytes(record: &Record) -> usize {
+    (record.place.end - record.place.start) as usize + 1
+}
+
+/// Copies the line of `record` behind those of `to`.
+fn copy_line(to: &mut Decoded, from: &Decoded, record: &mut Record) {
+    let key = from.key(record);
+    if record.key_is_unescaped {
+        let start = to.keys.len();
+        to.keys.push_str(std::str::from_utf8(key).unwrap_or_default());
+        record.key = Span::new(start, to.keys.len());
     }
+    let (start, by) = (to.text.len(), record.place.start as usize);
+    to.text.push_str(from.line(record));
+    to.text.push('\n');
+    let moved = |span: Span| match span.is_empty() {
+        true => span,
+        false => Span::new(span.start as usize - by + start, span.end as usize - by + start),
+    };
+    if !record.key_is_unescaped {
+        record.key = moved(record.key);
+    }
+    (record.payload, record.place) = (moved(record.payload), moved(record.place));
+    let line = record.line as usize;
+    let number = from.chunk.numbers.as_ref().and_then(|numbers| numbers.get(line)).copied();
+    let source = from.chunk.source_of(line);
+    let (numbers, sources) =
+        (to.chunk.numbers.get_or_insert_default(), to.chunk.sources.get_or_insert_default());
+    record.line = numbers.len() as u32;
+    numbers.push(number.unwrap_or_default());
+    sources.push(source as u32);
 }
 
 /// What is wrong with the payload of an event, so that it is lost.
@@ -170,379 +516,4 @@ fn flaw(plan: &Plan, position: Position<'_>, record: &Record, bump: &Bump) -> Op
     let mut values = [FieldValue::Unit; INLINE];
     let text = record.payload.of(&position.decoded.text);
     super::json_payload(plan, text, record.label, &mut values, bump).err()
-}
-
-impl Window {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty()
-    }
-
-    /// How many events are a window that nothing still to come belongs to; 0 if there is none.
-    fn settled(&self, watermark: i64) -> usize {
-        if self.events.len() == 1 {
-            let is_last = |event: &Waiting| event.until < watermark || watermark == i64::MAX;
-            return usize::from(self.events.front().is_some_and(is_last));
-        }
-        // Until when others may come before some event so far, for the input that has most and the rest.
-        let mut latest: BTreeMap<usize, i64> = BTreeMap::new();
-        for (at, event) in self.events.iter().enumerate() {
-            if event.until >= watermark && watermark != i64::MAX {
-                return 0;
-            }
-            let known = latest.entry(event.input).or_insert(i64::MIN);
-            *known = (*known).max(event.until);
-            let precede = |later: &Waiting| {
-                latest.iter().all(|(input, until)| *input == later.input || later.time > *until)
-            };
-            // By input the first that follows is the earliest.
-            if self.events.iter().skip(at + 1).all(precede) {
-                return at + 1;
-            }
-        }
-        0
-    }
-}
-
-/// Judges the events of a session whose order, or lack of order, is known.
-fn settle_session(
-    plan: &Plan,
-    (watermark, row): (i64, u32),
-    sessions: &mut Sessions,
-    index: u32,
-    bump: &Bump,
-    outcome: &mut Outcome,
-) {
-    loop {
-        let Some(entry) = sessions.entry(index).filter(|entry| entry.status != Status::Forgotten) else {
-            return;
-        };
-        let Some(window) = entry.extra.as_deref_mut().map(|extra| &mut extra.window) else { return };
-        let count = window.settled(watermark);
-        if count == 0 {
-            return;
-        }
-        let events: Vec<Waiting> = window.events.drain(..count).collect();
-        window.bytes -= events.iter().map(|event| event.kept.text.len()).sum::<usize>();
-        let has_loss = std::mem::take(&mut window.has_loss);
-        match &*events {
-            [only] => judge(plan, (only, row), sessions, index, bump, outcome),
-            all => {
-                if entry.lost == UNSEEN {
-                    let lost = all.first().map_or(0, |event| event.lost);
-                    uncertain::catch_up_to(plan, sessions, index, lost);
-                }
-                let Some(entry) = sessions.entry(index) else { return };
-                let is_known = !has_loss && all.iter().all(|event| event.lost == entry.lost);
-                if !is_known || !every_order(plan, (all, row), sessions, index, outcome) {
-                    let lost = all.last().map_or(0, |event| event.lost);
-                    forget_state(plan, sessions, index, lost);
-                    outcome.counts.unjudged += all.len() as u64;
-                }
-            }
-        }
-    }
-}
-
-/// Judges an event that is ordered among all others.
-fn judge(
-    plan: &Plan,
-    (event, row): (&Waiting, u32),
-    sessions: &mut Sessions,
-    index: u32,
-    bump: &Bump,
-    outcome: &mut Outcome,
-) {
-    uncertain::catch_up_to(plan, sessions, index, event.lost);
-    let Some(entry) = sessions.entry(index) else { return };
-    if entry.status == Status::Evicted {
-        outcome.counts.unjudged += 1;
-        return;
-    }
-    let line = Line::of(&event.kept, row);
-    explain::remember(plan, &line, entry);
-    event.with_payload(plan, bump, &mut |payload| {
-        careful::judge(plan, (&event.stepped, &line), None, sessions, index, payload, bump, outcome);
-    });
-}
-
-/// What the first violations of several orders agree on.
-#[derive(Clone, Debug)]
-struct Agreement {
-    /// The event that is wrong, by its number in the window.
-    event: Option<usize>,
-    violation: Violation,
-    report: Report,
-    /// Whether what the report says is true of all.
-    is_whole: bool,
-}
-
-impl Agreement {
-    /// What both agree on.
-    fn and(mut self, other: Self) -> Self {
-        let (own, other_report) = (&mut self.report, &other.report);
-        self.is_whole &= other.is_whole && self.event == other.event && own.sentence == other_report.sentence;
-        self.event = self.event.filter(|event| Some(*event) == other.event);
-        if own.kind != other_report.kind {
-            own.kind = referee_monitor::Kind::Order;
-        }
-        if own.blame != other_report.blame {
-            (own.blame, own.rejection) = (None, None);
-        }
-        if own.rejection != other_report.rejection {
-            own.rejection = None;
-        }
-        if own.state != other_report.state {
-            own.state = None;
-        }
-        if own.origin != other_report.origin {
-            own.origin = referee_theory::Origin::NONE;
-        }
-        if own.got != other_report.got {
-            own.got = None;
-        }
-        if own.assertion != other_report.assertion || own.values != other_report.values {
-            (own.assertion, own.values) = (None, Vec::new());
-        }
-        for expected in &other_report.expected {
-            if !own.expected.contains(expected) {
-                own.expected.push(expected.clone());
-            }
-        }
-        self
-    }
-}
-
-/// Where some orders of a set of events lead.
-#[derive(Default)]
-struct Reached {
-    /// Those without a violation.
-    right: Option<Possible>,
-    /// Those with one, and what they agree on.
-    wrong: Option<(Possible, Agreement)>,
-    /// Whether in some order a message would wait for another peer's, or had no verdict.
-    is_open: bool,
-}
-
-impl Reached {
-    fn add_right(&mut self, plan: &Plan, possible: Possible) {
-        match &mut self.right {
-            Some(known) => known.absorb(&plan.monitor, possible),
-            None => self.right = Some(possible),
-        }
-    }
-
-    fn add_wrong(&mut self, plan: &Plan, possible: Possible, agreement: Agreement) {
-        self.wrong = Some(match self.wrong.take() {
-            Some((mut known, other)) => {
-                known.absorb(&plan.monitor, possible);
-                (known, other.and(agreement))
-            }
-            None => (possible, agreement),
-        });
-    }
-}
-
-/// Judges events that are not ordered among themselves; whether they could be.
-fn every_order(
-    plan: &Plan,
-    (events, row): (&[Waiting], u32),
-    sessions: &mut Sessions,
-    index: u32,
-    outcome: &mut Outcome,
-) -> bool {
-    let Some(entry) = sessions.entry(index) else { return true };
-    if entry.status == Status::Evicted {
-        outcome.counts.unjudged += events.len() as u64;
-        return true;
-    }
-    let waits = entry.extra.as_deref().is_some_and(|extra| !extra.early.is_empty());
-    if waits {
-        return false;
-    }
-    let known = entry.extra.as_deref().and_then(|extra| extra.possible.clone());
-    let start = known.unwrap_or_else(|| plan.monitor.known(entry.session.clone()));
-    if start.has_claims() {
-        return false;
-    }
-    let mut inputs: Vec<Vec<usize>> = Vec::new();
-    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
-    for (at, event) in events.iter().enumerate() {
-        let next = inputs.len();
-        let input = *numbers.entry(event.input).or_insert(next);
-        if input == next {
-            inputs.push(Vec::new());
-        }
-        if let Some(own) = inputs.get_mut(input) {
-            own.push(at);
-        }
-    }
-    let key = entry.key.clone();
-    let session = entry.session.clone();
-    let about =
-        explain::About { session: &session, key: &key, events: entry.events, history: &VecDeque::new() };
-    let Some(end) = reached(plan, events, &inputs, start, about) else { return false };
-    let Some(entry) = sessions.entry(index) else { return true };
-    events.iter().for_each(|event| explain::remember(plan, &Line::of(&event.kept, row), entry));
-    let possible = match end {
-        Reached { right: Some(possible), .. } => possible,
-        Reached { is_open: true, .. } => return false,
-        Reached { wrong: Some((possible, agreement)), .. } => {
-            let consequence = entry.session.is_tainted();
-            let _ = Policy::Observe.rule(&mut entry.session, Verdict::Violation(agreement.violation));
-            if consequence {
-                outcome.counts.consequences += 1;
-            } else {
-                outcome.counts.violated += 1;
-            }
-            if !consequence || plan.options.all {
-                let mut report = told(agreement, events);
-                report.consequence = consequence;
-                let history = entry.extra.as_deref().map(|extra| extra.history.iter().cloned().collect());
-                report.history = history.unwrap_or_default();
-                report.before = entry.events.saturating_sub(report.history.len() as u64);
-                outcome.notices.push((row, Notice::Violation(Box::new(report))));
-            }
-            possible
-        }
-        Reached { .. } => return false,
-    };
-    if let Some(entry) = sessions.entry(index) {
-        entry.extra.get_or_insert_default().possible = Some(possible);
-    }
-    uncertain::resolve(sessions, index);
-    finish(plan, sessions, index, outcome);
-    true
-}
-
-/// Where the orders of `events` lead; `None` if there are too many sets of events that can come first.
-fn reached(
-    plan: &Plan,
-    events: &[Waiting],
-    inputs: &[Vec<usize>],
-    start: Possible,
-    about: explain::About<'_>,
-) -> Option<Reached> {
-    // Of each input and for each number of events taken: before when one of the rest must come.
-    let rest = |own: &Vec<usize>| {
-        let mut earliest = vec![i64::MAX; own.len() + 1];
-        for (place, at) in own.iter().enumerate().rev() {
-            let until = events.get(*at).map_or(i64::MAX, |event| event.until);
-            earliest[place] = until.min(earliest[place + 1]);
-        }
-        earliest
-    };
-    let rests: Vec<Vec<i64>> = inputs.iter().map(rest).collect();
-    let first = Reached { right: Some(start), ..Reached::default() };
-    let mut level = BTreeMap::from([(vec![0_usize; inputs.len()], first)]);
-    for _ in events {
-        let mut next: BTreeMap<Vec<usize>, Reached> = BTreeMap::new();
-        for (cut, reached) in &level {
-            for (input, own) in inputs.iter().enumerate() {
-                let Some(event) = own.get(cut[input]).and_then(|at| events.get(*at)) else { continue };
-                let precedes = |other: usize| other != input && event.time > rests[other][cut[other]];
-                if (0..inputs.len()).any(precedes) {
-                    continue;
-                }
-                let mut after = cut.clone();
-                after[input] += 1;
-                let number = inputs[input][cut[input]];
-                step(plan, (event, number), reached, about, next.entry(after).or_default());
-            }
-        }
-        if next.len() > plan.options.max_orders {
-            return None;
-        }
-        level = next;
-    }
-    level.into_values().next()
-}
-
-/// Takes every order that leads to `reached` on by `event`.
-fn step(
-    plan: &Plan,
-    (event, number): (&Waiting, usize),
-    reached: &Reached,
-    about: explain::About<'_>,
-    next: &mut Reached,
-) {
-    next.is_open |= reached.is_open;
-    let bump = Bump::new();
-    event.with_payload(plan, &bump, &mut |payload| {
-        let take = |possible: &mut Possible| match event.stepped.what {
-            What::End => plan.monitor.end_possible(possible, event.kept.from),
-            _ => {
-                let label = plan.names.label_id(event.stepped.label);
-                plan.monitor.step_possible(possible, event.stepped.channel, label, payload)
-            }
-        };
-        // Each state by itself: the orders that lead to one may be wrong here while those that lead to another are right.
-        for before in reached.right.iter().flat_map(Possible::split) {
-            let mut possible = before.clone();
-            match take(&mut possible) {
-                PossibleVerdict::Forward { .. } => next.add_right(plan, possible),
-                PossibleVerdict::Violation(violations) => {
-                    let line = Line::of(&event.kept, 0);
-                    let report = explain::uncertain(plan, &line, about, &before, &violations, false, payload);
-                    if let Some(violation) = violations.first().copied() {
-                        let event = Some(number);
-                        let agreement = Agreement { event, violation, report, is_whole: true };
-                        next.add_wrong(plan, possible, agreement);
-                    }
-                }
-                PossibleVerdict::Early | PossibleVerdict::Fault(_) => next.is_open = true,
-            }
-        }
-        if let Some((before, agreement)) = &reached.wrong {
-            let mut possible = before.clone();
-            match take(&mut possible) {
-                PossibleVerdict::Forward { .. } | PossibleVerdict::Violation(_) => {
-                    next.add_wrong(plan, possible, agreement.clone());
-                }
-                PossibleVerdict::Early | PossibleVerdict::Fault(_) => next.is_open = true,
-            }
-        }
-    });
-}
-
-/// What is said of `events`, each order of which is wrong.
-fn told(agreement: Agreement, events: &[Waiting]) -> Report {
-    let Agreement { event, mut report, is_whole, .. } = agreement;
-    if event.is_none()
-        && let Some(last) = events.last()
-    {
-        (report.event, report.place) = (last.kept.number, last.kept.place.clone());
-        report.time = None;
-    }
-    if !is_whole {
-        let what = report.got.as_ref().map_or("one of them".to_owned(), |label| format!("one `{label}`"));
-        let places: Vec<String> = events.iter().map(|event| show(&event.kept.place)).take(SHOWN).collect();
-        let more = if events.len() > SHOWN { ", …" } else { "" };
-        report.sentence =
-            format!("{what} is wrong in every order that the times of {}{more} allow", places.join(", "));
-    }
-    report
-}
-
-/// How many of the events of a window are named.
-const SHOWN: usize = 8;
-
-fn show(place: &Place) -> String {
-    format!("{}:{}", place.file, place.line)
-}
-
-/// The events that wait are not judged.
-fn set_free(plan: &Plan, sessions: &mut Sessions, index: u32, outcome: &mut Outcome) {
-    let Some(entry) = sessions.entry(index) else { return };
-    let Some(extra) = entry.extra.as_deref_mut() else { return };
-    let window = std::mem::take(&mut extra.window);
-    outcome.counts.unjudged += window.events.len() as u64;
-    let lost = window.events.back().map_or(entry.lost, |last| last.lost);
-    forget_state(plan, sessions, index, lost);
-}
-
-/// The session goes on in every state.
-fn forget_state(plan: &Plan, sessions: &mut Sessions, index: u32, lost: u32) {
-    let Some(entry) = sessions.entry(index).filter(|entry| entry.status == Status::Live) else { return };
-    entry.lost = lost;
-    entry.extra.get_or_insert_default().possible = Some(plan.monitor.anywhere());
 }

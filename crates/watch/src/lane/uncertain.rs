@@ -96,7 +96,7 @@ pub(super) fn step(
         PossibleVerdict::Forward { claims: 0 } => {}
         PossibleVerdict::Forward { claims } => {
             let otherwise = Box::new(unexplained(plan, line, entry, &before, payload));
-            outcome.claims.push(Claim { line: line.row, events: claims, otherwise });
+            outcome.claims.push(Claim { line: line.row, event: 0, events: claims, otherwise });
         }
         PossibleVerdict::Violation(violations) => {
             let consequence = entry.session.is_tainted();
@@ -137,7 +137,7 @@ pub(super) fn resolve(sessions: &mut Sessions, index: u32) {
     }
     if possible.certain().is_some() && !possible.is_joined() {
         held.possible = None;
-        if held.early.is_empty() && held.history.is_empty() && held.window.is_empty() {
+        if held.early.is_empty() && held.history.is_empty() && held.window.is_blank() {
             *extra = None;
         }
     }

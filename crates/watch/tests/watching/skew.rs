@@ -44,6 +44,14 @@ fn log(events: &[Event], session: &str) -> String {
 }
 
 fn judged(inputs: &[Vec<Event>], skew: u64, max_orders: usize) -> (Blames, Summary) {
+    let whole = judged_in(inputs, skew, max_orders, 4096);
+    // However the input is cut, what waits for its order beyond the end of a chunk included.
+    let cut = judged_in(inputs, skew, max_orders, 1);
+    assert_eq!((&whole.0.0, whole.1.counts), (&cut.0.0, cut.1.counts), "{inputs:?}");
+    whole
+}
+
+fn judged_in(inputs: &[Vec<Event>], skew: u64, max_orders: usize, chunk: usize) -> (Blames, Summary) {
     let stream = |(number, events): (usize, &Vec<Event>)| {
         Input::stream(&format!("log{number}"), Cursor::new(log(events, "s").into_bytes()))
     };
@@ -52,7 +60,7 @@ fn judged(inputs: &[Vec<Event>], skew: u64, max_orders: usize) -> (Blames, Summa
         merge: MergeMode::Always,
         skew: Some(Duration::from_secs(skew)),
         max_orders,
-        chunk: 4096,
+        chunk,
         ..Options::default()
     };
     let mut blames = Blames::default();
@@ -285,4 +293,126 @@ fn what_is_said_of_open_orders_is_true() {
         let labels = summary.labels.sorted();
         assert!(labels.iter().all(|(label, _)| *label != "(end)"), "{labels:?}");
     }
+}
+
+/// What is told, and in which order, depends neither on threads nor on how the input is cut: with whole seconds most sessions have a window now and
+/// then, with milliseconds few.
+#[test]
+fn neither_threads_nor_chunks_change_what_is_told() {
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |bound: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % bound
+    };
+    for resolution in [1000, 1] {
+        let mut texts = [String::new(), String::new(), String::new()];
+        for at in 0..3000_u64 {
+            let (session, ping) = (random(40), random(2) == 0);
+            let (from, label) = if ping { ("a", "Ping") } else { ("b", "Pong") };
+            let time = at * 20 / resolution * resolution;
+            let (second, millisecond) = (time / 1000, time % 1000);
+            let exact = if resolution == 1 { format!(".{millisecond:03}") } else { String::new() };
+            let text = &mut texts[random(3) as usize];
+            match random(200) {
+                0 => *text += "{\"session\":\"broken\n",
+                1 => {
+                    *text +=
+                        &format!("{{\"session\":\"{session}\",\"from\":\"a\",\"label\":7,\"time\":[]}}\n")
+                }
+                _ => {
+                    let (minute, second) = (second / 60, second % 60);
+                    *text += &format!(
+                        "{{\"session\":\"{session}\",\"from\":\"{from}\",\"label\":\"{label}\",\"time\":\"2026-01-01T00:{minute:02}:{second:02}{exact}Z\"}}\n"
+                    );
+                }
+            }
+        }
+        let run = |threads: usize, chunk: usize| {
+            let input = |(number, text): (usize, &String)| {
+                Input::stream(&format!("log{number}"), Cursor::new(text.clone().into_bytes()))
+            };
+            let inputs = texts.iter().enumerate().map(input).collect();
+            let skew = Some(Duration::from_millis(30));
+            let options = Options { all: true, skew, threads, chunk, history: 3, ..Options::default() };
+            crate::support::run(&monitor(PING, "a"), inputs, options).unwrap()
+        };
+        let (expected, sums) = run(1, 1 << 20);
+        assert!(expected.len() > 100, "{}", expected.len());
+        assert_eq!(sums.counts.events + sums.counts.malformed, 3000);
+        for (threads, chunk) in [(1, 1), (1, 700), (2, 4096), (4, 300), (3, 1 << 20)] {
+            let (told, found) = run(threads, chunk);
+            let first = told.iter().zip(&expected).position(|(told, expected)| told != expected);
+            let context = |all: &[String]| {
+                all.iter()
+                    .skip(first.unwrap_or_default().saturating_sub(1))
+                    .take(4)
+                    .cloned()
+                    .collect::<Vec<_>>()
+            };
+            assert!(
+                told == expected,
+                "{threads} threads, chunks of {chunk}, {resolution} ms: {:#?}, and not {:#?}",
+                context(&told),
+                context(&expected)
+            );
+            assert_eq!(found.counts, sums.counts, "{threads} threads, chunks of {chunk}");
+        }
+    }
+}
+
+/// Inputs that are followed are merged too: whichever is read first, and although one is silent.
+#[test]
+fn followed_inputs_are_merged() {
+    let folder = std::env::temp_dir().join(format!("referee-followed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let paths = ["a.jsonl", "b.jsonl", "c.jsonl"].map(|name| folder.join(name));
+    let now = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        since.as_millis() as i64
+    };
+    let append = |path: &std::path::Path, label: &str, time: i64| {
+        use std::io::Write as _;
+        let from = if label == "Ping" { "a" } else { "b" };
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        writeln!(file, "{{\"from\":\"{from}\",\"label\":\"{label}\",\"time\":{time}}}").unwrap();
+    };
+    // What is in the files at first: answers are in the file that is read first.
+    let start = now() - 60_000;
+    for round in 0..1000 {
+        append(&paths[0], "Pong", start + 20 * round + 10);
+        append(&paths[1], "Ping", start + 20 * round);
+    }
+    std::fs::write(&paths[2], "").unwrap();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let options = Options {
+        follow: true,
+        skew: Some(Duration::ZERO),
+        stop: std::sync::Arc::clone(&stop),
+        chunk: 1000,
+        reorder: None,
+        ..Options::default()
+    };
+    let inputs = paths.iter().map(|path| Input::file(path.as_path())).collect();
+    let (told, sums) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| crate::support::run(&monitor(PING, "a"), inputs, options).unwrap());
+        std::thread::sleep(Duration::from_millis(400));
+        // Then as it happens: an answer is written before its request, and one too many at the end.
+        let time = now();
+        append(&paths[0], "Pong", time + 5);
+        std::thread::sleep(Duration::from_millis(300));
+        append(&paths[1], "Ping", time);
+        append(&paths[0], "Pong", time + 20);
+        std::thread::sleep(Duration::from_millis(2500));
+        // Much too late to be judged.
+        append(&paths[2], "Ping", start);
+        std::thread::sleep(Duration::from_millis(1500));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        watching.join().unwrap()
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((sums.counts.events, sums.counts.violated, sums.counts.malformed), (2003, 1, 1), "{told:?}");
+    assert!(told[0].contains("a.jsonl:1002") && told[0].contains("order by b"), "{told:?}");
+    assert!(told[1].contains("c.jsonl:1 malformed: too late"), "{told:?}");
 }
