@@ -301,7 +301,7 @@ impl Account {
         self.counters.note_closed(why);
         let (end, mut reports) = self.session.end(why, end);
         let is_unusual = end.detail.is_some() || end.violations > 0;
-        if self.permit.thread.shared.sink.wants_ends || is_unusual {
+        if self.permit.thread.shared.sink.wants_ends() || is_unusual {
             reports.push(Report::SessionEnd(Box::new(end)));
         }
         reports

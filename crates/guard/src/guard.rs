@@ -1,5 +1,7 @@
 //! A running guard: its threads and listeners, from outside.
 
+mod live;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -18,6 +20,7 @@ use crate::report_sink::{Observer, ReportSink};
 use crate::session_store::KeyedSessions;
 use crate::source_limits::OpenBySource;
 use crate::worker::{self, Order, ThreadContext, Worker};
+pub(crate) use live::{Followed, Known};
 
 /// Listening sockets that another process has handed over, by the names of their listeners.
 pub type Inherited = Vec<(String, Listener)>;

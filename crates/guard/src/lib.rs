@@ -18,6 +18,7 @@ mod connection;
 mod descriptors;
 mod driver;
 mod endpoint;
+mod events;
 mod files;
 mod guard;
 mod http_answer;

@@ -1,9 +1,10 @@
 //! A session under way, as the rest of the guard sees it: what `/sessions` shows, and what makes reports of its verdicts.
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
-use referee_session::{Engine as _, RecordedMessage, SessionVerdict, TwoParty};
+use referee_session::{Engine as _, RecordedMessage, SessionVerdict, Tap, TwoParty};
 use referee_verdict::json_value;
 use referee_wire::Sender;
 use serde_json::{Value, json};
@@ -130,6 +131,43 @@ impl LiveSession {
             milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
         (record, reports)
+    }
+
+    /// Appends what a list shows of it, as JSON, unless it had so many messages and violations `before` already; to who has not
+    /// heard of it, also what never changes. How many it has now.
+    pub(crate) fn write_brief(&self, before: Option<(u64, u64)>, out: &mut Vec<u8>) -> (u64, u64) {
+        let engine = lock(&self.engine);
+        let counts = (engine.judged(), engine.violations());
+        if before == Some(counts) {
+            return counts;
+        }
+        let brief = serde_json::to_vec(&engine.brief()).unwrap_or_default();
+        drop(engine);
+        if out.last() == Some(&b'}') {
+            out.push(b',');
+        }
+        // Twice a second, for each session that went on: no tree of values is made.
+        let _ = write!(out, "{{\"session\":\"{}\"", self.id);
+        if before.is_none() {
+            let milliseconds = self.began.elapsed().as_millis();
+            let [name, source] =
+                [&self.plan.name, &self.source].map(|text| serde_json::to_string(text).unwrap_or_default());
+            let _ = write!(out, ",\"listener\":{name},\"source\":{source},\"milliseconds\":{milliseconds}");
+        }
+        out.push(b',');
+        out.extend_from_slice(brief.get(1..).unwrap_or_default());
+        counts
+    }
+
+    /// How many messages and violations it has.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let engine = lock(&self.engine);
+        (engine.judged(), engine.violations())
+    }
+
+    /// What it keeps from now on for who follows it.
+    pub(crate) fn follow(&self) -> Arc<Tap> {
+        lock(&self.engine).follow()
     }
 
     /// How it stands, for `/sessions`.

@@ -32,4 +32,5 @@ pub(crate) use component::NetworkStream;
 pub(crate) use plan::MultipartyPlan;
 pub use protocol::ProtocolError;
 pub use relamon::{RelamonOptions, RoleConfig, SessionOutcome, read_relamon, run};
+pub(crate) use role_session::RoleBrief;
 pub(crate) use runtime::{RoleMetrics, Runtime};

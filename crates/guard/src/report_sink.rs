@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::config::{Config, Fsync};
+use crate::events::EventHub;
 use crate::journal::Writer;
 use crate::otlp::Exporter;
 use crate::report::{Report, VerdictAction, VerdictReport};
@@ -32,9 +33,11 @@ pub type Observer = Box<dyn Fn(&Report) + Send>;
 #[derive(Clone)]
 pub(crate) struct ReportSink {
     sender: mpsc::Sender<Option<Report>>,
-    /// Whether anybody wants to hear of the ends of sessions without violation.
-    pub(crate) wants_ends: bool,
+    /// Whether anybody always wants to hear of the ends of sessions without violation.
+    keeps_ends: bool,
     pub(crate) health: Arc<JournalHealth>,
+    /// Those who look at the guard at the moment.
+    pub(crate) hub: Arc<EventHub>,
 }
 
 /// How the journal is.
@@ -83,8 +86,9 @@ impl ReportSink {
             None => None,
         };
         let exporter = config.otlp.as_ref().map(Exporter::start).transpose()?;
-        let wants_ends = journal.is_some() || config.log.sessions || exporter.is_some() || observer.is_some();
+        let keeps_ends = journal.is_some() || config.log.sessions || exporter.is_some() || observer.is_some();
         let health = Arc::<JournalHealth>::default();
+        let hub = Arc::<EventHub>::default();
         let thread = SinkThread {
             receiver,
             journal,
@@ -92,10 +96,16 @@ impl ReportSink {
             observer,
             log_ends: config.log.sessions,
             health: Arc::clone(&health),
+            hub: Arc::clone(&hub),
             synced: Instant::now(),
         };
         let thread = std::thread::Builder::new().name("report-sink".to_owned()).spawn(|| thread.work())?;
-        Ok((Self { sender, wants_ends, health }, thread))
+        Ok((Self { sender, keeps_ends, health, hub }, thread))
+    }
+
+    /// Whether anybody wants to hear of the ends of sessions without violation.
+    pub(crate) fn wants_ends(&self) -> bool {
+        self.keeps_ends || self.hub.is_watched()
     }
 
     /// Hands `reports` over, and waits while there is no room for them.
@@ -147,6 +157,7 @@ struct SinkThread {
     observer: Option<Observer>,
     log_ends: bool,
     health: Arc<JournalHealth>,
+    hub: Arc<EventHub>,
     synced: Instant,
 }
 
@@ -163,6 +174,7 @@ impl SinkThread {
             }
             for report in reports {
                 log(&report, self.log_ends);
+                self.hub.publish(&report);
                 if let Some(observer) = &self.observer {
                     observer(&report);
                 }

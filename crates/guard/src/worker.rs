@@ -54,10 +54,24 @@ impl Worker {
         sessions.iter().map(|session| session.describe()).collect()
     }
 
+    /// Its live sessions: the oldest, at most `most` of them.
+    pub(crate) fn oldest(&self, most: usize) -> Vec<Arc<LiveSession>> {
+        let mut all: Vec<_> = lock(&self.sessions).values().cloned().collect();
+        if all.len() > most {
+            all.select_nth_unstable_by_key(most, |session| session.id);
+            all.truncate(most);
+        }
+        all
+    }
+
+    /// Its live session `id`.
+    pub(crate) fn session(&self, id: u64) -> Option<Arc<LiveSession>> {
+        lock(&self.sessions).get(&id).cloned()
+    }
+
     /// How its live session `id` stands.
     pub(crate) fn describe_session(&self, id: u64) -> Option<serde_json::Value> {
-        let session = lock(&self.sessions).get(&id).cloned();
-        session.map(|session| session.describe_fully())
+        self.session(id).map(|session| session.describe_fully())
     }
 }
 

@@ -2,11 +2,14 @@
 //! message.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use referee_monitor::FieldValue;
 use referee_wire::{Codec, MessageId, Sender};
 
-use crate::redact::{HIDDEN, Redaction};
+use crate::redact::HIDDEN;
+use crate::rules::TwoPartyRules;
+use crate::tap::{Tap, TappedMessage, Tapping};
 
 /// How many messages are kept.
 const KEPT_MESSAGES: usize = 6;
@@ -20,6 +23,30 @@ struct Entry {
     sender: Sender,
     /// The message, if the codec knows it.
     message: Option<MessageId>,
+    /// Whether the monitor objected to it.
+    wrong: bool,
+}
+
+impl Entry {
+    /// `Auth(bob, redacted)`.
+    fn describe(&self, codec: &Codec) -> String {
+        let known = self.message.and_then(|id| codec.messages().get(id.index()));
+        let label = known.map_or("?", |known| &known.name);
+        let full = usize::from(self.length) == KEPT_BYTES;
+        let text = String::from_utf8_lossy(&self.text[..usize::from(self.length)]);
+        format!("{label}({}{})", text.escape_debug(), if full { "…" } else { "" })
+    }
+
+    fn tapped(&self, number: usize, rules: &TwoPartyRules) -> TappedMessage {
+        let role = |sender: Sender| rules.roles[sender.index()].clone();
+        TappedMessage {
+            number: number as u64,
+            from: role(self.sender),
+            to: role(self.sender.other()),
+            text: self.describe(&rules.codec),
+            wrong: self.wrong,
+        }
+    }
 }
 
 /// The last messages of a session.
@@ -27,23 +54,26 @@ struct Entry {
 pub(crate) struct Recent {
     entries: Option<Box<[Entry; KEPT_MESSAGES]>>,
     count: usize,
+    tapping: Tapping,
 }
 
 impl Recent {
     pub(crate) fn push(
         &mut self,
+        rules: &TwoPartyRules,
         sender: Sender,
         message: Option<MessageId>,
         fields: &[FieldValue<'_>],
-        redaction: &Redaction,
         misfits: bool,
     ) {
-        let empty = Entry { text: [0; KEPT_BYTES], length: 0, sender, message: None };
+        let redaction = &rules.options.redaction;
+        let empty = Entry { text: [0; KEPT_BYTES], length: 0, sender, message: None, wrong: false };
         let entries = self.entries.get_or_insert_with(|| Box::new([empty; KEPT_MESSAGES]));
         let Some(entry) = entries.get_mut(self.count % KEPT_MESSAGES) else { return };
         self.count += 1;
         entry.sender = sender;
         entry.message = message;
+        entry.wrong = misfits;
         let mut room = entry.text.as_mut_slice();
         for (index, field) in fields.iter().enumerate() {
             if index > 0 && room.write_all(b", ").is_err() {
@@ -66,6 +96,19 @@ impl Recent {
         }
         let left = room.len();
         entry.length = u8::try_from(KEPT_BYTES - left).unwrap_or(0);
+        if self.tapping.is_on() {
+            self.tapping.push(|| entry.tapped(self.count - 1, rules));
+        }
+    }
+
+    /// What is kept from now on for who follows the session, the last messages first.
+    pub(crate) fn follow(&mut self, rules: &TwoPartyRules) -> Arc<Tap> {
+        let Self { entries, count, tapping } = self;
+        let oldest = count.saturating_sub(KEPT_MESSAGES);
+        let entry = |number: usize| entries.as_ref()?.get(number % KEPT_MESSAGES).copied();
+        tapping.follow(|| {
+            (oldest..*count).filter_map(|number| Some(entry(number)?.tapped(number, rules))).collect()
+        })
     }
 
     /// `client: Auth(bob, redacted)`, oldest first.
@@ -75,12 +118,8 @@ impl Recent {
         (oldest..self.count)
             .filter_map(|number| entries.get(number % KEPT_MESSAGES))
             .map(|entry| {
-                let known = entry.message.and_then(|id| codec.messages().get(id.index()));
-                let label = known.map_or("?", |known| &known.name);
                 let role = roles.get(entry.sender.index()).map_or("", |role| role);
-                let full = usize::from(entry.length) == KEPT_BYTES;
-                let text = String::from_utf8_lossy(&entry.text[..usize::from(entry.length)]);
-                format!("{role}: {label}({}{})", text.escape_debug(), if full { "…" } else { "" })
+                format!("{role}: {}", entry.describe(codec))
             })
             .collect()
     }

@@ -28,7 +28,7 @@ pub use borrow::{Loan, SessionStore};
 use keyed::Calls;
 use property_times::PropertyTimes;
 use times::SessionTimes;
-pub use view::{DirectionView, SessionView};
+pub use view::{DirectionView, SessionBrief, SessionView};
 
 /// Why bytes are wrong that came between the question for something else, such as TLS, and its answer.
 const BEFORE_THE_SWITCH: &str =

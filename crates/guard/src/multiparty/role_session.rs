@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use referee_monitor::multiparty::{Notice, Run, Status, Turn};
 use referee_session::Observed;
 use referee_theory::{Role, Vocabulary};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::peer_message::SessionId;
@@ -31,6 +32,31 @@ pub(super) enum Phase {
     AwaitingComponent,
     /// Everyone has joined.
     Running,
+}
+
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Inviting => "inviting",
+            Self::Invited => "invited",
+            Self::Ready => "ready",
+            Self::AwaitingComponent => "awaiting-component",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// What a list of sessions shows of one at one role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RoleBrief {
+    role: String,
+    phase: &'static str,
+    state: usize,
+    /// On what it waits, and for whom.
+    waits_on: &'static str,
+    waits_for: Option<String>,
+    messages: u64,
+    violations: u16,
 }
 
 /// The state of a session towards one other role.
@@ -277,6 +303,33 @@ impl RoleSession {
         due.then(|| std::mem::take(&mut peer.taken))
     }
 
+    /// On what the session waits, and for whom.
+    fn waits<'p>(&self, plan: &'p RolePlan) -> (&'static str, Option<&'p str>) {
+        let name = |role: Role| plan.engine.vocabulary().role_name(role);
+        match (self.phase, plan.engine.turn(&self.run)) {
+            (Phase::Inviting | Phase::Ready, _) => ("others", None),
+            (Phase::Invited | Phase::AwaitingComponent, _) => ("component", None),
+            (Phase::Running, Turn::End) => ("end", None),
+            (Phase::Running, Turn::Component) => ("component", None),
+            (Phase::Running, Turn::Message(from)) => ("message", Some(name(from))),
+            (Phase::Running, Turn::Dependency(from)) => ("dependency", Some(name(from))),
+        }
+    }
+
+    /// What a list of sessions shows of it.
+    pub(super) fn brief(&self, plan: &RolePlan) -> RoleBrief {
+        let (waits_on, waits_for) = self.waits(plan);
+        RoleBrief {
+            role: plan.engine.vocabulary().role_name(plan.engine.role()).to_owned(),
+            phase: self.phase.name(),
+            state: self.run.state().index(),
+            waits_on,
+            waits_for: waits_for.map(str::to_owned),
+            messages: self.messages,
+            violations: self.violations(),
+        }
+    }
+
     /// The state of the session, for `/sessions`.
     pub(super) fn describe(&self, id: SessionId, plan: &RolePlan, now: Duration) -> Value {
         let vocabulary: &Vocabulary = plan.engine.vocabulary();
@@ -296,25 +349,12 @@ impl RoleSession {
                 Some((name(*role).to_owned(), view))
             })
             .collect();
-        let (waits_on, waits_for) = match (self.phase, plan.engine.turn(&self.run)) {
-            (Phase::Inviting | Phase::Ready, _) => ("others", None),
-            (Phase::Invited | Phase::AwaitingComponent, _) => ("component", None),
-            (Phase::Running, Turn::End) => ("end", None),
-            (Phase::Running, Turn::Component) => ("component", None),
-            (Phase::Running, Turn::Message(from)) => ("message", Some(name(from))),
-            (Phase::Running, Turn::Dependency(from)) => ("dependency", Some(name(from))),
-        };
+        let (waits_on, waits_for) = self.waits(plan);
         json!({
             "role": name(plan.engine.role()),
             "number": self.number,
             "traceparent": self.span(id, plan).traceparent(),
-            "phase": match self.phase {
-                Phase::Inviting => "inviting",
-                Phase::Invited => "invited",
-                Phase::Ready => "ready",
-                Phase::AwaitingComponent => "awaiting-component",
-                Phase::Running => "running",
-            },
+            "phase": self.phase.name(),
             "status": format!("{:?}", self.run.status()).to_lowercase(),
             "state": self.run.state().index(),
             "waits_on": waits_on,

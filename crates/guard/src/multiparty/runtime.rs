@@ -4,6 +4,7 @@
 mod admission;
 mod report_queue;
 mod role_state;
+mod views;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -18,7 +19,7 @@ use referee_monitor::multiparty::{Effect, Engine, Run};
 use referee_session::Offer;
 use referee_session::role::payload::Payload;
 use referee_theory::Role;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
 use super::component::ComponentQueue;
@@ -526,20 +527,6 @@ impl Runtime {
     /// Stops at once.
     pub(crate) fn halt(&self) {
         self.stop.send_replace(true);
-    }
-
-    /// The state of at most `most` sessions, for `/sessions`.
-    pub(crate) fn describe(&self, most: usize) -> Vec<Value> {
-        let now = self.started.elapsed();
-        let links = self.transport.get().map_or(Value::Null, |transport| transport.describe());
-        let mut all: BTreeMap<SessionId, serde_json::Map<String, Value>> = BTreeMap::new();
-        for slot in lock(&self.slots).iter() {
-            for (id, view) in slot.table.describe(most, now) {
-                all.entry(id).or_default().insert(slot.plan.name.clone(), view);
-            }
-        }
-        let session = |(id, roles): (SessionId, serde_json::Map<String, Value>)| json!({ "protocol": self.name, "session": id.to_string(), "network_session": id.to_string(), "roles": roles, "links": links });
-        all.into_iter().take(most).map(session).collect()
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -11,6 +11,7 @@ mod properties;
 mod recovery;
 mod timeouts;
 mod traces;
+mod views;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use referee_monitor::multiparty::{Arrival, Breach, Effect, Engine, Notice, Run, 
 use referee_monitor::{Moment, Party};
 use referee_theory::Role;
 use referee_verdict::EndReason;
-use serde_json::Value;
 
 use super::peer_message::{MessageKind, PeerMessage, SessionId};
 use super::plan::{Endpoint, RolePlan};
@@ -574,15 +574,6 @@ impl SessionTable {
                 span: session.span(id, &self.plan),
             }),
         ));
-    }
-
-    /// The state of at most `most` sessions.
-    pub(super) fn describe(&self, most: usize, now: Duration) -> Vec<(SessionId, Value)> {
-        self.sessions
-            .iter()
-            .take(most)
-            .map(|(id, session)| (*id, session.describe(*id, &self.plan, now)))
-            .collect()
     }
 
     fn role_name(&self, role: Role) -> &str {

@@ -55,7 +55,7 @@ impl SessionState {
             let event = event(rules, sender, EventLabel::Text(&text), payload);
             self.explain(rules, known, (report, ruling.handling), &event, None);
         }
-        self.recent.push(sender, known, fields, &rules.options.redaction, misfits);
+        self.recent.push(rules, sender, known, fields, misfits);
         if let (Some(properties), Handling::Forward) = (&rules.options.properties, ruling.handling)
             && self.is_violated_by(rules, properties, (sender, policy), message, fields)
         {

@@ -122,7 +122,7 @@ impl SessionState {
             };
         }
         self.judged += u64::from(!message.aside);
-        self.recent.push(sender, known, fields, &rules.options.redaction, false);
+        self.recent.push(rules, sender, known, fields, false);
         let action = match fate {
             Fate::Close(why) => Action::Close(why),
             fate => {

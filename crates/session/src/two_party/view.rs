@@ -1,10 +1,14 @@
 //! How a session stands, for `/sessions`.
 
+use std::sync::Arc;
+
+use referee_monitor::{Monitor, Session};
 use referee_wire::Sender;
 use serde::Serialize;
 
 use super::TwoParty;
 use crate::engine::Engine as _;
+use crate::tap::Tap;
 
 /// How a session stands.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +33,21 @@ pub struct SessionView {
     pub directions: [DirectionView; 2],
 }
 
+/// What a list of sessions shows of one.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionBrief<'a> {
+    /// The monitor's state.
+    pub state: String,
+    /// Whose turn it is.
+    pub awaits: Vec<&'a str>,
+    /// Whether bytes are inspected.
+    pub inspecting: bool,
+    /// How many messages were judged.
+    pub messages: u64,
+    /// How many of them were wrong.
+    pub violations: u64,
+}
+
 /// How one direction stands.
 #[derive(Clone, Debug, Serialize)]
 pub struct DirectionView {
@@ -43,10 +62,7 @@ impl TwoParty {
     #[must_use]
     pub fn view(&self) -> SessionView {
         let (rules, state) = (&self.rules, &self.state);
-        let (monitor, session) = match (&state.calls, &rules.calls) {
-            (Some(calls), Some(monitor)) => (monitor.parent_monitor(), monitor.parent(&calls.session)),
-            _ => (&rules.monitor, &state.session),
-        };
+        let (monitor, session) = self.monitored();
         let expected = monitor.explain_expected(session);
         let role = |sender: Sender| rules.roles[sender.index()].clone();
         SessionView {
@@ -62,6 +78,34 @@ impl TwoParty {
                 role: role(sender),
                 state: state.directions[sender.index()].name(),
             }),
+        }
+    }
+
+    /// What a list of sessions shows of it.
+    #[must_use]
+    pub fn brief(&self) -> SessionBrief<'_> {
+        let (monitor, session) = self.monitored();
+        let role = |sender: Sender| self.rules.roles[sender.index()].as_str();
+        SessionBrief {
+            state: monitor.machine().state_name(session.state()),
+            awaits: Sender::BOTH.into_iter().filter(|sender| self.awaits(*sender)).map(role).collect(),
+            inspecting: self.is_inspecting(),
+            messages: self.state.judged,
+            violations: self.state.violations,
+        }
+    }
+
+    /// What it keeps from now on for who follows it, beginning with its last messages.
+    #[must_use]
+    pub fn follow(&mut self) -> Arc<Tap> {
+        self.state.recent.follow(&self.rules)
+    }
+
+    fn monitored(&self) -> (&Monitor, &Session) {
+        let (rules, state) = (&self.rules, &self.state);
+        match (&state.calls, &rules.calls) {
+            (Some(calls), Some(monitor)) => (monitor.parent_monitor(), monitor.parent(&calls.session)),
+            _ => (&rules.monitor, &state.session),
         }
     }
 

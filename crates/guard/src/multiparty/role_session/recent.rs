@@ -1,9 +1,11 @@
 //! The last messages of a session at a role, for whoever reads a verdict.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use referee_monitor::Payload as Values;
 use referee_session::role::payload::{Payload, lend};
+use referee_session::{Tap, TappedMessage, Tapping};
 use referee_theory::{Role, Vocabulary};
 
 /// How many messages are kept.
@@ -13,31 +15,81 @@ const MAX_KEPT_BYTES: usize = 256;
 /// How many characters of the values are shown.
 const MAX_SHOWN_CHARS: usize = 60;
 
+/// A message that the component sent or was given.
+#[derive(Debug)]
+pub(in crate::multiparty) struct Passed {
+    from: Role,
+    to: Role,
+    message: Payload,
+    wrong: bool,
+}
+
 /// The last messages that the component sent and was given.
 #[derive(Debug, Default)]
-pub(in crate::multiparty) struct Recent(VecDeque<(Role, Payload)>);
+pub(in crate::multiparty) struct Recent {
+    kept: VecDeque<Passed>,
+    count: u64,
+    tapping: Tapping,
+}
 
 impl Recent {
-    /// `from` sent `message`; `redacts`: its values are shown to nobody.
-    pub(in crate::multiparty) fn push(&mut self, from: Role, message: &Payload, redacts: bool) {
-        if self.0.len() == KEPT_MESSAGES {
-            self.0.pop_front();
+    /// `from` sent `message` to `to`, and was `wrong` to; `redacts`: its values are shown to nobody.
+    pub(in crate::multiparty) fn push(
+        &mut self,
+        (from, to): (Role, Role),
+        (message, wrong): (&Payload, bool),
+        redacts: bool,
+        vocabulary: &Vocabulary,
+    ) {
+        if self.kept.len() == KEPT_MESSAGES {
+            self.kept.pop_front();
         }
         let is_kept = !redacts && message.fields.len() <= MAX_KEPT_BYTES;
         // Copied, because they may be part of a long message.
         let fields = if is_kept { message.fields.to_vec() } else { Vec::new() };
-        let kept = Payload { label: message.label.clone(), fields: fields.into(), bytes: Default::default() };
-        self.0.push_back((from, kept));
+        let message =
+            Payload { label: message.label.clone(), fields: fields.into(), bytes: Default::default() };
+        let passed = Passed { from, to, message, wrong };
+        if self.tapping.is_on() {
+            self.tapping.push(|| passed.tapped(self.count, vocabulary));
+        }
+        self.count += 1;
+        self.kept.push_back(passed);
+    }
+
+    /// What is kept from now on for who follows the session, the last messages first.
+    pub(in crate::multiparty) fn follow(&mut self, vocabulary: &Vocabulary) -> Arc<Tap> {
+        let Self { kept, count, tapping } = self;
+        let first = *count - kept.len() as u64;
+        tapping.follow(|| {
+            (first..).zip(kept).map(|(number, passed)| passed.tapped(number, vocabulary)).collect()
+        })
     }
 
     /// `s: login(1)`, oldest first.
     pub(in crate::multiparty) fn list(&self, vocabulary: &Vocabulary) -> Vec<String> {
-        let describe = |(from, message): &(Role, Payload)| {
-            let label = message.label.as_deref().unwrap_or("?");
-            let values = if message.fields.is_empty() { "…".to_owned() } else { shown(message) };
-            format!("{}: {label}({values})", vocabulary.role_name(*from))
-        };
-        self.0.iter().map(describe).collect()
+        let describe =
+            |passed: &Passed| format!("{}: {}", vocabulary.role_name(passed.from), passed.describe());
+        self.kept.iter().map(describe).collect()
+    }
+}
+
+impl Passed {
+    fn describe(&self) -> String {
+        let label = self.message.label.as_deref().unwrap_or("?");
+        let values = if self.message.fields.is_empty() { "…".to_owned() } else { shown(&self.message) };
+        format!("{label}({values})")
+    }
+
+    fn tapped(&self, number: u64, vocabulary: &Vocabulary) -> TappedMessage {
+        let role = |role: Role| vocabulary.role_name(role).to_owned();
+        TappedMessage {
+            number,
+            from: role(self.from),
+            to: role(self.to),
+            text: self.describe().replace("\\\"", "\""),
+            wrong: self.wrong,
+        }
     }
 }
 

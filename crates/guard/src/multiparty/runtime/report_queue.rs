@@ -40,7 +40,7 @@ impl ReportQueue {
 
     /// Whether anybody wants to hear of the ends of sessions without violation.
     pub(super) fn wants_ends(&self) -> bool {
-        self.sink.wants_ends
+        self.sink.wants_ends()
     }
 
     pub(super) fn push(&self, report: Report) {

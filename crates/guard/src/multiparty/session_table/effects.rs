@@ -69,7 +69,9 @@ pub(super) fn step(
         }
         match effect {
             Effect::Deliver { from, message } => {
-                session.recent.push(from, &message, plan.redacts);
+                let vocabulary = plan.engine.vocabulary();
+                let to = plan.engine.role();
+                session.recent.push((from, to), (&message, false), plan.redacts, vocabulary);
                 let endpoint = plan.endpoint_with(from);
                 let gives_context = plan.gives_trace_context && plan.endpoint(endpoint).rules.is_service();
                 let bytes =
@@ -83,7 +85,10 @@ pub(super) fn step(
                 out.push(SessionAction::Deliver(id, 0, bytes));
             }
             Effect::Send { to, message, finding } => {
-                session.recent.push(plan.engine.role(), &message, plan.redacts);
+                let is_wrong = !matches!(finding, Judgement::Right);
+                let vocabulary = plan.engine.vocabulary();
+                let from = plan.engine.role();
+                session.recent.push((from, to), (&message, is_wrong), plan.redacts, vocabulary);
                 let weight = message.weight();
                 session.bytes[0] += message.bytes.len() as u64;
                 count_in_flight(session, to, weight);
