@@ -79,6 +79,6 @@ class Editors(unittest.TestCase):
         if not compiler.exists():
             self.skipTest("typescript could not be had from npm")
         scripts = sorted((ROOT / "crates" / "studio" / "ui").glob("*.js"))
-        flags = ["--noEmit", "--checkJs", "--allowJs", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "es2022"]
+        flags = ["--noEmit", "--checkJs", "--allowJs", "--target", "es2023", "--lib", "es2023,dom,dom.iterable", "--module", "es2022"]
         done = subprocess.run([NODE, compiler, *flags, *scripts], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.stdout.splitlines(), [])

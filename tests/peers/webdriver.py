@@ -11,14 +11,20 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs" / "images"
+IN_DOCUMENTS = {
+    "trace-light-1280.png": "studio-trace.png", "compare-light-1280.png": "studio-compare.png",
+    "play-light-1280.png": "studio-play.png", "live-network-light-1280.png": "studio-live.png",
+}
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 ]
-KEYS = {"right": "\ue014", "left": "\ue012", "end": "\ue010", "home": "\ue011", "tab": "\ue004", "escape": "\ue00c"}
+KEYS = {"right": "\ue014", "left": "\ue012", "end": "\ue010", "home": "\ue011", "tab": "\ue004", "escape": "\ue00c", "down": "\ue015", "up": "\ue013", "enter": "\ue007"}
 
 
 def free_port():
@@ -28,9 +34,9 @@ def free_port():
 
 
 class Browser:
-    """A new browser with a new profile, of the given size; `dark` prefers dark pages."""
+    """A new browser with a new profile, of the given size; `dark` prefers dark pages, `traced` records what the browser does."""
 
-    def __init__(self, width=1280, height=800, dark=False):
+    def __init__(self, width=1280, height=800, dark=False, traced=False):
         self.profile = tempfile.mkdtemp(prefix="referee-chromium-")
         port = free_port()
         self.base = f"http://127.0.0.1:{port}"
@@ -41,7 +47,12 @@ class Browser:
         wait(lambda: self.call("GET", "/status")["ready"])
         arguments = [*FLAGS, f"--user-data-dir={self.profile}", f"--window-size={width},{height}"]
         options = {"binary": CHROMIUM, "args": arguments}
-        asked = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        logs = {"browser": "ALL"}
+        if traced:
+            logs["performance"] = "ALL"
+            categories = "devtools.timeline,disabled-by-default-devtools.timeline"
+            options["perfLoggingPrefs"] = {"enableNetwork": False, "enablePage": False, "traceCategories": categories}
+        asked = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
         made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": asked}})
         self.session = f"/session/{made['sessionId']}"
         self.ask("POST", "/timeouts", {"script": 60000})
@@ -95,9 +106,21 @@ class Browser:
         """What the page complained of: refused scripts and styles, errors."""
         return [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"}) if entry["level"] == "SEVERE"]
 
+    def trace(self):
+        """What the browser has recorded of itself since it was last asked."""
+        messages = (json.loads(entry["message"])["message"] for entry in self.ask("POST", "/se/log", {"type": "performance"}))
+        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+
+    def wait_for(self, script, *arguments):
+        """What the script, which calls its last argument, calls it with."""
+        return self.ask("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
     def screenshot(self, file):
+        """A picture of the page; with REFEREE_BLESS=1 also in the documents, where they show it."""
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(base64.b64decode(self.ask("GET", "/screenshot")))
+        if os.environ.get("REFEREE_BLESS") and file.name in IN_DOCUMENTS:
+            shutil.copyfile(file, DOCUMENTS / IN_DOCUMENTS[file.name])
 
     def close(self):
         try:

@@ -13,11 +13,23 @@ pub trait Backend: Send + Sync {
     /// What to tell the user.
     fn file(&self, name: &str, text: Option<&str>) -> Result<Value, String>;
 
-    /// The answer of the check about the file called `name`, with its traces.
+    /// The answer of the check about the file called `name`, with its traces. The page calls it `id`.
     ///
     /// # Errors
     /// What to tell the user.
-    fn check(&self, name: &str, text: Option<&str>) -> Result<Value, String>;
+    fn check(&self, name: &str, text: Option<&str>, id: &str) -> Result<Value, String>;
+
+    /// How far the check is that the page calls `id`: `progress` in words, or null if it does not run.
+    fn progress(&self, id: &str) -> Value;
+
+    /// Ends the check that the page calls `id`: its answer is then that it was cancelled.
+    fn cancel(&self, id: &str);
+
+    /// The run that `wish` describes of a protocol in the file called `name`, and what can be done next.
+    ///
+    /// # Errors
+    /// What to tell the user.
+    fn play(&self, name: &str, text: Option<&str>, wish: &Value) -> Result<Value, String>;
 
     /// Writes `text` to the file called `name`, which holds `before` unless somebody else has changed it.
     ///
@@ -51,13 +63,18 @@ pub struct Answer {
 const JSON: &str = "application/json; charset=utf-8";
 
 /// The parts of the page, and what each is.
-const ASSETS: [(&str, &str, &str); 7] = [
+const ASSETS: [(&str, &str, &str); 12] = [
     ("index.html", "text/html; charset=utf-8", include_str!("../ui/index.html")),
     ("style.css", "text/css; charset=utf-8", include_str!("../ui/style.css")),
     ("model.js", "text/javascript; charset=utf-8", include_str!("../ui/model.js")),
     ("sequence.js", "text/javascript; charset=utf-8", include_str!("../ui/sequence.js")),
+    ("compare.js", "text/javascript; charset=utf-8", include_str!("../ui/compare.js")),
+    ("diagram.js", "text/javascript; charset=utf-8", include_str!("../ui/diagram.js")),
     ("trace.js", "text/javascript; charset=utf-8", include_str!("../ui/trace.js")),
+    ("play.js", "text/javascript; charset=utf-8", include_str!("../ui/play.js")),
     ("protocol.js", "text/javascript; charset=utf-8", include_str!("../ui/protocol.js")),
+    ("board.js", "text/javascript; charset=utf-8", include_str!("../ui/board.js")),
+    ("live.js", "text/javascript; charset=utf-8", include_str!("../ui/live.js")),
     ("main.js", "text/javascript; charset=utf-8", include_str!("../ui/main.js")),
 ];
 
@@ -99,12 +116,22 @@ pub fn answer(request: &Request<'_>, backend: &dyn Backend) -> Answer {
     match (request.path, named, text) {
         ("/api/overview", ..) => answered(Ok(backend.overview())),
         ("/api/file", Some(name), text) => answered(backend.file(name, text)),
-        ("/api/check", Some(name), text) => answered(backend.check(name, text)),
+        ("/api/check", Some(name), text) => {
+            answered(backend.check(name, text, body["id"].as_str().unwrap_or_default()))
+        }
+        ("/api/progress", ..) => answered(Ok(backend.progress(body["id"].as_str().unwrap_or_default()))),
+        ("/api/cancel", ..) => {
+            backend.cancel(body["id"].as_str().unwrap_or_default());
+            answered(Ok(json!({})))
+        }
+        ("/api/play", Some(name), text) => answered(backend.play(name, text, &body["wish"])),
         ("/api/save", Some(name), Some(text)) => {
             let before = body["before"].as_str().unwrap_or_default();
             answered(backend.save(name, before, text).map(|()| json!({})))
         }
-        ("/api/file" | "/api/check" | "/api/save", ..) => problem(400, "`name` or `text` is missing"),
+        ("/api/file" | "/api/check" | "/api/play" | "/api/save", ..) => {
+            problem(400, "`name` or `text` is missing")
+        }
         _ => problem(404, "there is no such request"),
     }
 }

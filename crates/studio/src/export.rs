@@ -8,7 +8,7 @@ use crate::api::asset;
 use crate::trace::Trace;
 
 /// The modules of the page, each after those that it imports.
-const MODULES: [&str; 4] = ["model.js", "sequence.js", "trace.js", "main.js"];
+const MODULES: [&str; 6] = ["model.js", "sequence.js", "compare.js", "diagram.js", "trace.js", "main.js"];
 
 /// One self-contained page with `traces`. It needs no server and asks nothing of the network; its policy admits its own
 /// script and style and no other.

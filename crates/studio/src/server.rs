@@ -11,16 +11,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::net::TcpListener;
 
 use crate::api::{self, Backend};
+use crate::live::{self, EventBody, GuardSource};
+
+/// A page, or a stream of events.
+type Response = hyper::Response<Either<Full<Bytes>, EventBody>>;
 
 /// The most bytes of a request's body: a protocol and its name.
 const MAX_BODY: usize = 64 << 20;
@@ -66,6 +70,7 @@ pub struct Studio {
     listener: TcpListener,
     gate: Arc<Gate>,
     backend: Arc<dyn Backend>,
+    guards: Arc<Vec<GuardSource>>,
 }
 
 impl fmt::Debug for Studio {
@@ -87,7 +92,11 @@ impl Studio {
     ///
     /// # Errors
     /// Others could reach the address, or it is taken.
-    pub async fn bind(address: Option<SocketAddr>, backend: Arc<dyn Backend>) -> Result<Self, StudioError> {
+    pub async fn bind(
+        address: Option<SocketAddr>,
+        backend: Arc<dyn Backend>,
+        guards: Vec<GuardSource>,
+    ) -> Result<Self, StudioError> {
         let address = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         if !address.ip().is_loopback() {
             return Err(StudioError::NotLoopback(address));
@@ -96,7 +105,7 @@ impl Studio {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let gate = Gate { address, token: Mutex::new(Some(secret()?)), cookie: secret()? };
-        Ok(Self { listener, gate: Arc::new(gate), backend })
+        Ok(Self { listener, gate: Arc::new(gate), backend, guards: Arc::new(guards) })
     }
 
     /// The address to visit, once.
@@ -122,9 +131,11 @@ impl Studio {
                 },
             };
             let (gate, backend) = (Arc::clone(&self.gate), Arc::clone(&self.backend));
+            let guards = Arc::clone(&self.guards);
             tokio::spawn(async move {
-                let service =
-                    service_fn(move |request| respond(request, Arc::clone(&gate), Arc::clone(&backend)));
+                let service = service_fn(move |request| {
+                    respond(request, Arc::clone(&gate), Arc::clone(&backend), Arc::clone(&guards))
+                });
                 let connection = hyper::server::conn::http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service);
                 let _ = connection.await;
@@ -190,7 +201,8 @@ async fn respond(
     request: Request<Incoming>,
     gate: Arc<Gate>,
     backend: Arc<dyn Backend>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+    guards: Arc<Vec<GuardSource>>,
+) -> Result<Response, Infallible> {
     let (parts, body) = request.into_parts();
     if !gate.is_own(&parts.headers) {
         return Ok(plain(StatusCode::FORBIDDEN, "This page answers to its own address only."));
@@ -215,6 +227,9 @@ async fn respond(
         Method::POST => true,
         _ => return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "")),
     };
+    if !is_post && let Some(events) = live::stream(&guards, parts.uri.path(), parts.uri.query()) {
+        return Ok(response(StatusCode::OK, "text/event-stream", Either::Right(events)));
+    }
     let collected = tokio::time::timeout(REQUEST_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
     let Ok(Ok(body)) = collected else {
         return Ok(plain(StatusCode::BAD_REQUEST, "The request is not whole."));
@@ -228,15 +243,20 @@ async fn respond(
         return Ok(plain(StatusCode::INTERNAL_SERVER_ERROR, "This went wrong, and should not."));
     };
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Ok(response(status, answer.content_type, answer.body.into()))
+    Ok(response(status, answer.content_type, Either::Left(Full::new(answer.body.into()))))
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    response(status, "text/plain; charset=utf-8", Bytes::from_static(text.as_bytes()))
+fn plain(status: StatusCode, text: &'static str) -> Response {
+    let body = Full::new(Bytes::from_static(text.as_bytes()));
+    response(status, "text/plain; charset=utf-8", Either::Left(body))
 }
 
-fn response(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
+fn response(
+    status: StatusCode,
+    content_type: &'static str,
+    body: Either<Full<Bytes>, EventBody>,
+) -> Response {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     for (name, value) in [
@@ -253,20 +273,21 @@ fn response(status: StatusCode, content_type: &'static str, body: Bytes) -> Resp
     response
 }
 
-/// Serves `backend` on `address` until Ctrl-C; `started` is told the address to visit.
+/// Serves `backend` and what `guards` do on `address` until Ctrl-C; `started` is told the address to visit.
 ///
 /// # Errors
 /// Others could reach the address, or it is taken.
 pub fn run(
     address: Option<SocketAddr>,
     backend: Arc<dyn Backend>,
+    guards: Vec<GuardSource>,
     started: impl FnOnce(&str),
 ) -> Result<(), StudioError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| StudioError::Listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), error))?;
     runtime.block_on(async {
-        let studio = Studio::bind(address, backend).await?;
+        let studio = Studio::bind(address, backend, guards).await?;
         started(&studio.url());
         studio
             .serve(async {

@@ -44,6 +44,8 @@ pub enum TraceKind {
     Violation,
     /// A guard wrote it down.
     Journal,
+    /// Somebody played it.
+    Played,
 }
 
 /// What a role does in a step.
@@ -95,6 +97,19 @@ pub struct MachineView {
     pub states: Vec<String>,
     /// Its picture, whose nodes have the numbers of states (`data-node`); none where it is too large to look at.
     pub svg: Option<String>,
+    /// Where the text says so.
+    pub edges: Vec<EdgeView>,
+}
+
+/// A transition, and where the text says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EdgeView {
+    /// The state before.
+    pub from: u32,
+    /// The state after.
+    pub to: u32,
+    /// The first line and the last one, from 1.
+    pub lines: (usize, usize),
 }
 
 /// A text.

@@ -3,6 +3,7 @@
 import { el } from "./model.js";
 import { TraceView } from "./trace.js";
 import { ProtocolView } from "./protocol.js";
+import { LiveView } from "./live.js";
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 
@@ -38,12 +39,15 @@ async function served() {
   let traces = overview.traces;
   /** @type {any} */
   let protocols = null;
+  /** @type {any} */
+  let live = null;
   const links = {
     trace: el("button", { type: "button", onclick: () => show("trace") }, "Traces"),
     protocol: el("button", { type: "button", onclick: () => show("protocol") }, "Protocols"),
+    live: el("button", { type: "button", onclick: () => show("live") }, "Live"),
   };
-  const head = top("Referee studio", overview.title, [links.trace, links.protocol]);
-  /** @param {"trace"|"protocol"} which */
+  const head = top("Referee studio", overview.title, [links.trace, links.protocol, links.live]);
+  /** @param {"trace"|"protocol"|"live"} which */
   const show = (which) => {
     for (const [name, link] of Object.entries(links)) link.toggleAttribute("aria-current", false), name === which && link.setAttribute("aria-current", "page");
     if (which === "protocol") {
@@ -53,6 +57,10 @@ async function served() {
         show("trace");
       });
       app.replaceChildren(head, protocols.node);
+    } else if (which === "live") {
+      live ??= new LiveView(overview);
+      app.replaceChildren(head, live.node);
+      live.list.focus();
     } else {
       const view = traceMain(traces);
       app.replaceChildren(head, view);
@@ -60,7 +68,10 @@ async function served() {
     }
   };
   links.protocol.hidden = !overview.files.length;
-  show(traces.length || !overview.files.length ? "trace" : "protocol");
+  links.live.hidden = !overview.guards.length;
+  links.trace.hidden = !traces.length && !overview.files.length;
+  if (overview.guards.length && (location.hash.startsWith("#live") || !traces.length)) show("live");
+  else show(traces.length || !overview.files.length ? "trace" : "protocol");
 }
 
 const inside = document.getElementById("data");

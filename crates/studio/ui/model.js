@@ -5,12 +5,13 @@
  * @typedef {{role: string, action: "send"|"receive"|"exchange"|"end", peer: string|null, label: string, text: string,
  *   states: [number, number]|null, lines: [number, number]|null, wrong: boolean, bindings: [string, string][],
  *   note: string|null}} Step
- * @typedef {{role: string, states: string[], svg: string|null}} Machine
+ * @typedef {{from: number, to: number, lines: [number, number]}} MachineEdge
+ * @typedef {{role: string, states: string[], svg: string|null, edges: MachineEdge[]}} Machine
  * @typedef {{kind: string, title: string, explanation: string, protocol: string|null, session: string|null,
  *   roles: string[], machines: Machine[], steps: Step[], point_of_no_return: number|null, loop_from: number|null,
  *   ending: string[], before: number, source: {name: string, text: string}|null}} Trace
  * @typedef {{states: Map<string, number>, queues: Map<string, {text: string, step: number}[]>, bindings: Map<string, string>}} Situation
- * @typedef {{role: string, text: string}} Filter
+ * @typedef {{role: string, text: string, label: string}} Filter
  */
 
 /** So many steps lie between two situations that are kept. */
@@ -71,6 +72,7 @@ export function sentence(done) {
 /** Whether a step is shown. @param {Step} done @param {Filter} filter */
 export function matches(done, filter) {
   if (filter.role && done.role !== filter.role && done.peer !== filter.role) return false;
+  if (filter.label && done.label !== filter.label) return false;
   return !filter.text || sentence(done).toLowerCase().includes(filter.text.toLowerCase());
 }
 
@@ -111,4 +113,30 @@ export function picture(svg) {
   });
   const root = new DOMParser().parseFromString(plain, "image/svg+xml").documentElement;
   return root.nodeName === "svg" ? document.importNode(root, true) : null;
+}
+
+/**
+ * Says which lines of the text a transition under the pointer comes from, and leads there.
+ * @param {Element} image @param {MachineEdge[]} edges @param {(lines: [number, number]|null) => void} mark @param {(line: number) => void} jump
+ */
+export function linkEdges(image, edges, mark, jump) {
+  const linesOf = (/** @type {EventTarget|null} */ target) => {
+    const edge = target instanceof Element ? target.closest(".rd-edge") : null;
+    if (!edge) return null;
+    return edges.find((one) => String(one.from) === edge.getAttribute("data-from") && String(one.to) === edge.getAttribute("data-to"))?.lines ?? null;
+  };
+  image.addEventListener("mouseover", (event) => mark(linesOf(event.target)));
+  image.addEventListener("mouseleave", () => mark(null));
+  image.addEventListener("click", (event) => {
+    const lines = linesOf(event.target);
+    if (lines) jump(lines[0]);
+  });
+}
+
+/** Lights the transitions that come from `line`. @param {Element|null|undefined} image @param {MachineEdge[]} edges @param {number} line */
+export function lightEdges(image, edges, line) {
+  for (const edge of image?.querySelectorAll(".rd-edge") ?? []) {
+    const is = edges.some((one) => String(one.from) === edge.getAttribute("data-from") && String(one.to) === edge.getAttribute("data-to") && one.lines[0] <= line && line <= one.lines[1]);
+    edge.classList.toggle("hot", is);
+  }
 }

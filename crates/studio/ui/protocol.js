@@ -1,6 +1,7 @@
 // @ts-check
 // The protocol view: text with its diagnostics as it is typed, machines and sequence as pictures, the checker's answer.
-import { el, picture, prose } from "./model.js";
+import { el, lightEdges, linkEdges, picture, prose } from "./model.js";
+import { PlayPanel } from "./play.js";
 
 /** Typing is answered once it pauses for so many milliseconds. */
 const PAUSE = 120;
@@ -15,18 +16,22 @@ export class ProtocolView {
     this.toast = toast;
     this.step = step;
     this.asked = 0;
+    this.checking = "";
     this.files = el("nav", { class: "files", "aria-label": "files" });
     this.code = el("pre", { "aria-hidden": "true" });
-    this.area = el("textarea", { spellcheck: "false", autocapitalize: "off", "aria-label": "text of the protocol", wrap: "off", oninput: () => this.typed() });
+    this.area = el("textarea", { spellcheck: "false", autocapitalize: "off", "aria-label": "text of the protocol", wrap: "off", oninput: () => this.typed(), onkeyup: () => this.follow(), onclick: () => this.follow() });
     this.problems = el("section", { class: "card", "aria-label": "diagnostics", "aria-live": "polite" });
     this.answer = el("section", { class: "card verdict", "aria-label": "answer of the check" });
     this.pictures = el("section", { class: "card machine", "aria-label": "pictures" });
-    this.save = el("button", { type: "button", onclick: () => this.write() }, "Save");
+    this.play = new PlayPanel((wish) => ask("/api/play", { name: this.name, text: this.area.value, wish }), step, toast);
+    this.begin = el("button", { type: "button", class: "begin", onclick: () => this.play.start() }, "▶ Play");
+    this.save = el("button", { type: "button", class: "save", onclick: () => this.write() }, "Save");
     this.save.hidden = !overview.edit;
-    const side = el("aside", { class: "side" }, this.answer, this.problems, this.pictures);
+    const side = el("aside", { class: "side" }, this.answer, this.problems, this.play.node, this.pictures);
     this.node = el("main", { class: "protocol" }, this.files, el("div", { class: "panes" }, el("div", { class: "editor" }, this.code, this.area), side));
     this.files.replaceChildren(
       ...overview.files.map((/** @type {string} */ name) => el("button", { type: "button", onclick: () => this.open(name) }, name)),
+      this.begin,
       this.save,
     );
     this.open(overview.files[0]);
@@ -35,7 +40,9 @@ export class ProtocolView {
   /** @param {string} name */
   async open(name) {
     this.name = name;
-    for (const button of this.files.children) button.toggleAttribute("aria-current", button.textContent === name);
+    for (const button of this.files.children) button.textContent === name ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
+    this.play.node.hidden = true;
+    this.play.protocol = null;
     try {
       const found = await this.ask("/api/file", { name });
       this.before = found.text;
@@ -69,17 +76,32 @@ export class ProtocolView {
   async check() {
     const asked = this.asked;
     const text = this.area.value;
-    this.answer.replaceChildren(el("h2", {}, "Check"), el("p", { class: "soft" }, "checking…"));
+    if (this.checking) this.ask("/api/cancel", { id: this.checking });
+    const id = `${Date.now()}-${asked}`;
+    this.checking = id;
+    const progress = el("p", { class: "soft", role: "status" }, "checking…");
+    const cancel = el("button", { type: "button", class: "cancel", onclick: () => this.ask("/api/cancel", { id }) }, "Cancel");
+    this.answer.replaceChildren(el("h2", {}, "Check"), progress);
     this.answer.classList.remove("good");
+    const look = setInterval(async () => {
+      const found = await this.ask("/api/progress", { id }).catch(() => ({}));
+      if (found.progress && this.checking === id) {
+        progress.textContent = `checking… ${found.progress}`;
+        if (!cancel.isConnected) this.answer.append(cancel);
+      }
+    }, 300);
     try {
-      const found = await this.ask("/api/check", { name: this.name, text });
-      if (asked !== this.asked || text !== this.area.value) return;
+      const found = await this.ask("/api/check", { name: this.name, text, id });
+      if (this.checking !== id || text !== this.area.value) return;
       this.answer.classList.toggle("good", found.safe);
       const lines = found.answers.map((/** @type {string} */ line) => el("p", {}, ...prose(line)));
       const button = el("button", { type: "button", onclick: () => this.step(found.traces) }, "Step through the counterexample");
       this.answer.replaceChildren(el("h2", {}, "Check"), ...lines, ...(found.traces.length ? [button] : []));
     } catch (error) {
-      this.answer.replaceChildren(el("h2", {}, "Check"), el("p", {}, error.message));
+      if (this.checking === id) this.answer.replaceChildren(el("h2", {}, "Check"), el("p", {}, error.message));
+    } finally {
+      clearInterval(look);
+      if (this.checking === id) this.checking = "";
     }
   }
 
@@ -117,11 +139,30 @@ export class ProtocolView {
       shown.setAttribute("aria-label", all[index].name);
       const image = picture(all[index].svg);
       if (image) shown.replaceChildren(image);
+      if (image) linkEdges(image, all[index].edges, (lines) => this.mark(lines), (line) => this.jumpLine(line));
+      this.edges = all[index].edges;
+      this.image = image;
     };
     const tabs = all.map((/** @type {any} */ one, /** @type {number} */ index) => el("button", { type: "button", role: "tab", onclick: () => turn(index) }, one.name));
     this.pictures.replaceChildren(el("h2", {}, "Pictures"), el("div", { class: "tabs", role: "tablist" }, ...tabs), shown);
     const again = all.findIndex((/** @type {any} */ one) => one.name === this.turned);
     if (all.length) turn(Math.max(0, again));
+  }
+
+  /** Marks lines of the text. @param {[number, number]|null} lines */
+  mark(lines) {
+    [...this.code.children].forEach((line, index) => line.classList.toggle("hot", Boolean(lines && lines[0] <= index + 1 && index + 1 <= lines[1])));
+  }
+
+  /** Lights the transitions that the line of the cursor is about. */
+  follow() {
+    const line = this.area.value.slice(0, this.area.selectionStart).split("\n").length;
+    lightEdges(this.image, this.edges ?? [], line);
+  }
+
+  /** @param {number} line */
+  jumpLine(line) {
+    this.jump(this.area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0));
   }
 
   /** @param {number} start */

@@ -1,9 +1,11 @@
 // @ts-check
 // The trace view: the diagram, and beside it how things stand after the chosen step.
-import { el, matches, picture, prose, Replay, sentence } from "./model.js";
+import { align, fold } from "./compare.js";
+import { diagram, download, png, svgText } from "./diagram.js";
+import { el, lightEdges, linkEdges, matches, picture, prose, Replay, sentence } from "./model.js";
 import { Sequence } from "./sequence.js";
 
-const HELP = "← → or k j: one step · Page Up, Page Down: ten · Home, End · /: search · n: next match · m: next machine";
+const HELP = "← → or k j: one step · Page Up, Page Down: ten · Home, End · /: search · n: next match · m: next machine · f: fold repetitions";
 
 export class TraceView {
   /** @param {import("./model.js").Trace[]} traces @param {{jump?: (name: string, line: number) => void}} [links] */
@@ -13,11 +15,25 @@ export class TraceView {
     this.count = 0;
     this.which = 0;
     this.machine = 0;
-    this.filter = { role: "", text: "" };
+    this.filter = { role: "", text: "", label: "" };
     this.sequence = new Sequence((step) => this.go(step, false));
+    this.sequence.unfold = (from) => {
+      this.unfolded.add(from);
+      this.narrow();
+    };
+    /** Folds that were opened. @type {Set<number>} */
+    this.unfolded = new Set();
+    this.other = new Sequence((step) => this.goOther(step));
+    this.other.node.setAttribute("aria-label", "steps of the other trace");
+    /** The trace beside this one. @type {number|null} */
+    this.beside = null;
+    /** @type {number[]} */
+    this.pairs = [];
     this.build();
     this.node.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
-    addEventListener("hashchange", () => this.open());
+    addEventListener("hashchange", () => this.node.isConnected && this.open());
+    addEventListener("beforeprint", () => this.node.isConnected && this.sequence.print(true));
+    addEventListener("afterprint", () => this.sequence.print(false));
     this.open();
   }
 
@@ -29,7 +45,29 @@ export class TraceView {
     const choice = (/** @type {import("./model.js").Trace} */ trace, /** @type {number} */ index) =>
       el("option", { value: index }, `${index + 1}. ${trace.title}${trace.session ? ` · ${trace.session}` : ""}`);
     this.select = el("select", { "aria-label": "trace", onchange: () => this.show(Number(this.select.value), 0) }, ...this.traces.map(choice));
+    const sessions = [...new Set(this.traces.map((trace) => trace.session ?? ""))].filter(Boolean);
+    this.session = el("select", { "aria-label": "only traces of this session", onchange: () => this.pick() }, el("option", { value: "" }, "all sessions"), ...sessions.map((name) => el("option", { value: name }, name)));
+    this.session.hidden = sessions.length < 2;
     this.role = el("select", { "aria-label": "only steps of this role", onchange: () => this.narrow() });
+    this.label = el("select", { "aria-label": "only steps with this label", onchange: () => this.narrow() });
+    this.folding = el("button", { type: "button", class: "toggle", "aria-pressed": "false", onclick: () => this.toggleFolds() }, "Fold repetitions");
+    this.comparing = el("select", { "aria-label": "compare with", onchange: () => this.compare(this.comparing.value === "" ? null : Number(this.comparing.value)) }, el("option", { value: "" }, "compare with…"), ...this.traces.map(choice));
+    this.comparing.hidden = this.traces.length < 2;
+    const save = (/** @type {string} */ text, /** @type {() => void} */ act) => el("button", { type: "button", onclick: act }, text);
+    const name = () => (this.trace.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "trace").slice(0, 60);
+    const drawn = () => diagram(this.trace, this.shown ?? []);
+    const exports = el(
+      "details",
+      { class: "menu" },
+      el("summary", {}, "Export"),
+      el(
+        "div",
+        { class: "entries" },
+        save("SVG picture", () => download(`${name()}.svg`, new Blob([svgText(drawn())], { type: "image/svg+xml" }))),
+        save("PNG picture", () => png(drawn()).then((blob) => download(`${name()}.png`, blob))),
+        save("Print", () => print()),
+      ),
+    );
     this.search = el("input", { type: "search", placeholder: "search", "aria-label": "search steps", oninput: () => this.narrow() });
     this.found = el("span", { class: "found", role: "status" });
     const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ act) =>
@@ -37,6 +75,7 @@ export class TraceView {
     this.slider = el("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "step", oninput: () => this.go(Number(this.slider.value), true) });
     this.counter = el("output", { class: "counter" });
     this.now = el("p", { class: "now", "aria-live": "polite" });
+    this.both = el("div", { class: "both" }, this.sequence.node);
     this.verdict = el("section", { class: "card verdict", "aria-label": "what is wrong" });
     this.situation = el("section", { class: "card", "aria-label": "state" });
     this.machines = el("section", { class: "card machine", "aria-label": "machine" });
@@ -44,8 +83,8 @@ export class TraceView {
     this.node = el(
       "main",
       { class: "trace" },
-      el("div", { class: "bar" }, this.select, this.role, this.search, this.found),
-      el("div", { class: "panes" }, this.sequence.node, el("aside", { class: "side" }, this.verdict, this.situation, this.machines, this.text)),
+      el("div", { class: "bar" }, this.session, this.select, this.role, this.label, this.search, this.found, this.folding, this.comparing, exports),
+      el("div", { class: "panes" }, this.both, el("aside", { class: "side" }, this.verdict, this.situation, this.machines, this.text)),
       el(
         "div",
         { class: "player" },
@@ -69,6 +108,53 @@ export class TraceView {
     const step = Number(asked.get("step") ?? this.traces[which].steps.length);
     if (which !== this.which || !this.replay) this.show(which, step);
     else if (step !== this.count) this.go(step, true);
+    const beside = asked.get("beside");
+    if (beside !== null && this.traces[Number(beside) - 1]) this.compare(Number(beside) - 1);
+  }
+
+  /** Lists the traces of the chosen session alone. */
+  pick() {
+    const fits = (/** @type {number} */ index) => !this.session.value || this.traces[index].session === this.session.value;
+    for (const option of this.select.options) option.hidden = !fits(Number(option.value));
+    const first = this.traces.findIndex((_, index) => fits(index));
+    if (!fits(this.which) && first >= 0) this.show(first, this.traces[first].steps.length);
+  }
+
+  toggleFolds() {
+    const on = this.folding.getAttribute("aria-pressed") !== "true";
+    this.folding.setAttribute("aria-pressed", String(on));
+    this.unfolded.clear();
+    this.narrow();
+  }
+
+  /** Shows the trace `which` beside this one, or none. @param {number|null} which */
+  compare(which) {
+    this.beside = which;
+    this.comparing.value = which === null ? "" : String(which);
+    this.both.classList.toggle("two", which !== null);
+    if (which === null) {
+      this.other.node.remove();
+      this.sequence.only = null;
+      this.pairs = [];
+    } else {
+      const other = this.traces[which];
+      const [left, right] = [this.trace, other].map((trace) => trace.steps.map(sentence));
+      this.pairs = align(left, right);
+      const common = new Set(this.pairs);
+      this.sequence.only = new Set(this.pairs.flatMap((pair, index) => (pair < 0 ? [index] : [])));
+      this.other.only = new Set(right.flatMap((_, index) => (common.has(index) ? [] : [index])));
+      this.both.append(this.other.node);
+      this.other.set(other, right.map((_, index) => index));
+    }
+    this.narrow();
+    this.go(this.count, true);
+  }
+
+  /** A step of the other trace was chosen: to the one that corresponds to it, or the last one before. @param {number} step */
+  goOther(step) {
+    const at = this.pairs.findLastIndex((pair) => pair >= 0 && pair < step);
+    this.go(at + 1, true);
+    this.other.select(step, false);
   }
 
   /** @param {number} which @param {number} step */
@@ -78,6 +164,9 @@ export class TraceView {
     this.replay = new Replay(this.trace);
     this.machine = 0;
     this.role.replaceChildren(el("option", { value: "" }, "all roles"), ...this.trace.roles.map((role) => el("option", { value: role }, role)));
+    const labels = [...new Set(this.trace.steps.map((step) => step.label))].filter(Boolean).sort().slice(0, 500);
+    this.label.replaceChildren(el("option", { value: "" }, "all labels"), ...labels.map((label) => el("option", { value: label }, label)));
+    this.unfolded.clear();
     this.slider.max = this.trace.steps.length;
     this.verdict.replaceChildren(
       el("h2", {}, this.trace.title),
@@ -85,18 +174,20 @@ export class TraceView {
       ...(this.trace.before ? [el("p", { class: "soft" }, `${this.trace.before} events came before`)] : []),
     );
     this.drawText();
+    if (this.beside !== null) return void ((this.count = step), this.compare(this.beside));
     this.narrow();
     this.go(step, true);
   }
 
   narrow() {
-    this.filter = { role: this.role.value, text: this.search.value.trim() };
+    this.filter = { role: this.role.value, text: this.search.value.trim(), label: this.label.value };
     const shown = [];
     this.trace.steps.forEach((step, index) => matches(step, this.filter) && shown.push(index));
     this.shown = shown;
+    const folded = this.folding.getAttribute("aria-pressed") === "true" ? fold(shown, this.trace.steps.map(sentence), this.unfolded) : { shown, folds: [] };
     const all = this.trace.steps.length;
     this.found.textContent = shown.length === all ? `${all} steps` : `${shown.length} of ${all} steps`;
-    this.sequence.set(this.trace, shown);
+    this.sequence.set(this.trace, folded.shown, folded.folds);
     this.sequence.select(this.count, true);
   }
 
@@ -127,7 +218,8 @@ export class TraceView {
     this.drawSituation(last);
     this.drawMachine(last);
     this.lightText(last);
-    history.replaceState(null, "", `#trace=${this.which + 1}&step=${this.count}`);
+    if (this.beside !== null) this.other.select((this.pairs.slice(0, this.count).findLast((pair) => pair >= 0) ?? -1) + 1, follow);
+    history.replaceState(null, "", `#trace=${this.which + 1}&step=${this.count}${this.beside === null ? "" : `&beside=${this.beside + 1}`}`);
   }
 
   /** @param {import("./model.js").Step|undefined} last */
@@ -181,6 +273,7 @@ export class TraceView {
         el("button", { type: "button", role: "tab", "aria-selected": String(other === machine), onclick: () => this.turn(index) }, other.role),
       );
       const shown = picture(machine.svg ?? "");
+      if (shown) linkEdges(shown, machine.edges ?? [], (lines) => this.pointAt(lines), (line) => this.nextAt(line));
       this.machines.replaceChildren(el("h2", {}, "Machine"), el("div", { class: "tabs", role: "tablist" }, ...tabs), el("div", { class: "picture", tabindex: "0", "aria-label": `machine of ${machine.role}` }, shown));
     }
     const replay = /** @type {Replay} */ (this.replay);
@@ -207,10 +300,24 @@ export class TraceView {
       const steps = this.trace.steps.findIndex((step) => step.lines && step.lines[0] <= index + 1 && index + 1 <= step.lines[1]);
       const row = el("li", { class: steps >= 0 ? "linked" : "", title: steps >= 0 ? "go to the next step that this line is about" : null }, line || " ");
       if (steps >= 0) row.addEventListener("click", () => this.nextAt(index + 1));
+      row.addEventListener("mouseenter", () => this.lightMachine(index + 1));
+      row.addEventListener("mouseleave", () => this.lightMachine(0));
       return row;
     });
     this.lines = lines;
     this.text.replaceChildren(el("h2", {}, source.name), el("ol", { class: "text", tabindex: "0", "aria-label": "text of the protocol" }, ...lines));
+  }
+
+  /** Marks the lines that a transition comes from. @param {[number, number]|null} lines */
+  pointAt(lines) {
+    (this.lines ?? []).forEach((row, index) => row.classList.toggle("pointed", Boolean(lines && lines[0] <= index + 1 && index + 1 <= lines[1])));
+    const first = lines && this.lines?.[lines[0] - 1];
+    if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.clientHeight / 2;
+  }
+
+  /** Lights the transitions of the machine that `line` is about. @param {number} line */
+  lightMachine(line) {
+    lightEdges(this.machines.querySelector(".picture svg"), this.pictured?.edges ?? [], line);
   }
 
   /** To the next step that `line` is about. @param {number} line */
@@ -243,6 +350,7 @@ export class TraceView {
     if (event.key in moves) this.move(moves[/** @type {keyof moves} */ (event.key)]);
     else if (event.key === "Home") this.go(0, true);
     else if (event.key === "End") this.go(this.trace.steps.length, true);
+    else if (event.key === "f") this.toggleFolds();
     else if (event.key === "m") this.turn(this.machine + 1);
     else if (event.key === "/") this.search.focus();
     else return;

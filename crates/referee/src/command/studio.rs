@@ -13,21 +13,32 @@ use crate::Outcome;
 use crate::input;
 use crate::output::{self, STRONG, styled};
 
+mod guards;
 mod journals;
 mod library;
+mod play;
 
 use library::Library;
 
 /// Look at protocols and step through counterexamples, in a browser.
 ///
 /// Serves a page on this machine alone and opens it: text with diagnostics as you type, machines, the answer of the check, and
-/// its counterexamples and the verdicts of journals to step through. The address is good for one visit. Nothing is written
+/// its counterexamples and the verdicts of journals to step through; and the sessions of running guards. The address is good for one visit. Nothing is written
 /// unless `--edit` is given, and nothing is asked of the network.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Protocols, or folders with protocols.
-    #[arg(value_name = "FILE|DIR", default_value = ".")]
+    ///
+    /// Default: this folder, unless `--guard` is given.
+    #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    /// Also show what a running guard does: the address of its admin listener, or its configuration file. May be given several
+    /// times.
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH|CONFIG.toml")]
+    guard: Vec<String>,
+    /// The token of admin listeners that are given by address. Default: the environment variable REFEREE_TOKEN.
+    #[arg(long, value_name = "FILE", requires = "guard")]
+    guard_token: Option<PathBuf>,
     /// Also show the verdicts of the journal in this folder, which a guard has written. May be given several times.
     #[arg(long, value_name = "DIR")]
     journal: Vec<PathBuf>,
@@ -51,12 +62,16 @@ pub(crate) struct Arguments {
 const MAX_FILES: usize = 2_000;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let mut files = input::files(&arguments.paths)?;
+    let guards = guards::sources(&arguments.guard, arguments.guard_token.as_deref())?;
+    let here = [PathBuf::from(".")];
+    let paths = if arguments.paths.is_empty() && guards.is_empty() { &here[..] } else { &arguments.paths };
+    let mut files = if paths.is_empty() { Vec::new() } else { input::files(paths)? };
     if files.len() > MAX_FILES {
         output::remark(&format!("{} files: only the first {MAX_FILES} are shown", files.len()));
         files.truncate(MAX_FILES);
     }
     let mut library = Library::new(files, arguments.edit);
+    library.guards = guards.iter().map(|guard| guard.name.clone()).collect();
     for folder in &arguments.journal {
         library.traces.extend(journals::traces(folder)?);
     }
@@ -82,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             open(url);
         }
     };
-    studio::server::run(arguments.listen, Arc::new(library), started)?;
+    studio::server::run(arguments.listen, Arc::new(library), guards, started)?;
     Ok(Outcome::Holds)
 }
 

@@ -5,7 +5,7 @@ use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
 use referee_theory::{Action, Role, System, Vocabulary};
 
 mod rows;
-pub(super) mod stepping;
+pub mod stepping;
 
 use super::signature;
 use super::witness::Places;

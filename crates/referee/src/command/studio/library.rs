@@ -1,22 +1,26 @@
 //! What the page is shown: files, what is wrong with them, their pictures, the answers of the check.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use referee::check::{Options, Verdict, check};
+use referee::check::{Observer, Options, Progress, Verdict, check};
 use referee::guard::read_module;
 use referee::ide::diagnostics::diagnostics;
 use referee::ide::semantic::{TokenKind, semantic_tokens};
 use referee::ide::{NameKind, Workspace};
-use referee::studio::Trace;
 use referee::studio::api::Backend;
+use referee::studio::{EdgeView, Trace};
 use referee::syntax::scr;
 use referee::view::execution::Run;
-use referee::view::{machine, sequence};
+use referee::view::execution::stepping::machine_view;
+use referee::view::sequence;
 use referee::{Followers, Language, Packages, Parsed, Projected, Source, WellFormed};
 use serde_json::{Value, json};
 
+use super::play;
 use crate::output::write_safely;
 
 /// A check for the page explores so many configurations of one bound, and takes so many bytes, at most.
@@ -31,7 +35,26 @@ const MAX_DRAWN_STATES: usize = 80;
 pub(super) struct Library {
     files: Vec<PathBuf>,
     pub(super) traces: Vec<Trace>,
+    /// The names of the guards that are looked at.
+    pub(super) guards: Vec<String>,
     edit: bool,
+    /// The checks that run, by what the page calls them.
+    running: Mutex<HashMap<String, Arc<RunningCheck>>>,
+}
+
+/// A check that runs.
+#[derive(Default)]
+struct RunningCheck {
+    cancel: AtomicBool,
+    /// How far it is, in words.
+    progress: Mutex<String>,
+}
+
+impl Observer for &RunningCheck {
+    fn progress(&mut self, progress: Progress) {
+        let words = format!("channels of size {}: {} configurations", progress.bound, progress.states);
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = words;
+    }
 }
 
 /// What the page calls the file at `path`.
@@ -41,7 +64,7 @@ pub(super) fn name(path: &Path) -> String {
 
 impl Library {
     pub(super) fn new(files: Vec<PathBuf>, edit: bool) -> Self {
-        Self { files, traces: Vec::new(), edit }
+        Self { files, traces: Vec::new(), guards: Vec::new(), edit, running: Mutex::default() }
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -51,6 +74,7 @@ impl Library {
     /// What the page is about.
     pub(super) fn title(&self) -> String {
         match &self.files[..] {
+            [] if !self.guards.is_empty() => self.guards.join(", "),
             [only] => name(only),
             files => format!("{} files", files.len()),
         }
@@ -61,7 +85,7 @@ impl Library {
         if let Ok(text) = self.text(name)
             && let Ok(found) = well_formed(name, &text)
         {
-            for (_, _, trace) in answers(&found) {
+            for (_, _, trace) in answers(&found, &RunningCheck::default()) {
                 self.traces.extend(trace);
             }
         }
@@ -90,7 +114,13 @@ impl Library {
 
 impl Backend for Library {
     fn overview(&self) -> Value {
-        json!({ "title": self.title(), "files": self.names(), "traces": self.traces, "edit": self.edit })
+        json!({
+            "title": self.title(),
+            "files": self.names(),
+            "traces": self.traces,
+            "guards": self.guards,
+            "edit": self.edit,
+        })
     }
 
     fn file(&self, name: &str, text: Option<&str>) -> Result<Value, String> {
@@ -130,17 +160,42 @@ impl Backend for Library {
         }))
     }
 
-    fn check(&self, name: &str, text: Option<&str>) -> Result<Value, String> {
+    fn progress(&self, id: &str) -> Value {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = running
+            .get(id)
+            .map(|check| check.progress.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        json!({ "progress": words })
+    }
+
+    fn cancel(&self, id: &str) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(check) = running.get(id) {
+            check.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn check(&self, name: &str, text: Option<&str>, id: &str) -> Result<Value, String> {
         let text = self.given(name, text)?;
         let found = match well_formed(name, &text) {
             Ok(found) => found,
             Err(why) => return Ok(json!({ "safe": false, "answers": [why], "traces": [] })),
         };
-        let all = answers(&found);
+        let running = Arc::<RunningCheck>::default();
+        let begin = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        begin().insert(id.to_owned(), Arc::clone(&running));
+        let all = answers(&found, &running);
+        begin().remove(id);
         let safe = all.iter().all(|(_, is_safe, _)| *is_safe);
         let lines: Vec<&String> = all.iter().map(|(line, ..)| line).collect();
         let traces: Vec<&Trace> = all.iter().filter_map(|(.., trace)| trace.as_ref()).collect();
         Ok(json!({ "safe": safe && !all.is_empty(), "answers": lines, "traces": traces }))
+    }
+
+    fn play(&self, name: &str, text: Option<&str>, wish: &Value) -> Result<Value, String> {
+        let text = self.given(name, text)?;
+        let protocols: Vec<Projected> = well_formed(name, &text)?.protocols().collect();
+        play::play(&protocols, wish)
     }
 
     fn save(&self, name: &str, before: &str, text: &str) -> Result<(), String> {
@@ -168,14 +223,14 @@ fn well_formed(name: &str, text: &str) -> Result<WellFormed, String> {
 }
 
 /// For each protocol: what the check says, whether it is safe, and the counterexample.
-fn answers(text: &WellFormed) -> Vec<(String, bool, Option<Trace>)> {
+fn answers(text: &WellFormed, running: &RunningCheck) -> Vec<(String, bool, Option<Trace>)> {
     let options = Options { max_states: MAX_STATES, max_memory: MAX_MEMORY, ..Options::default() };
     let answer = |protocol: Projected| {
         let label = protocol.name().map(|name| format!("{name}: ")).unwrap_or_default();
         let Some(system) = protocol.system() else {
             return (format!("{label}not every role has a projection"), false, None);
         };
-        let report = check(&system, &options, None, &mut ());
+        let report = check(&system, &options, Some(&running.cancel), &mut &*running);
         let trace =
             report.verdict.witness().map(|witness| Run::of_witness(witness, &system).trace(&protocol));
         let (line, is_safe) = match &report.verdict {
@@ -191,9 +246,9 @@ fn answers(text: &WellFormed) -> Vec<(String, bool, Option<Trace>)> {
 /// The sequence diagrams and machines of a text.
 fn pictures(text: &WellFormed, written: &str) -> Vec<Value> {
     let mut all = Vec::new();
-    let mut add = |name: String, svg: Option<String>| {
+    let mut add = |name: String, svg: Option<String>, edges: Vec<EdgeView>| {
         if let Some(svg) = svg.filter(|_| all.len() < MAX_PICTURES) {
-            all.push(json!({ "name": name, "svg": svg }));
+            all.push(json!({ "name": name, "svg": svg, "edges": edges }));
         }
     };
     for protocol in text.protocols() {
@@ -203,12 +258,12 @@ fn pictures(text: &WellFormed, written: &str) -> Vec<Value> {
             let (module, _) = scr::parse_module(written);
             let declared = module.protocols.iter().find(|known| protocol.name() == Some(&*known.name.text));
             let svg = declared.and_then(|declared| sequence::chart(&module, declared).to_svg().ok());
-            add(format!("{of}sequence"), svg);
+            add(format!("{of}sequence"), svg, Vec::new());
         }
         for drawn in protocol.machines().flatten().filter(|machine| machine.state_count() <= MAX_DRAWN_STATES)
         {
-            let role = protocol.vocabulary().role_name(drawn.role());
-            add(format!("{of}{role}"), machine::graph(drawn, protocol.vocabulary()).to_svg().ok());
+            let view = machine_view(drawn, protocol.vocabulary(), &protocol);
+            add(format!("{of}{}", view.role), view.svg, view.edges);
         }
     }
     all

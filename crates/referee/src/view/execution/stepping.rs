@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use referee_check::{Fault, Step};
 use referee_pipeline::Projected;
-use referee_studio::{MachineView, SourceView, StepAction, StepView, Trace, TraceKind};
-use referee_theory::{Action, Origin, System};
+use referee_studio::{EdgeView, MachineView, SourceView, StepAction, StepView, Trace, TraceKind};
+use referee_theory::{Action, Machine, Origin, State, System, Transition, Vocabulary};
 
 use super::Run;
 use crate::view::{machine, signature};
@@ -47,7 +47,7 @@ impl Run<'_> {
             protocol: protocol.name().map(str::to_owned),
             session: None,
             roles: vocabulary.roles().map(name).collect(),
-            machines: machines(self.system),
+            machines: machines(self.system, protocol),
             steps: steps.collect(),
             point_of_no_return: self.no_return,
             loop_from: self.round,
@@ -72,29 +72,41 @@ fn text(step: &Step, system: &System) -> String {
     }
 }
 
-/// The machines of `system`, each with its picture.
-pub(crate) fn machines(system: &System) -> Vec<MachineView> {
-    let vocabulary = system.vocabulary();
-    let view = |role| {
-        let drawn = system.machine(role);
-        let svg = || machine::graph(drawn, vocabulary).to_svg().ok();
-        MachineView {
-            role: vocabulary.role_name(role).to_owned(),
-            states: drawn.states().map(|state| drawn.state_name(state)).collect(),
-            svg: if drawn.state_count() <= MAX_DRAWN_STATES { svg() } else { None },
-        }
+/// The machines of `system`, that of `protocol`, each with its picture.
+pub(crate) fn machines(system: &System, protocol: &Projected) -> Vec<MachineView> {
+    system.roles().map(|role| machine_view(system.machine(role), system.vocabulary(), protocol)).collect()
+}
+
+/// `drawn` with its picture, and the places in the text of `protocol` that its transitions come from.
+#[must_use]
+pub fn machine_view(drawn: &Machine, vocabulary: &Vocabulary, protocol: &Projected) -> MachineView {
+    let svg = || machine::graph(drawn, vocabulary).to_svg().ok();
+    let lines = lines_of(protocol, drawn.all_transitions().iter().map(|transition| transition.origin));
+    let edge = |state: State, transition: &Transition| {
+        let lines = *lines.get(&transition.origin)?;
+        Some(EdgeView { from: state.0, to: transition.target.0, lines })
     };
-    system.roles().map(view).collect()
+    let edges = drawn
+        .states()
+        .flat_map(|state| drawn.transitions(state).iter().filter_map(|t| edge(state, t)).collect::<Vec<_>>());
+    MachineView {
+        role: vocabulary.role_name(drawn.role()).to_owned(),
+        states: drawn.states().map(|state| drawn.state_name(state)).collect(),
+        svg: if drawn.state_count() <= MAX_DRAWN_STATES { svg() } else { None },
+        edges: edges.collect(),
+    }
 }
 
 /// The text of `protocol`, without what it imports.
-pub(crate) fn source(protocol: &Projected) -> SourceView {
+#[must_use]
+pub fn source(protocol: &Projected) -> SourceView {
     let file = protocol.source().file(0);
     SourceView { name: file.name.to_owned(), text: file.text.to_owned() }
 }
 
 /// The first and the last line of each of `origins` that is in the protocol's own file.
-pub(crate) fn lines_of(
+#[must_use]
+pub fn lines_of(
     protocol: &Projected,
     origins: impl Iterator<Item = Origin>,
 ) -> HashMap<Origin, (usize, usize)> {
