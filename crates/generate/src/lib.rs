@@ -13,6 +13,7 @@
 //!
 //! There is no I/O here. Reading order: `plan`, `names`, `typing`, `pattern`, `rust`, `python`, `typescript`.
 
+mod expr;
 mod names;
 mod pattern;
 mod plan;

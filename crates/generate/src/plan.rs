@@ -360,6 +360,11 @@ impl Plan {
         Types { variables, predicates: &self.predicates }
     }
 
+    /// The number of the table of a regular expression, from 1.
+    pub(crate) fn pattern_number(&self, pattern: &str) -> usize {
+        self.patterns.iter().position(|(known, _)| **known == *pattern).unwrap_or_default() + 1
+    }
+
     pub(crate) fn record_name(&self, fields: &Arc<[(Arc<str>, Type)]>) -> &str {
         self.records.iter().find(|record| record.fields == *fields).map_or("Record", |record| &record.name)
     }

@@ -7,7 +7,7 @@ mod expr;
 
 use referee_theory::{Type, Value};
 
-use crate::names::{Scope, screaming, snake};
+use crate::names::{Scope, snake};
 use crate::plan::{FieldPlan, Kind, Plan, RolePlan, StatePlan, StepPlan};
 use crate::writer::Writer;
 
@@ -539,8 +539,7 @@ impl Python<'_> {
     }
 
     fn pattern(&self, pattern: &str) -> String {
-        let at = self.plan.patterns.iter().position(|(known, _)| **known == *pattern).unwrap_or_default();
-        format!("_{}", screaming(&format!("PATTERN_{}", at + 1)))
+        format!("_PATTERN_{}", self.plan.pattern_number(pattern))
     }
 }
 

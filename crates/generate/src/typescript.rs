@@ -241,9 +241,8 @@ impl TypeScript<'_> {
         }
     }
 
-    fn pattern(&self, pattern: &str) -> String {
-        let at = self.plan.patterns.iter().position(|(known, _)| **known == *pattern).unwrap_or_default();
-        format!("PATTERN_{}", at + 1)
+    fn table(&self, pattern: &str) -> String {
+        format!("PATTERN_{}", self.plan.pattern_number(pattern))
     }
 }
 

@@ -3,7 +3,6 @@
 use referee_theory::Type;
 
 use super::{Rust, field_names, is_copy, kept_names, lower, new_name};
-use crate::names::screaming;
 use crate::plan::{Kind, RolePlan, StatePlan, StepPlan};
 
 impl Rust<'_> {
@@ -465,8 +464,7 @@ impl Rust<'_> {
     }
 
     pub(super) fn pattern(&self, pattern: &str) -> String {
-        let at = self.plan.patterns.iter().position(|(known, _)| **known == *pattern).unwrap_or_default();
-        screaming(&format!("PATTERN_{}", at + 1))
+        format!("PATTERN_{}", self.plan.pattern_number(pattern))
     }
 }
 
