@@ -1,13 +1,14 @@
 """Generated endpoints against each other, with a guard between them that has nothing to say; and one that is by-passed."""
 
 import contextlib
+import os
 import pathlib
 import socket
 import subprocess
 import sys
 import threading
 
-from harness import REFEREE, Case, Guard
+from harness import REFEREE, Case, Guard, folder, free_port, process
 
 ROOT = pathlib.Path(__file__).resolve().parent / "../.."
 sys.path.insert(0, str(ROOT / "crates/generate/tests/golden"))
@@ -103,6 +104,22 @@ class Endpoints(Case):
         self.assertEqual(0, mock.wait(20))
         mock.stdout.close()
         self.assert_innocent(between)
+
+    def test_three_roles_behind_their_monitors(self):
+        example, place = ROOT / "examples/auth3", {**os.environ, "PYTHONPATH": str(ROOT / "crates/generate/tests/golden")}
+        ports = {"9201": free_port(), "9202": free_port(), "9203": free_port()}
+        text = (example / "endpoints.toml").read_text().replace("authorization.gt", str(example / "authorization.gt"))
+        for written, port in ports.items():
+            text = text.replace(written, str(port))
+        with folder() as here:
+            (here / "network.toml").write_text(text)
+            with process(REFEREE, "guard", here / "network.toml", port=ports["9203"]):
+                roles = zip(["a", "c", "s"], ["9203", "9202", "9201"])
+                players = [
+                    subprocess.Popen([sys.executable, "-B", example / "endpoints.py", role, f"127.0.0.1:{ports[port]}"], env=place)
+                    for role, port in roles
+                ]
+                self.assertEqual([0, 0, 0], [player.wait(60) for player in players])
 
     def test_who_goes_round_the_endpoint_is_stopped(self):
         def serve(connection):

@@ -1,13 +1,16 @@
 //! A link over asynchronous streams of tokio, one for each peer.
 
+use alloc::boxed::Box;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
+use core::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
 
 use crate::buffered::{Buffers, decode, no_stream};
 use crate::codec::{Codec, JsonLines};
@@ -21,6 +24,7 @@ pub struct Asynchronous<T, C = JsonLines> {
     streams: Vec<T>,
     buffers: Vec<Buffers>,
     codec: C,
+    tolerance: Duration,
 }
 
 impl<T> Asynchronous<T> {
@@ -40,7 +44,13 @@ impl<T, C> Asynchronous<T, C> {
     pub fn with_codec(streams: impl IntoIterator<Item = T>, codec: C) -> Self {
         let streams: Vec<T> = streams.into_iter().collect();
         let buffers = streams.iter().map(|_| Buffers::default()).collect();
-        Self { streams, buffers, codec }
+        Self { streams, buffers, codec, tolerance: Duration::ZERO }
+    }
+
+    /// Waits so much longer than a protocol's `within` says: for what is on its way, there and back.
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: Duration) -> Self {
+        Self { tolerance, ..self }
     }
 }
 
@@ -109,7 +119,40 @@ pub struct Receiving<S, M, E, T, C> {
     state: Option<S>,
     expected: &'static [Expect],
     judge: Judge<S, M, E>,
+    deadline: Option<Deadline>,
     link: PhantomData<fn() -> (T, C)>,
+}
+
+/// How long a message is waited for, once nothing of it is there.
+struct Deadline {
+    within: Duration,
+    /// Set when it is waited for first.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S, M, E, T, C> Receiving<S, M, E, T, C>
+where
+    S: Session<Asynchronous<T, C>>,
+{
+    /// Whether the time is over, and nothing has begun to arrive.
+    fn late(&mut self, context: &mut Context<'_>) -> Poll<Error> {
+        let (Some(state), Some(deadline)) = (&mut self.state, &mut self.deadline) else {
+            return Poll::Pending;
+        };
+        let link = state.link();
+        let has_begun =
+            |peer: Peer| link.buffers.get(peer.index).is_some_and(|buffer| !buffer.unread().is_empty());
+        if peers(self.expected).any(has_begun) {
+            self.deadline = None;
+            return Poll::Pending;
+        }
+        let within = deadline.within;
+        let timer =
+            deadline.timer.get_or_insert_with(|| Box::pin(sleep(within.saturating_add(link.tolerance))));
+        ready!(timer.as_mut().poll(context));
+        self.state = None;
+        Poll::Ready(Error::Late { by: self.expected.first().map_or("", |expect| expect.from.name), within })
+    }
 }
 
 impl<S, M, E, T, C> Future for Receiving<S, M, E, T, C>
@@ -150,7 +193,7 @@ where
                 }
             }
             if !progress {
-                return Poll::Pending;
+                return this.late(context).map(Err);
             }
         }
     }
@@ -207,7 +250,17 @@ where
         expected: &'static [Expect],
         judge: Judge<S, M, E>,
     ) -> Self::Received<S, E> {
-        Receiving { state: Some(state), expected, judge, link: PhantomData }
+        Receiving { state: Some(state), expected, judge, deadline: None, link: PhantomData }
+    }
+
+    fn receive_within<S: Session<Self>, E>(
+        state: S,
+        expected: &'static [Expect],
+        within: Duration,
+        judge: Judge<S, M, E>,
+    ) -> Self::Received<S, E> {
+        let deadline = Some(Deadline { within, timer: None });
+        Receiving { state: Some(state), expected, judge, deadline, link: PhantomData }
     }
 
     fn refuse<S: Session<Self>>(error: Error) -> Self::Sent<S> {

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use core::fmt;
+use core::time::Duration;
 
 use crate::link::{Expect, Peer};
 
@@ -69,6 +70,13 @@ pub enum Error {
         /// The peer.
         by: &'static str,
     },
+    /// No message has begun to arrive in its time. Nobody is blamed: how long what was sent is on its way is not known here.
+    Late {
+        /// The peer whose turn it is, or one of them.
+        by: &'static str,
+        /// How long was waited.
+        within: Duration,
+    },
     /// A predicate of this program has no answer: nobody is to blame.
     Predicate {
         /// Its name.
@@ -101,6 +109,7 @@ impl Error {
             | Self::Malformed { from, .. }
             | Self::Ended { by: from } => Some(from),
             Self::Refused { .. }
+            | Self::Late { .. }
             | Self::Predicate { .. }
             | Self::Transport { .. }
             | Self::SeveralPeers { .. } => None,
@@ -153,6 +162,7 @@ impl fmt::Display for Error {
             }
             Self::Malformed { from, reason } => write!(f, "{from} sent what is no message: {reason}"),
             Self::Ended { by } => write!(f, "{by} ended the session before its end"),
+            Self::Late { by, within } => write!(f, "{by} sent nothing within {within:?}"),
             Self::Predicate { name, reason } => write!(f, "`{name}` has no answer: {reason}"),
             Self::Transport { peer, reason } => write!(f, "the connection to {peer} failed: {reason}"),
             Self::SeveralPeers { expected } => {

@@ -6,6 +6,7 @@
 //! blocking and asynchronous programs.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::error::Error;
 use crate::value::Value;
@@ -90,6 +91,17 @@ pub trait Link<M: Message>: Sized {
         expected: &'static [Expect],
         judge: Judge<S, M, E>,
     ) -> Self::Received<S, E>;
+
+    /// The same where the protocol says that one of them comes `within` a time. A link without a timer waits as long as it takes.
+    fn receive_within<S: Session<Self>, E>(
+        state: S,
+        expected: &'static [Expect],
+        within: Duration,
+        judge: Judge<S, M, E>,
+    ) -> Self::Received<S, E> {
+        let _ = within;
+        Self::receive(state, expected, judge)
+    }
 
     /// The answer to a send that was refused: nothing has left.
     fn refuse<S: Session<Self>>(error: Error) -> Self::Sent<S>;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use referee_monitor::{Monitor, Registry};
 use referee_theory::expr::{self, Expr, NoExternals, Node, Signature, Value};
-use referee_theory::{Action, Field, Label, Machine, Origin, State, Transition, Type, Update, Vocabulary};
+use referee_theory::{
+    Action, Field, Label, Machine, Origin, State, Transition, Type, Update, Vocabulary, timing,
+};
 
 use crate::names::{Scope, capitalised, upper_camel};
 use crate::pattern::Table;
@@ -135,6 +137,8 @@ pub(crate) struct StatePlan {
     /// The variables that it keeps, with their types.
     pub(crate) kept: Vec<(Arc<str>, Type)>,
     pub(crate) steps: Vec<StepPlan>,
+    /// How long one of its messages may take, in nanoseconds, where all of them have a time and it is a constant.
+    pub(crate) within: Option<u64>,
 }
 
 pub(crate) struct StepPlan {
@@ -316,7 +320,9 @@ impl Plan {
                     name
                 });
             }
-            states.push(StatePlan { name: names[state.index()].clone(), kind, kept: view.kept, steps });
+            let within = (kind == Kind::Receives).then(|| within(machine, state, vocabulary)).flatten();
+            let name = names[state.index()].clone();
+            states.push(StatePlan { name, kind, kept: view.kept, steps, within });
         }
         let role = RolePlan {
             name: vocabulary.role_name(machine.role()).to_owned(),
@@ -409,6 +415,15 @@ fn kind(machine: &Machine, state: State, vocabulary: &Vocabulary) -> Result<Kind
             Err(Unsupported::Mixed { state: shown.join(", ") })
         }
     }
+}
+
+/// The latest of the times of the transitions of `state`, if all have one that is a constant.
+fn within(machine: &Machine, state: State, vocabulary: &Vocabulary) -> Option<u64> {
+    let length = |transition: &Transition| {
+        let timing = vocabulary.spec(transition.message).timing.as_ref()?;
+        u64::try_from(timing::known(&timing.within.as_ref()?.length)?).ok()
+    };
+    machine.transitions(state).iter().map(length).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// What the first state keeps, computed now.

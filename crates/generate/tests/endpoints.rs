@@ -17,6 +17,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
 
 use referee_endpoint::{
     Asynchronous, Blocking, Buffered, Error, Local, LocalTask, Opaque, Polled, Session as _, local,
@@ -39,6 +42,8 @@ mod rounds;
 mod shop;
 #[path = "golden/smtp_client.rs"]
 mod smtp_client;
+#[path = "golden/timed.rs"]
+mod timed;
 
 /// What the assertions of `shop.scr` call.
 mod predicates {
@@ -510,4 +515,61 @@ async fn asynchronous_streams_carry_what_blocking_ones_do() {
     let (ours, _theirs) = tokio::io::duplex(64);
     let refused = game::player::Start::new(Asynchronous::new(ours)).guess(100).await.unwrap_err();
     assert_eq!(refused, Error::Refused { label: "Guess", assertion: "num > 1 && num < 100" });
+}
+
+/// A client that waits for an answer over a link with this tolerance, and the other end of its connection.
+fn timed_client(
+    tolerance: Duration,
+) -> (impl Future<Output = Result<&'static str, Error>>, tokio::io::DuplexStream) {
+    let (ours, theirs) = tokio::io::duplex(1024);
+    let link = Asynchronous::new(ours).with_tolerance(tolerance);
+    let waits = async {
+        match timed::client::Start::new(link).ask("why?").await?.recv().await? {
+            timed::client::AfterAskEvent::Answer { next, .. } => next.close(),
+            timed::client::AfterAskEvent::Busy { next } => next.close(),
+        };
+        Ok("answered")
+    };
+    (waits, theirs)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_with_a_timer_waits_as_long_as_the_protocol_says() {
+    let (client, server) = timed_client(Duration::ZERO);
+    let began = tokio::time::Instant::now();
+    let late = client.await.unwrap_err();
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+    assert_eq!(late, Error::Late { by: "server", within: Duration::from_secs(5) });
+    assert_eq!(late.to_string(), "server sent nothing within 5s");
+    // How long the question was on its way is not known.
+    assert_eq!(late.blame(), None);
+    drop(server);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_has_begun_in_time_is_in_time() {
+    let (client, mut server) = timed_client(Duration::ZERO);
+    let answers = async move {
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        server.write_all(b"{\"type\":").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        server.write_all(b"\"Busy\"}\n").await.unwrap();
+        server
+    };
+    let (said, _server) = tokio::join!(client, answers);
+    assert_eq!(said, Ok("answered"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_on_its_way_is_waited_for() {
+    for (tolerance, answered) in [(2, true), (0, false)] {
+        let (client, mut server) = timed_client(Duration::from_secs(tolerance));
+        let answers = async move {
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            let _ = server.write_all(b"{\"type\":\"Busy\"}\n").await;
+            server
+        };
+        let (said, _server) = tokio::join!(client, answers);
+        assert_eq!(said.is_ok(), answered, "{said:?}");
+    }
 }

@@ -59,7 +59,7 @@ fn generate(protocol: &Projected, name: &str, roles: &[&str]) -> Result<Vec<(Str
 #[test]
 fn the_golden_endpoints_are_what_is_generated() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let cases: [(&str, PathBuf, &[&str]); 8] = [
+    let cases: [(&str, PathBuf, &[&str]); 9] = [
         ("auth_client", examples.join("auth/auth-plain.scr"), &["client"]),
         ("auth", examples.join("auth/auth-plain.scr"), &["client", "server"]),
         ("game", examples.join("game/game.scr"), &["player", "server"]),
@@ -68,6 +68,7 @@ fn the_golden_endpoints_are_what_is_generated() {
         ("auth3", examples.join("auth3/authorization.gt"), &["s", "c", "a"]),
         ("relay", folder().join("relay.kmc"), &["A", "B", "C"]),
         ("shop", folder().join("shop.scr"), &["customer", "shop"]),
+        ("timed", folder().join("timed.scr"), &["client", "server"]),
     ];
     let mut stale = Vec::new();
     for (name, file, roles) in cases {

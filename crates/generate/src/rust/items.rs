@@ -1,5 +1,7 @@
 //! The parts of a file: messages, sends, receives, tables.
 
+use std::time::Duration;
+
 use referee_theory::Type;
 
 use super::{Rust, field_names, is_copy, kept_names, lower, new_name};
@@ -354,8 +356,21 @@ impl Rust<'_> {
             self.admits(state, step);
         }
         self.writer.line("/// Awaits the next message.");
+        let received = match state.within {
+            Some(within) => {
+                let within = Duration::from_nanos(within);
+                self.writer.line("///");
+                self.writer.line(&format!(
+                    "/// It comes within {within:?}: over a link with a timer (`Asynchronous`), [`Error::Late`] otherwise."
+                ));
+                let (seconds, rest) = (within.as_secs(), within.subsec_nanos());
+                let within = format!("core::time::Duration::new({seconds}, {rest})");
+                format!("L::receive_within(self, Self::EXPECTED, {within}, Self::judge)")
+            }
+            None => "L::receive(self, Self::EXPECTED, Self::judge)".to_owned(),
+        };
         self.writer.open(&format!("pub fn recv(self) -> L::Received<Self, {}Event<L>> {{", state.name));
-        self.writer.line("L::receive(self, Self::EXPECTED, Self::judge)");
+        self.writer.line(&received);
         self.writer.close("}");
         self.writer.line("");
         self.writer.open("const EXPECTED: &'static [Expect] = &[");
