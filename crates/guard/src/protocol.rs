@@ -132,6 +132,11 @@ impl Protocol {
     pub(crate) fn location(&self, origin: Origin) -> Option<String> {
         self.projected.location(origin)
     }
+
+    /// The comment above `origin`, line by line.
+    pub(crate) fn comment(&self, origin: Origin) -> Vec<String> {
+        self.projected.comment(origin)
+    }
 }
 
 /// The monitor of a protocol that opens sub-sessions, and one that takes all its messages.

@@ -8,8 +8,9 @@ use referee_monitor::Session;
 use referee_session::{Action, Engine as _, TwoParty};
 use referee_theory::{Origin, State};
 use referee_verdict::{VerdictClass, VerdictRecord};
-use referee_wire::Scratch;
+use referee_wire::{Scratch, Sender};
 
+use crate::calls::{Calls, NothingAsked};
 use crate::player::{Edge, Player};
 use crate::values::Form;
 
@@ -20,6 +21,7 @@ pub struct Conversation {
     scratch: Scratch,
     /// What the peer has sent and nobody has decided about.
     unread: Vec<u8>,
+    calls: Calls,
     exchanges: Vec<Exchange>,
     asked: Duration,
     has_ended: bool,
@@ -88,6 +90,7 @@ impl Conversation {
             player: Arc::clone(player),
             scratch: Scratch::new(),
             unread: Vec::new(),
+            calls: Calls::default(),
             exchanges: Vec::new(),
             asked: now,
             has_ended: false,
@@ -123,6 +126,28 @@ impl Conversation {
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.is_stale && !self.unread.is_empty()
+    }
+
+    /// Takes what was exchanged before the first message, the client's part and the server's: the handshake of a WebSocket.
+    ///
+    /// # Errors
+    /// It cannot be read as that.
+    pub fn begin(&mut self, handshake: &[Vec<u8>; 2]) -> Result<(), Stop> {
+        for (sender, part) in [Sender::Client, Sender::Server].into_iter().zip(handshake) {
+            let decision = self.engine.receive(sender, part, &mut self.scratch, Waker::noop());
+            if decision.action != Action::Forward(part.len()) {
+                return Err(self.stop());
+            }
+        }
+        Ok(())
+    }
+
+    /// The id that the message of `edge` has now, as JSON, if it has one.
+    ///
+    /// # Errors
+    /// It answers what was not asked.
+    pub(crate) fn call_id(&self, edge: &Edge) -> Result<Option<String>, NothingAsked> {
+        self.player.calls().map_or(Ok(None), |rules| self.calls.id_for(rules, &edge.label))
     }
 
     /// Whose turn it is.
@@ -167,6 +192,9 @@ impl Conversation {
         }
         if self.engine.is_within_message(self.player.own()) {
             return Err("its bytes are not one whole message here".to_owned());
+        }
+        if let Some(rules) = self.player.calls() {
+            self.calls.sent(rules, &edge.label);
         }
         self.record((Some(edge), true), &edge.label, before, Some(form.clone()), Duration::ZERO);
         self.asked = now;
@@ -214,7 +242,7 @@ impl Conversation {
             let decision = self.engine.receive(peer, &self.unread, &mut self.scratch, Waker::noop());
             match decision.action {
                 Action::Forward(taken) => {
-                    self.unread.drain(..taken.min(self.unread.len()));
+                    let message: Vec<u8> = self.unread.drain(..taken.min(self.unread.len())).collect();
                     if let Some(known) =
                         decision.message.and_then(|id| self.player.codec().messages().get(id.index()))
                         && !known.aside
@@ -222,6 +250,9 @@ impl Conversation {
                         let label = Arc::clone(&known.name);
                         let waited = now.saturating_sub(self.asked);
                         let player = Arc::clone(&self.player);
+                        if let Some(rules) = player.calls() {
+                            self.calls.received(rules, &label, &message);
+                        }
                         let edges = player.edges_of(before).iter();
                         let edge = edges.clone().find(|edge| !edge.is_own && *edge.label == *label);
                         self.record((edge, false), &label, before, None, waited);

@@ -119,7 +119,14 @@ impl Examples {
             Some((label, field)) => (label, Some(field)),
             None => ("", Some(key.as_str())),
         });
-        messages.chain(dotted)
+        let within = self.messages.iter().flat_map(|(label, examples)| {
+            let fields = examples.iter().filter_map(|example| match example {
+                MessageExample::Fields(fields) => Some(fields.keys()),
+                MessageExample::Raw(_) => None,
+            });
+            fields.flatten().map(|field| (label.as_str(), Some(field.as_str())))
+        });
+        messages.chain(dotted).chain(within)
     }
 
     /// The examples of the field called `field` of `label`, as values of `ty`.

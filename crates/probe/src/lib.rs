@@ -6,9 +6,12 @@
 //!
 //! The peer is reached through a [`Peer`], which its caller implements: there is no I/O, no clock and no thread in this crate.
 //!
+//! Messages that are matched by ids get theirs in `calls`.
+//!
 //! Reading order: [`player`], [`examples`], [`values`], [`conversation`], [`peer`], [`coverage`], [`prober`], [`script`], [`mutation`], [`report`],
 //! [`mock`].
 
+mod calls;
 pub mod conversation;
 pub mod coverage;
 pub mod examples;

@@ -47,6 +47,11 @@ impl Mock {
     pub fn serve(&self, peer: &mut impl Peer, seed: u64) -> (Conversation, MockEnd) {
         let mut random = Random::new(seed);
         let mut conversation = Conversation::new(&self.player, peer.now());
+        if let Some(handshake) = peer.handshake()
+            && conversation.begin(&handshake).is_err()
+        {
+            return (conversation, MockEnd::NotJudged("its handshake is none of a WebSocket".to_owned()));
+        }
         let end = loop {
             if conversation.exchanges().len() >= self.options.messages {
                 break MockEnd::Limit("the limit of messages is reached");
@@ -112,7 +117,7 @@ impl Mock {
         while !choices.is_empty() {
             let chosen = pick(&choices, random);
             let (edge, _) = choices.remove(chosen.min(choices.len() - 1));
-            let forms = forms(&self.player, conversation.session(), edge, Wanted::Right, MAX_FORMS);
+            let forms = forms(&self.player, conversation, edge, Wanted::Right, MAX_FORMS);
             let index = random.below(forms.len() as u64);
             let Some(form) = usize::try_from(index).ok().and_then(|index| forms.get(index)) else { continue };
             if let Err(why) = conversation.send(edge, form, peer.now()) {

@@ -103,7 +103,7 @@ pub(crate) fn mutations(player: &Player, state: State) -> Vec<Mutation> {
 pub(crate) fn bytes(player: &Player, conversation: &Conversation, mutation: &Mutation) -> Option<Vec<u8>> {
     let edge = player.edges().get(mutation.edge)?;
     let first = |wanted| {
-        let list = forms(player, conversation.session(), edge, wanted, 1);
+        let list = forms(player, conversation, edge, wanted, 1);
         list.into_iter().next().map(|form: Form| form.bytes)
     };
     match mutation.wrong {
@@ -119,14 +119,21 @@ pub(crate) fn bytes(player: &Player, conversation: &Conversation, mutation: &Mut
     }
 }
 
-/// What `answer`, which the peer gave to a wrong message, is; `None` while it is not whole.
-pub(crate) fn reaction(player: &Player, answer: &[u8]) -> Option<Reaction> {
+/// What `answer`, which the peer gave to the wrong message `sent`, is; `None` while it is not whole.
+pub(crate) fn reaction(player: &Player, sent: &[u8], answer: &[u8]) -> Option<Reaction> {
+    if let Some(rules) = player.calls() {
+        // An error is a refusal, whatever the protocol calls it.
+        return rules.answer_to(sent, answer).map(|is_error| match is_error {
+            true => Reaction::Refused("an error".to_owned()),
+            false => Reaction::Accepted("a result".to_owned()),
+        });
+    }
     let codec = player.codec();
     let peer = player.own().other();
     let refusals: Vec<MessageId> =
         player.examples().refusals().iter().filter_map(|label| codec.find(peer, label)).collect();
     let read = |reading: Reading<'_>| {
-        let mut connection = codec.connection(Limits::default());
+        let mut connection = codec.upgraded(Limits::default());
         let (scratch, mut fields) = (Scratch::new(), Fields::new());
         match codec.decode(&mut connection, peer, answer, reading, &scratch, &mut fields) {
             Step::More { .. } => None,

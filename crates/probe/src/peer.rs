@@ -24,6 +24,11 @@ pub trait Peer {
     /// It cannot be reached.
     fn connect(&mut self) -> io::Result<()>;
 
+    /// What was exchanged when it was opened, before the first message: the client's part and the server's.
+    fn handshake(&self) -> Option<[Vec<u8>; 2]> {
+        None
+    }
+
     /// Sends `bytes`, no faster than the caller allows.
     ///
     /// # Errors

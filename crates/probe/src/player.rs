@@ -7,8 +7,9 @@ use std::sync::Arc;
 use referee_monitor::{Monitor, Party};
 use referee_session::{Options, TwoPartyRules};
 use referee_theory::{Action, Machine, Message, Origin, Role, State, Transition};
-use referee_wire::{Codec, Encoder, Kind, MessageId, Sender, Table};
+use referee_wire::{Codec, Encoder, MessageId, Sender, Table};
 
+use crate::calls::CallRules;
 use crate::examples::Examples;
 
 /// One side of a protocol.
@@ -18,6 +19,8 @@ pub struct Player {
     encoder: Encoder,
     own: Sender,
     examples: Examples,
+    /// How messages are matched by ids, if they are.
+    calls: Option<CallRules>,
     /// Every transition that has bytes, grouped by its source.
     edges: Vec<Edge>,
     /// `edges[starts[s]..starts[s + 1]]` leave the state `s`, if it is the first of its class.
@@ -71,16 +74,6 @@ impl Player {
         (own, pipelining): (Sender, [bool; 2]),
         examples: Examples,
     ) -> Result<Self, Unplayable> {
-        if table.kind == Kind::WebSocket {
-            return Err(Unplayable(
-                "a WebSocket begins with a handshake that a player does not make".to_owned(),
-            ));
-        }
-        if table.rpc == Some(true) {
-            return Err(Unplayable(
-                "which answer belongs to which call of JSON-RPC a player does not follow".to_owned(),
-            ));
-        }
         if table.session.is_some() {
             return Err(Unplayable(
                 "its sessions span connections; a player has one connection at a time".to_owned(),
@@ -97,6 +90,7 @@ impl Player {
             encoder,
             own,
             examples,
+            calls: CallRules::of(table),
             edges: Vec::new(),
             starts: vec![0],
             classes: classes(monitor.machine()),
@@ -197,6 +191,10 @@ impl Player {
 
     pub(crate) fn encoder(&self) -> &Encoder {
         &self.encoder
+    }
+
+    pub(crate) fn calls(&self) -> Option<&CallRules> {
+        self.calls.as_ref()
     }
 
     pub(crate) fn examples(&self) -> &Examples {

@@ -226,7 +226,12 @@ impl<P: Peer> Prober<P> {
         self.sessions += 1;
         self.peer.connect()?;
         self.coverage.visit(self.player.monitor().machine().initial());
-        Ok(Conversation::new(&self.player, self.peer.now()))
+        let mut conversation = Conversation::new(&self.player, self.peer.now());
+        if let Some(handshake) = self.peer.handshake() {
+            let begun = conversation.begin(&handshake);
+            begun.map_err(|_| io::Error::other("its handshake is none of a WebSocket"))?;
+        }
+        Ok(conversation)
     }
 
     /// Listens to the peer, for `patience` at most, and enters what it says.

@@ -119,7 +119,7 @@ pub(crate) fn form_of(player: &Player, edge: &Edge, bytes: Vec<u8>) -> Form {
 fn values_of(player: &Player, edge: &Edge, bytes: &[u8]) -> Option<Vec<Value>> {
     let (codec, id) = (player.codec(), edge.id?);
     let expected = Expected::new(codec, &[id]).ok()?;
-    let mut connection = codec.connection(Limits { message: bytes.len() + 1 });
+    let mut connection = codec.upgraded(Limits { message: bytes.len() + 1 });
     let (scratch, mut fields) = (Scratch::new(), Fields::new());
     let step = codec.decode(&mut connection, player.own(), bytes, expected.reading(), &scratch, &mut fields);
     let Step::Message(message) = step else { return None };

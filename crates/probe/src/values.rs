@@ -13,6 +13,8 @@ use referee_theory::expr::{Expr, Function, NoExternals, Node, eval};
 use referee_theory::{MessageSpec, Type, Value};
 use referee_wire::Parts;
 
+use crate::calls::ID_GAP;
+use crate::conversation::Conversation;
 use crate::examples::{MessageExample, converted};
 use crate::player::{Edge, Player};
 use crate::sample;
@@ -44,14 +46,16 @@ pub(crate) enum Wanted {
     Typed,
 }
 
-/// Up to `count` forms of the message of `edge`, as they are `wanted` in `session`.
+/// Up to `count` forms of the message of `edge`, as they are `wanted` at this point of `conversation`.
 pub(crate) fn forms(
     player: &Player,
-    session: &Session,
+    conversation: &Conversation,
     edge: &Edge,
     wanted: Wanted,
     count: usize,
 ) -> Vec<Form> {
+    let Ok(id) = conversation.call_id(edge) else { return Vec::new() };
+    let session = conversation.session();
     let vocabulary = player.monitor().vocabulary();
     let spec = vocabulary.spec(edge.message);
     let bound: HashMap<Arc<str>, Value> = player.monitor().bound(session).into_iter().collect();
@@ -60,7 +64,8 @@ pub(crate) fn forms(
     for example in examples {
         match example {
             MessageExample::Raw(text) if wanted == Wanted::Right => {
-                found.push(Form { values: None, bytes: text.clone().into_bytes() });
+                let text = id.as_deref().map_or_else(|| text.clone(), |id| text.replace(ID_GAP, id));
+                found.push(Form { values: None, bytes: text.into_bytes() });
             }
             MessageExample::Raw(_) => {}
             MessageExample::Fields(given) => {
@@ -69,7 +74,7 @@ pub(crate) fn forms(
                     converted(value, &field.ty)
                 });
                 let fixed = fixed.collect();
-                let mut search = Search::new(player, session, edge, (spec, &bound), wanted);
+                let mut search = Search::new(player, session, (edge, id.as_deref()), (spec, &bound), wanted);
                 found.extend(search.run(&fixed, true, 1));
             }
         }
@@ -78,7 +83,7 @@ pub(crate) fn forms(
         return found;
     }
     let free = vec![None; spec.fields.len()];
-    let mut search = Search::new(player, session, edge, (spec, &bound), wanted);
+    let mut search = Search::new(player, session, (edge, id.as_deref()), (spec, &bound), wanted);
     found.extend(search.run(&free, true, count));
     if found.is_empty() {
         // No example will do here.
@@ -101,13 +106,17 @@ fn judge(player: &Player, session: &Session, edge: &Edge, values: &[Value]) -> V
 }
 
 /// The bytes of the message of `edge` with `values`, once for each body that it may have and with which they are read as the same.
-pub(crate) fn encoded(player: &Player, edge: &Edge, values: &[Value]) -> Vec<Vec<u8>> {
-    let (Some(id), bump) = (edge.id, Bump::new()) else { return Vec::new() };
+pub(crate) fn encoded(
+    player: &Player,
+    (edge, rpc_id): (&Edge, Option<&str>),
+    values: &[Value],
+) -> Vec<Vec<u8>> {
+    let (Some(message), bump) = (edge.id, Bump::new()) else { return Vec::new() };
     let fields: Vec<FieldValue<'_>> = values.iter().map(|value| borrowed(value, &bump)).collect();
     let encode = |body: &[u8]| {
         let mut bytes = Vec::new();
-        let parts = Parts { fields: &fields, body, rpc_id: None };
-        player.encoder().encode(player.codec(), id, parts, &mut bytes).ok().map(|()| bytes)
+        let parts = Parts { fields: &fields, body, rpc_id };
+        player.encoder().encode(player.codec(), message, parts, &mut bytes).ok().map(|()| bytes)
     };
     let given = player.examples().bodies(&edge.label);
     let found: Vec<Vec<u8>> = given.iter().filter_map(|body| encode(body.as_bytes())).collect();
@@ -151,6 +160,8 @@ struct Search<'a> {
     player: &'a Player,
     session: &'a Session,
     edge: &'a Edge,
+    /// The id of the message, where it has one.
+    id: Option<&'a str>,
     spec: &'a MessageSpec,
     bound: &'a HashMap<Arc<str>, Value>,
     /// Texts that the patterns of the assertion match.
@@ -168,7 +179,7 @@ impl<'a> Search<'a> {
     fn new(
         player: &'a Player,
         session: &'a Session,
-        edge: &'a Edge,
+        (edge, id): (&'a Edge, Option<&'a str>),
         (spec, bound): (&'a MessageSpec, &'a HashMap<Arc<str>, Value>),
         wanted: Wanted,
     ) -> Self {
@@ -176,6 +187,7 @@ impl<'a> Search<'a> {
             player,
             session,
             edge,
+            id,
             spec,
             bound,
             samples: spec.assertion.as_deref().map(samples).unwrap_or_default(),
@@ -275,7 +287,7 @@ impl<'a> Search<'a> {
             _ => false,
         };
         if fits && !self.found.iter().any(|form| form.values.as_deref() == Some(values)) {
-            let all = encoded(self.player, self.edge, values).into_iter();
+            let all = encoded(self.player, (self.edge, self.id), values).into_iter();
             self.found.extend(all.map(|bytes| Form { values: Some(values.to_vec()), bytes }));
         }
         fits

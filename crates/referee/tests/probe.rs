@@ -81,7 +81,7 @@ fn the_page_about_probes_runs_as_it_is_written() {
     let mut commands = 0;
     for (kind, body) in blocks(&fs::read_to_string(page).unwrap()) {
         match kind.as_str() {
-            "toml" | "sh" => {}
+            "toml" | "sh" | "text" => {}
             "console mock" | "console" => {
                 commands += 1;
                 let (line, shown) = body.split_once('\n').unwrap();
@@ -195,4 +195,110 @@ fn a_mock_tells_what_its_clients_do_wrong() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("session 0: client sent `Hello`, for which `n > 0` does not hold"));
+}
+
+/// A server that adds, and may say that the sum is too large.
+const ADDER: &str = "protocol Adder(role client, role server) { rec MORE { choice at client {
+    Add(left: int, right: int) from client to server;
+    choice at server { Sum(total: int) from server to client where total == left + right; } or { TooLarge() from server to client; }
+    continue MORE; } or { Bye() from client to server; } } }";
+
+/// A probe of the mock of `ADDER` with this codec: its exit status and what it prints.
+fn adder(name: &str, codec: &str, options: &[&str]) -> (Option<i32>, String) {
+    let folder = Folder::new(name);
+    folder.write("adder.scr", ADDER);
+    folder.write("codec.toml", codec);
+    let (_mock, address) = folder.mock(&["adder.scr", "--codec", "codec.toml"]);
+    let probe = ["probe", "adder.scr", "--codec", "codec.toml", "--connect", &address];
+    let output = folder.referee(&[&probe, options].concat());
+    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}
+
+#[test]
+fn a_websocket_is_asked_for_and_answered() {
+    let (status, said) = adder("socket", "kind = 'websocket'", &["--target", "/sums"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("4 of 4 transitions"), "{said}");
+    // Who does not become a WebSocket is not probed.
+    let folder = Folder::new("no-socket");
+    folder.write("adder.scr", ADDER);
+    folder.write("codec.toml", "kind = 'websocket'");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let serves = std::thread::spawn(move || {
+        let (mut client, _) = server.accept().unwrap();
+        std::io::Write::write_all(&mut client, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            .unwrap();
+    });
+    let output = folder.referee(&["probe", "adder.scr", "--codec", "codec.toml", "--connect", &address]);
+    serves.join().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("it does not become a WebSocket for `/`: HTTP/1.1 404 Not Found"), "{said}");
+}
+
+#[test]
+fn calls_get_their_ids() {
+    let codec = "kind = 'json'\nframing = 'lines'\nrpc = true\n[messages.Add]\nlabel = 'add'\nnotification = false\n\
+                 [messages.Sum]\nanswers = 'Add'\n[messages.TooLarge]\nanswers = 'Add'\nerror = true\n\
+                 [messages.Bye]\nlabel = 'bye'\nnotification = true\n";
+    let (status, said) = adder("rpc", codec, &[]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("4 of 4 transitions"), "{said}");
+}
+
+#[test]
+fn a_program_is_probed_on_its_standard_streams() {
+    let folder = Folder::new("program");
+    folder.write("p.scr", PROTOCOL);
+    let probe = |answer: &str| {
+        let program = format!("while read line; do echo '{{\"type\":\"{answer}\"}}'; done");
+        let output = folder.referee(&["probe", "p.scr", "--", "sh", "-c", &program]);
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (status, said) = probe("Ok");
+    assert!(status == Some(0) && said.contains("2 of 3 transitions"), "{said}");
+    let (status, said) = probe("Perhaps");
+    assert!(status == Some(1) && said.contains("deviation: server sent `Perhaps`"), "{said}");
+    let output = folder.referee(&["probe", "p.scr", "--", "no-such-program-anywhere"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("cannot connect to `no-such-program-anywhere`"));
+}
+
+#[test]
+fn sub_sessions_are_not_played_blindly() {
+    let folder = Folder::new("calls-of-a-key");
+    folder.write(
+        "rpc.scr",
+        "protocol Call(role client, role server) per id: int { Ask(id: int) from client to server; Told(id: int) from server to client; }
+         protocol Rpc(role client, role server) { Hello() from client to server; Welcome() from server to client;
+         open Call(client, server); Bye() from client to server; }",
+    );
+    let output = folder.referee(&["probe", "rpc.scr", "--connect", "127.0.0.1:1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("the protocol opens sub-sessions"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn examples_stand_in_the_protocol_too() {
+    let folder = Folder::new("examples");
+    let text = PROTOCOL.replace("Hello(", "\n// Says hello.\n// Example: { n = 4711 }\nHello(");
+    folder.write("p.scr", &text);
+    // The server takes this number only, which nobody would find.
+    folder.write("strict.scr", &PROTOCOL.replace("n > 0", "n == 4711"));
+    let probe = |file: &str| {
+        let (_mock, address) = folder.mock(&["strict.scr"]);
+        text_of(&folder.referee(&["probe", file, "--connect", &address, "--timeout", "1s"]))
+    };
+    assert!(probe("p.scr").contains("3 of 3 transitions"), "{}", probe("p.scr"));
+    folder.write("plain.scr", PROTOCOL);
+    assert!(!probe("plain.scr").contains("3 of 3 transitions"));
+    folder.write("p.scr", &text.replace("{ n", "{ m"));
+    assert!(probe("p.scr").contains("`Hello` has no field `m`"));
+    folder.write("p.scr", &text.replace("4711 }", "4711"));
+    assert!(probe("p.scr").contains("an `Example:` in a comment of the protocol"));
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
 }

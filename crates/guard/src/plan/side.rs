@@ -67,10 +67,19 @@ impl<'a> ListenerSides<'a> {
         self.0.rules.options().pipelining
     }
 
-    /// Whether the server is reached by TLS.
+    /// How the server is recognised and the name that it must bear, if it is reached by TLS.
     #[must_use]
-    pub fn has_upstream_tls(&self) -> bool {
-        self.0.upstream_tls.is_some()
+    pub fn upstream_tls(
+        &self,
+    ) -> Option<(Arc<rustls::ClientConfig>, rustls::pki_types::ServerName<'static>)> {
+        let (connector, name) = self.0.upstream_tls.as_ref()?;
+        Some((Arc::clone(connector.config()), name.clone()))
+    }
+
+    /// Whether the protocol opens sub-sessions, which its monitor does not see.
+    #[must_use]
+    pub fn opens_calls(&self) -> bool {
+        self.0.protocol.calls.is_some()
     }
 
     /// The server's address; `None` if it is a command.
@@ -86,5 +95,11 @@ impl<'a> ListenerSides<'a> {
     #[must_use]
     pub fn location(&self, origin: Origin) -> Option<String> {
         self.0.protocol.location(origin)
+    }
+
+    /// The comment above `origin` in the protocol, line by line.
+    #[must_use]
+    pub fn comment(&self, origin: Origin) -> Vec<String> {
+        self.0.protocol.comment(origin)
     }
 }

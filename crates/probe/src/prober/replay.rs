@@ -3,6 +3,7 @@
 use std::io;
 
 use super::{Listened, Prober};
+use crate::calls::{CallKind, CallRules};
 use crate::conversation::{Conversation, Deviation, Exchange};
 use crate::peer::Peer;
 use crate::report::Finding;
@@ -124,12 +125,15 @@ impl<P: Peer> Prober<P> {
             return false;
         };
         let mut form = form_of(&self.player, &edge, bytes);
-        let is_wrong = form.values.as_ref().is_some_and(|values| {
-            !is_taken(&self.player, conversation.session(), &edge, values)
-                || encoded(&self.player, &edge, values).is_empty()
-        });
+        // An answer has the id of its question, which the peer may choose anew.
+        let is_answer = |rules: &CallRules| matches!(rules.kind(label), CallKind::Answer(_));
+        let is_wrong = self.player.calls().is_some_and(is_answer)
+            || form.values.as_ref().is_some_and(|values| {
+                !is_taken(&self.player, conversation.session(), &edge, values)
+                    || encoded(&self.player, (&edge, None), values).is_empty()
+            });
         if is_wrong {
-            let others = forms(&self.player, conversation.session(), &edge, Wanted::Right, 1);
+            let others = forms(&self.player, conversation, &edge, Wanted::Right, 1);
             let Some(other) = others.into_iter().next() else {
                 self.note(format!("no values of `{label}` will do this time"));
                 return false;

@@ -126,7 +126,7 @@ impl<P: Peer> Prober<P> {
         number: usize,
     ) -> Option<SessionEnd> {
         let edge = self.player.edges().get(number)?.clone();
-        let forms = forms(&self.player, conversation.session(), &edge, Wanted::Right, MAX_FORMS);
+        let forms = forms(&self.player, conversation, &edge, Wanted::Right, MAX_FORMS);
         let turn = self.turns.get(number).copied().unwrap_or(0);
         self.turns.get_mut(number).into_iter().for_each(|turn| *turn += 1);
         let Some(form) = turn.checked_rem(forms.len()).and_then(|turn| forms.get(turn)) else {

@@ -119,10 +119,10 @@ impl<P: Peer> Prober<P> {
                 Heard::Bytes(_) if self.is_overdue() => return Some((sent, Reaction::Ignored)),
                 Heard::Bytes(bytes) => answer.extend_from_slice(&bytes),
             }
-            match reaction(&self.player, &answer) {
+            match reaction(&self.player, &sent, &answer) {
                 None => {}
-                // Where the peer may speak at any time, this need not be its answer.
-                Some(Reaction::Accepted(name)) if turn == Turn::Either => {
+                // Where the peer may speak at any time, this need not be its answer, unless an id says so.
+                Some(Reaction::Accepted(name)) if turn == Turn::Either && self.player.calls().is_none() => {
                     return Some((sent, Reaction::Unknown(name)));
                 }
                 Some(reaction) => return Some((sent, reaction)),
@@ -143,7 +143,7 @@ impl<P: Peer> Prober<P> {
             let first = first.and_then(|edge| self.player.edges().get(edge)).cloned();
             match first.filter(|edge| edge.is_own && turn != Turn::Peer) {
                 Some(edge) => {
-                    let forms = forms(&self.player, conversation.session(), &edge, Wanted::Right, 1);
+                    let forms = forms(&self.player, conversation, &edge, Wanted::Right, 1);
                     let Some(form) = forms.first() else { return Way::Elsewhere };
                     let sent = conversation.send(&edge, form, self.peer.now());
                     if sent.is_err() || self.peer.send(&form.bytes).is_err() {

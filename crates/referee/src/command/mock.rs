@@ -42,7 +42,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Some(side) = arguments.subject.side(Sender::Server, &[])? else { return Ok(Outcome::WrongInput) };
+    let Some(side) = arguments.subject.side(Sender::Server, &[], None)? else {
+        return Ok(Outcome::WrongInput);
+    };
     let cannot = || format!("cannot listen on `{}`", arguments.listen);
     let listener = TcpListener::bind(&arguments.listen).with_context(cannot)?;
     let address = listener.local_addr().with_context(cannot)?;
@@ -64,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let (mock, side, violated, clients) =
             (Arc::clone(&mock), Arc::clone(&side), Arc::clone(&violated), Arc::clone(&clients));
         threads.push(thread::spawn(move || {
-            if let Ok(mut link) = Link::accepted(stream) {
+            if let Ok(mut link) = Link::accepted(stream, side.is_websocket()) {
                 let (_, end) = mock.serve(&mut link, seed);
                 link.close();
                 tell(number, &end, &side, &violated);

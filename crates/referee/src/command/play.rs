@@ -1,7 +1,11 @@
 //! What `probe` and `mock` share: which side of which protocol is played, and the sockets.
 
 mod link;
+mod program;
+mod stream;
+mod websocket;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,10 +14,11 @@ use clap::Args;
 use referee::guard::{ListenerSides, Plans};
 use referee::probe::{Examples, Player};
 use referee::theory::Origin;
-use referee::wire::{Sender, Table, preset};
+use referee::wire::{Kind, Sender, Table, preset};
 
 use super::guard::complain;
 pub(crate) use link::Link;
+use link::Tls;
 
 /// The codec of protocols that have none: what generated endpoints speak.
 const JSON_LINES: &str = "kind = 'json'\nframing = 'lines'";
@@ -43,6 +48,14 @@ pub(crate) struct Subject {
     skip: Vec<String>,
 }
 
+/// How a server is recognised by TLS.
+pub(crate) struct TlsTable {
+    /// The name that its certificate must bear.
+    pub(crate) server_name: String,
+    /// Authorities, PEM; those of the system without it.
+    pub(crate) ca: Option<PathBuf>,
+}
+
 /// A side of a protocol, ready to be played.
 pub(crate) struct Side {
     plans: Plans,
@@ -60,6 +73,16 @@ impl Side {
     /// `auth.scr:12:7`, if `origin` is a place in the protocol.
     pub(crate) fn location(&self, origin: Origin) -> Option<String> {
         self.listener()?.location(origin)
+    }
+
+    /// How the server is recognised, if it is reached by TLS.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.listener()?.upstream_tls()
+    }
+
+    /// Whether its messages are those of a WebSocket.
+    pub(crate) fn is_websocket(&self) -> bool {
+        self.listener().is_some_and(|sides| sides.table().kind == Kind::WebSocket)
     }
 
     /// Where the configuration says that the server is.
@@ -83,8 +106,16 @@ impl Subject {
     }
 
     /// The side `own`; `None`: what is wrong has been said. `refusals` are added to the examples.
-    pub(crate) fn side(&self, own: Sender, refusals: &[String]) -> Result<Option<Side>> {
-        let Some(plans) = self.plans(own)? else { return Ok(None) };
+    pub(crate) fn side(
+        &self,
+        own: Sender,
+        refusals: &[String],
+        tls: Option<&TlsTable>,
+    ) -> Result<Option<Side>> {
+        if self.is_config() && tls.is_some() {
+            bail!("how the server is reached by TLS says the configuration (`upstream-tls`)");
+        }
+        let Some(plans) = self.plans(own, tls)? else { return Ok(None) };
         let named =
             |sides: &ListenerSides<'_>| self.listener.as_deref().is_none_or(|name| name == sides.name());
         let Some(listener) = plans.sides().position(|sides| named(&sides)) else {
@@ -92,10 +123,12 @@ impl Subject {
             bail!("the configuration has no such listener; there is {}", names.join(", "));
         };
         let sides = plans.sides().nth(listener).context("no listener")?;
-        if own == Sender::Client && self.is_config() && sides.has_upstream_tls() {
-            bail!("the server of `{}` is reached by TLS, which this does not speak", sides.name());
+        if sides.opens_calls() {
+            bail!(
+                "the protocol opens sub-sessions: whoever is asked to play it would blame the messages of these"
+            );
         }
-        let examples = self.examples(refusals)?;
+        let examples = self.examples(refusals, &sides)?;
         let (monitor, table) = (sides.monitor(), sides.table());
         let player = Player::new(monitor, sides.client(), table, (own, sides.pipelining()), examples)?;
         if let Some(role) = &self.role
@@ -108,7 +141,7 @@ impl Subject {
         Ok(Some(Side { plans, listener, is_configured, player: Arc::new(player) }))
     }
 
-    fn plans(&self, own: Sender) -> Result<Option<Plans>> {
+    fn plans(&self, own: Sender, tls: Option<&TlsTable>) -> Result<Option<Plans>> {
         let name = self.name();
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let (text, read) = if self.is_config() {
@@ -126,7 +159,7 @@ impl Subject {
                 (None, Some(_)) => None,
                 (None, None) => Some(Table::parse(JSON_LINES)?),
             };
-            let text = self.configuration(own)?;
+            let text = self.configuration(own, tls)?;
             let read = Plans::read_with_codec(&text, Path::new("."), table.as_ref());
             (text, read)
         };
@@ -144,13 +177,20 @@ impl Subject {
     }
 
     /// The configuration of a guard for the protocol. It never listens.
-    fn configuration(&self, own: Sender) -> Result<String> {
+    fn configuration(&self, own: Sender, tls: Option<&TlsTable>) -> Result<String> {
         // Strings of JSON are strings of TOML.
         let quoted = |text: &str| serde_json::to_string(text);
         let mut text = "[[listener]]\nlisten = \"127.0.0.1:0\"\nupstream = \"127.0.0.1:1\"\n".to_owned();
         text += &format!("protocol = {}\n", quoted(&self.name())?);
         if let Some(name) = &self.protocol {
             text += &format!("protocol-name = {}\n", quoted(name)?);
+        }
+        if let Some(tls) = tls {
+            text += &format!("upstream-tls = {{ server-name = {}", quoted(&tls.server_name)?);
+            if let Some(ca) = &tls.ca {
+                text += &format!(", ca = {}", quoted(&ca.display().to_string())?);
+            }
+            text += " }\n";
         }
         if let (Some(role), Sender::Client) = (&self.role, own) {
             text += &format!("client-role = {}\n", quoted(role)?);
@@ -176,13 +216,14 @@ impl Subject {
         Ok(names.iter().find(|name| **name != role).map(|name| (*name).to_owned()))
     }
 
-    fn examples(&self, refusals: &[String]) -> Result<Examples> {
+    fn examples(&self, refusals: &[String], sides: &ListenerSides<'_>) -> Result<Examples> {
         let mut examples = Examples::default();
         for path in &self.data {
             let name = path.display().to_string();
             let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{name}`"))?;
             examples = examples.or(Examples::parse(&text).with_context(|| format!("`{name}`"))?);
         }
+        examples = examples.or(examples_in(sides)?);
         if let Some(preset) = self.preset() {
             examples = examples.or(Examples::parse(preset.examples)?);
         }
@@ -190,4 +231,25 @@ impl Subject {
         examples.add_skipped(&self.skip);
         Ok(examples)
     }
+}
+
+/// What comments of a protocol say that its messages may be: `// Example: { left = 1, right = 2 }`.
+fn examples_in(sides: &ListenerSides<'_>) -> Result<Examples> {
+    let (machine, vocabulary) = (sides.monitor().machine(), sides.monitor().vocabulary());
+    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for transition in machine.all_transitions() {
+        let label = vocabulary.label_of(transition.message);
+        for line in sides.comment(transition.origin) {
+            let Some(example) = line.trim().strip_prefix("Example:") else { continue };
+            let examples = found.entry(label).or_default();
+            if !examples.iter().any(|known| known == example) {
+                examples.push(example.to_owned());
+            }
+        }
+    }
+    let mut text = "[messages]\n".to_owned();
+    for (label, examples) in found {
+        text += &format!("{} = [{}]\n", serde_json::to_string(label)?, examples.join(","));
+    }
+    Examples::parse(&text).context("an `Example:` in a comment of the protocol")
 }

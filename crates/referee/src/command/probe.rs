@@ -9,7 +9,7 @@ use referee::probe::{Finding, Options, Prober, Report, Script};
 use referee::wire::Sender;
 use serde_json::{Value, json};
 
-use super::play::{Link, Side, Subject};
+use super::play::{Link, Side, Subject, TlsTable};
 use super::watch::parse_duration;
 use crate::Outcome;
 use crate::output::{self, sarif};
@@ -26,6 +26,22 @@ pub(crate) struct Arguments {
     /// Where the peer listens: HOST:PORT, or unix:/path. Without it: the configuration's `upstream`.
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
+    /// A program to start instead, which talks on its standard input and output: `-- npx mcp-server-filesystem /tmp/shared`. It is
+    /// started anew for each session.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "connect")]
+    command: Vec<String>,
+    /// Connect by TLS.
+    #[arg(long)]
+    tls: bool,
+    /// Authorities that the server's certificate is checked against, PEM. Without it: those of the system.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_ca: Option<PathBuf>,
+    /// The name that the server's certificate must bear. Without it: the host of --connect.
+    #[arg(long, value_name = "NAME", requires = "tls")]
+    tls_name: Option<String>,
+    /// Which WebSocket is asked for, where the codec is of that kind.
+    #[arg(long, value_name = "TARGET", default_value = "/")]
+    target: String,
     /// Allow HOST, which is not this machine, to be tested; as in --connect. A probe sends what it likes, and wrong messages
     /// with --mutate: ask whose machine it is first.
     #[arg(long, value_name = "HOST")]
@@ -88,11 +104,16 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Some(side) = arguments.subject.side(Sender::Client, &arguments.refusal)? else {
+    let tls = arguments.tls()?;
+    let Some(side) = arguments.subject.side(Sender::Client, &arguments.refusal, tls.as_ref())? else {
         return Ok(Outcome::WrongInput);
     };
-    let Some(address) = arguments.connect.clone().or_else(|| side.upstream()) else {
-        bail!("where is the peer? Say so with --connect");
+    let address = match arguments.command.first() {
+        Some(command) => command.clone(),
+        None => match arguments.connect.clone().or_else(|| side.upstream()) {
+            Some(address) => address,
+            None => bail!("where is the peer? Say so with --connect, or with `-- COMMAND`"),
+        },
     };
     let script = arguments.replay.as_ref().map(|path| {
         let name = path.display().to_string();
@@ -104,7 +125,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Ok(script)
     });
     let script = script.transpose()?;
-    let link = Link::to(&address, &arguments.yes_i_may_test, arguments.rate)?;
+    let link = match arguments.command.as_slice() {
+        [] => Link::to(&address, &arguments.yes_i_may_test, arguments.rate)?.with_tls(side.tls()),
+        command => Link::program(command, arguments.rate),
+    };
+    let link = link.with_websocket(side.is_websocket().then(|| arguments.target.clone()));
     let prober = Prober::new(&side.player, link, arguments.options());
     let report = match &script {
         Some(script) => prober.replay(script),
@@ -128,6 +153,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 impl Arguments {
+    /// How the server is recognised, if it is to be reached by TLS and no configuration says how.
+    fn tls(&self) -> Result<Option<TlsTable>> {
+        if !self.tls {
+            return Ok(None);
+        }
+        let host = self.connect.as_deref().and_then(|address| Some(address.rsplit_once(':')?.0));
+        let host = host.map(|host| host.trim_start_matches('[').trim_end_matches(']').to_owned());
+        let Some(server_name) = self.tls_name.clone().or(host) else {
+            bail!("--tls wants --connect HOST:PORT or --tls-name");
+        };
+        Ok(Some(TlsTable { server_name, ca: self.tls_ca.clone() }))
+    }
+
     fn options(&self) -> Options {
         Options {
             sessions: self.sessions,

@@ -56,15 +56,13 @@ impl Writer {
         }
         if let Some((pointer, label)) = &self.label {
             put(&mut document, pointer, Value::from(label.as_str()))?;
-        } else if let Some(empty) = self
-            .correlated
-            .as_ref()
-            .filter(|_| self.pointers.is_empty())
-            .and_then(|own| own.result.as_deref())
-        {
-            put(&mut document, empty, Value::Null)?;
         }
         let is_own = |(_, pointer): &(usize, &String)| !without_optional(pointer).starts_with(OF_REQUEST);
+        let says_nothing = !self.pointers.iter().enumerate().any(|place| is_own(&place));
+        let result = self.correlated.as_ref().and_then(|own| own.result.as_deref());
+        if let Some(empty) = result.filter(|_| self.label.is_none() && says_nothing) {
+            put(&mut document, empty, Value::Null)?;
+        }
         for (index, pointer) in self.pointers.iter().enumerate().filter(is_own) {
             put(&mut document, without_optional(pointer), json(field(parts, index)?)?)?;
         }
@@ -119,17 +117,17 @@ impl Correlated {
     fn new(table: CorrelateTable, entry: Option<&MessageTable>) -> Self {
         let is_answer = entry.is_some_and(|entry| entry.answers.is_some());
         let when = |kind: Option<KindTable>| kind.map(|kind| kind.when).unwrap_or_default();
-        let result = table.result.has.first().cloned().filter(|_| is_answer);
-        let (told, id) = if !is_answer {
-            ([when(Some(table.request)), when(table.notification)], table.id)
+        let (told, id, result) = if !is_answer {
+            ([when(Some(table.request)), when(table.notification)], table.id, None)
         } else {
             let kind = if entry.is_some_and(|entry| entry.error == Some(true)) {
                 table.error
             } else {
                 Some(table.result)
             };
+            let result = kind.as_ref().and_then(|kind| kind.has.first().cloned());
             let told = when(kind);
-            ([told.clone(), told], table.answer_id.unwrap_or(table.id))
+            ([told.clone(), told], table.answer_id.unwrap_or(table.id), result)
         };
         Self { constants: table.constants, told, id, result }
     }
