@@ -52,7 +52,13 @@ export class Board {
     } else if (name === "sessions") {
       info.more = data.more;
       for (const session of data.sessions) this.update(guard, session);
-      for (const id of data.gone) for (const row of [...this.sessions.values()]) this.leave(row, guard, id);
+      for (const id of data.gone) {
+        for (const key of [`${guard}:${id}`, `n:${id}`]) {
+          const row = this.sessions.get(key);
+          if (row) this.leave(row, guard, id);
+        }
+      }
+      if (data.gone.length) this.trim();
     } else if (name === "rates") {
       for (const one of data) this.rate(guard, one);
     } else if (name === "verdict") {
@@ -118,8 +124,11 @@ export class Board {
     if (row.places.length) return;
     row.gone ??= "over";
     row.changed = this.clock();
+  }
+
+  /** Forgets the oldest sessions that are over; those with violations stay longest. */
+  trim() {
     const gone = [...this.sessions.values()].filter((one) => !one.places.length);
-    // Those with violations stay longest.
     gone.sort((a, b) => Number(a.violations > 0) - Number(b.violations > 0) || a.changed - b.changed);
     for (const old of gone.slice(0, Math.max(0, gone.length - MAX_GONE))) {
       this.sessions.delete(old.key);

@@ -10,6 +10,8 @@ const MARGIN = 10;
 const REDRAW = 250;
 /** So many verdicts are in the page. */
 const SHOWN_VERDICTS = 60;
+/** So many verdicts about one session. */
+const MAX_FINDINGS = 50;
 const AGAIN = 1000;
 
 /**
@@ -100,7 +102,7 @@ export class LiveView {
   /** @param {string} name @param {number} guard @param {any} data */
   heard(name, guard, data) {
     this.board.apply(name, guard, data);
-    if (name === "verdict") this.drawVerdicts();
+    if (name === "verdict") this.feed ??= requestAnimationFrame(() => ((this.feed = undefined), this.drawVerdicts()));
     if (name === "hello" || name === "unreachable" || name === "dropped") this.drawGuards();
     if (name === "rates") this.drawCharts();
     // What the address names is followed as soon as it is known.
@@ -269,6 +271,7 @@ export class LiveView {
     if (draw && !conversation.monitors.size) recall(conversation, guard, verdict);
     if (draw) conversation.judge(guard, verdict);
     this.findings.prepend(finding(verdict, same));
+    if (this.findings.children.length > MAX_FINDINGS) this.findings.lastElementChild?.remove();
   }
 
   drawOne() {
