@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -189,6 +190,47 @@ class Stream(Base):
                 text += slow.recv(1 << 20)
             self.assertIn(b"event: dropped", text)
             self.assertLess(len(text), 20_000_000, "what waits is bounded")
+
+
+JOINED = """
+import { Board, Conversation } from "./board.mjs";
+const message = (number, from, to, text) => ({ number, from, to, text, wrong: false });
+const talk = new Conversation();
+// What the receiver saw arrives first, and the sender was asked later than it spoke.
+talk.add(1, { role: "b", messages: [message(0, "a", "b", "early()"), message(1, "a", "b", "x(1)"), message(2, "b", "a", "y(2)")] });
+talk.add(0, { role: "a", messages: [message(3, "a", "b", "x(1)"), message(4, "b", "a", "y(2)")] });
+const steps = talk.steps().map((step) => `${step.role} ${step.action} ${step.text}`);
+// A list that is slow misses messages, and says so.
+const slow = new Conversation();
+slow.add(0, { role: null, messages: [message(4, "a", "b", "x()")] });
+slow.add(0, { role: null, messages: [message(9, "a", "b", "x()")] });
+const board = new Board(["one", "two"], () => 1000);
+const role = (name) => ({ role: name, phase: "running", state: 0, waits_on: "component", waits_for: null, messages: 2, violations: 0 });
+for (const guard of [0, 1]) {
+  board.apply("hello", guard, { listeners: [], network: null });
+  board.apply("sessions", guard, { sessions: [{ listener: "P", session: "af", network_session: "af", roles: [role("ab"[guard])] }], gone: [], more: 0 });
+}
+const filter = { text: "", role: "", state: "", listener: "", since: 0, order: "violations" };
+const [row] = board.rows(filter);
+board.apply("sessions", 0, { sessions: [], gone: ["af"], more: 0 });
+const half = board.rows({ ...filter, state: "open" }).length;
+board.apply("unreachable", 1, "gone");
+console.log(JSON.stringify({ steps, before: slow.before, missed: slow.missed, rows: [row.messages, row.roles, half, board.rows({ ...filter, state: "over" }).length] }));
+"""
+
+
+@unittest.skipUnless(shutil.which("node"), "there is no node")
+class Joined(unittest.TestCase):
+    def test_what_several_monitors_saw_is_put_in_order(self):
+        with folder() as place:
+            shutil.copyfile(ROOT / "crates" / "studio" / "ui" / "board.js", place / "board.mjs")
+            (place / "joined.mjs").write_text(JOINED)
+            done = subprocess.run(["node", place / "joined.mjs"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+        found = json.loads(done.stdout)
+        self.assertEqual(found["steps"], ["b receive early()", "a send x(1)", "b receive x(1)", "b send y(2)", "a receive y(2)"])
+        self.assertEqual((found["before"], found["missed"]), (4, 4))
+        self.assertEqual(found["rows"], [4, ["a", "b"], 1, 1])
 
 
 @unittest.skipUnless(webdriver.CHROMIUM, "there is no chromium")

@@ -121,7 +121,7 @@ class Studio(unittest.TestCase):
         wrong = self.folder / "wrong.scr"
         wrong.write_text(WRONG)
         browser = self.browser()
-        browser.open(self.serve("--edit", wrong))
+        browser.open(self.serve("--edit", wrong.name))
         wait(lambda: browser.text(".problems .fix"))
         self.assertEqual(browser.text(".problems .fix"), "insert `;`")
         browser.screenshot(SHOTS / "protocol-error-light.png")

@@ -17,6 +17,7 @@ DOCUMENTS = Path(__file__).resolve().parents[2] / "docs" / "images"
 IN_DOCUMENTS = {
     "trace-light-1280.png": "studio-trace.png", "compare-light-1280.png": "studio-compare.png",
     "play-light-1280.png": "studio-play.png", "live-network-light-1280.png": "studio-live.png",
+    "protocol-error-light.png": "editors-diagnostics.png",
 }
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")

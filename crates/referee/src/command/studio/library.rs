@@ -230,7 +230,8 @@ fn answers(text: &WellFormed, running: &RunningCheck) -> Vec<(String, bool, Opti
         let Some(system) = protocol.system() else {
             return (format!("{label}not every role has a projection"), false, None);
         };
-        let report = check(&system, &options, Some(&running.cancel), &mut &*running);
+        let mut observer = running;
+        let report = check(&system, &options, Some(&running.cancel), &mut observer);
         let trace =
             report.verdict.witness().map(|witness| Run::of_witness(witness, &system).trace(&protocol));
         let (line, is_safe) = match &report.verdict {
