@@ -57,12 +57,13 @@ impl Symmetry {
                 return None;
             }
             let middle = usize::midpoint(least, most);
-            match search.renamings(middle) {
+            match search.renamings(middle, limits) {
                 Some(found) => (best, most) = (Some(found), middle),
                 None => least = middle + 1,
             }
         }
-        let renamings = best?.iter().map(|to| search.complete(to)).collect::<Option<Vec<_>>>()?;
+        let complete = |to: &Vec<_>| if limits.cancelled() { None } else { search.complete(to) };
+        let renamings = best?.iter().map(complete).collect::<Option<Vec<_>>>()?;
         (renamings.len() > 1).then_some(Self { renamings })
     }
 
@@ -233,8 +234,9 @@ impl<'a> Search<'a> {
         Some(Self { model, steps, order, neighbours })
     }
 
-    /// All renamings that leave the first `fixed` roles as they are, by role; `None`: too many. Depth first, without recursion.
-    fn renamings(&self, fixed: usize) -> Option<Vec<Vec<Option<u32>>>> {
+    /// All renamings that leave the first `fixed` roles as they are, by role; `None`: too many, or no time for more. Depth first,
+    /// without recursion.
+    fn renamings(&self, fixed: usize, limits: Limits<'_>) -> Option<Vec<Vec<Option<u32>>>> {
         let roles = self.order.len();
         let (mut found, mut tries) = (Vec::new(), 0);
         let mut to: Vec<Option<u32>> = vec![None; roles];
@@ -256,7 +258,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             tries += 1;
-            if tries > TRIES {
+            if tries > TRIES || limits.cancelled() {
                 return None;
             }
             to[role as usize] = Some(candidate);

@@ -153,7 +153,7 @@ fn many_identical_roles_end_when_asked_to() {
             "A{number}: rec x. B{number}!a; B{number}?b; x  B{number}: rec x. A{number}?a; A{number}!b; x  "
         )
     };
-    let system = read_types(&(0..30).map(pair).collect::<String>()).unwrap();
+    let system = read_types(&(0..120).map(pair).collect::<String>()).unwrap();
     let options = Options { semantics: Semantics::Mailbox, symmetry_from: 1_000, ..Options::default() };
     let cancel = AtomicBool::new(false);
     std::thread::scope(|scope| {
