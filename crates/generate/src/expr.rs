@@ -4,6 +4,7 @@
 use referee_theory::Type;
 use referee_theory::expr::{Expr, Function, Node, Operator, UnaryOperator, Value};
 
+use crate::names::among;
 use crate::plan::{FieldPlan, Plan, StatePlan, StepPlan};
 use crate::typing::Types;
 
@@ -43,8 +44,8 @@ pub(crate) trait Names {
 
     fn constant(&self, value: &Value) -> String;
 
-    /// The member of a record that the protocol calls `name`.
-    fn member(&self, name: &str) -> String;
+    /// The name of a field of a message, of a member of a record, or of a predicate, if nothing else is called so.
+    fn written(&self, name: &str) -> String;
 
     fn field_names(&self, fields: &[FieldPlan]) -> Vec<String>;
 
@@ -54,8 +55,8 @@ pub(crate) trait Names {
     /// The table of a regular expression.
     fn pattern(&self, pattern: &str) -> String;
 
-    /// A call of a predicate of the program.
-    fn ask(&self, name: &str, arguments: &[String]) -> String;
+    /// A call of a predicate of the program, with its name in the protocol and there.
+    fn ask(&self, name: &str, called: &str, arguments: &[String]) -> String;
 }
 
 /// `expr` as code of a value of type `ty`, in a step of a state.
@@ -126,7 +127,7 @@ impl<N: Names> Walk<'_, N> {
             }
             Node::Member(record, field) => {
                 let (code, fails) = self.code(record, None);
-                (format!("{code}.{}", self.names.member(field)), fails)
+                (format!("{code}.{}", self.member(record, field)), fails)
             }
             Node::Index(parts) => self.index(&parts[0], &parts[1]),
             Node::Call(function, args) => self.call(*function, args),
@@ -136,7 +137,10 @@ impl<N: Names> Walk<'_, N> {
             }
             // Only guards of properties have these; the monitor, and so `Plan`, refuses them in a protocol.
             Node::Tuple(_) | Node::AndAlso(_) | Node::OrElse(_) => (String::new(), false),
-            Node::External { name, args } => (self.names.ask(name, &self.all(args, None).0), true),
+            Node::External { name, args } => {
+                let called = among(name, self.plan.predicates.keys(), |name| self.names.written(name));
+                (self.names.ask(name, &called, &self.all(args, None).0), true)
+            }
         }
     }
 
@@ -156,12 +160,17 @@ impl<N: Names> Walk<'_, N> {
         kept.map_or_else(String::new, |at| self.names.kept_names(self.state)[at].clone())
     }
 
+    fn member(&self, record: &Expr, field: &str) -> String {
+        let Type::Record(fields) = self.types.of(record, None) else { return self.names.written(field) };
+        among(field, fields.iter().map(|(name, _)| name), |name| self.names.written(name))
+    }
+
     fn index(&self, container: &Expr, index: &Expr) -> Code {
         let (code, fails) = self.code(container, None);
         match (self.types.of(container, None), index.node()) {
             (Type::Tuple(_), Node::Literal(Value::Int(at))) => (format!("{code}[{at}]"), fails),
             (Type::Record(_), Node::Literal(Value::String(field))) => {
-                (format!("{code}.{}", self.names.member(field)), fails)
+                (format!("{code}.{}", self.member(container, field)), fails)
             }
             _ => {
                 let (index, _) = self.code(index, Some(&Type::Int));

@@ -1,22 +1,39 @@
 //! Identifiers from the names of a protocol.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// Names that are in use in one scope.
+/// Names that are in use in one scope. Two that differ only in case or in what is between their words are alike: targets change both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope(BTreeSet<String>);
+
+/// What tells names apart however a target writes them.
+fn folded(name: &str) -> String {
+    name.chars().flat_map(char::to_lowercase).filter(|character| is_part(*character)).collect()
+}
+
+/// Whether every target has identifiers with this character: not all that Unicode calls numeric, or alphabetic (`²`, `Ⓐ`), may be there.
+fn is_part(character: char) -> bool {
+    let is_enclosed = matches!(character, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f189}');
+    character.is_ascii_digit() || (character.is_alphabetic() && !is_enclosed)
+}
 
 impl Scope {
     /// With names that are reserved.
     pub(crate) fn with(reserved: &[&str]) -> Self {
-        Self(reserved.iter().map(|name| (*name).to_owned()).collect())
+        Self(reserved.iter().map(|name| folded(name)).collect())
+    }
+
+    /// Takes `name`, whoever has it.
+    pub(crate) fn reserve(&mut self, name: &str) {
+        self.0.insert(folded(name));
     }
 
     /// `wanted`, with a number if it is taken.
     pub(crate) fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 2;
-        while !self.0.insert(name.clone()) {
+        while !self.0.insert(folded(&name)) {
             name = format!("{wanted}{number}");
             number += 1;
         }
@@ -28,13 +45,42 @@ impl Scope {
         let mut number = 1;
         loop {
             let wanted = names(number);
-            if wanted.iter().all(|name| !self.0.contains(name)) {
-                self.0.extend(wanted.iter().cloned());
+            if wanted.iter().all(|name| !self.0.contains(&folded(name))) {
+                self.0.extend(wanted.iter().map(|name| folded(name)));
                 return wanted;
             }
             number += 1;
         }
     }
+}
+
+/// What `names` are called in one place, each `written` as a target writes it.
+pub(crate) fn distinct<'a>(
+    names: impl IntoIterator<Item = &'a Arc<str>>,
+    written: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut scope = Scope::default();
+    names.into_iter().map(|name| scope.claim(&written(name))).collect()
+}
+
+/// What the one of `names` that is `wanted` is called there.
+pub(crate) fn among<'a>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'a Arc<str>> + Clone,
+    written: impl Fn(&str) -> String,
+) -> String {
+    let at = names.clone().into_iter().position(|name| **name == *wanted);
+    debug_assert!(at.is_some(), "`{wanted}` is one of them");
+    at.map_or_else(|| written(wanted), |at| distinct(names, &written).swap_remove(at))
+}
+
+/// `wanted`, with as many `_` as it takes to be none of `taken`.
+pub(crate) fn free(wanted: &str, taken: &[String]) -> String {
+    let mut name = wanted.to_owned();
+    while taken.contains(&name) {
+        name.push('_');
+    }
+    name
 }
 
 /// The words of a name: `reqTok`, `req_tok` and `req-tok` are `req` and `tok`.
@@ -43,7 +89,7 @@ fn words(name: &str) -> Vec<String> {
     let characters: Vec<char> = name.chars().collect();
     let mut fresh = true;
     for (at, &character) in characters.iter().enumerate() {
-        if !character.is_alphanumeric() {
+        if !is_part(character) {
             fresh = true;
             continue;
         }
@@ -114,6 +160,7 @@ mod tests {
             ("a-b", "AB", "a_b"),
             ("größe", "Größe", "größe"),
             ("", "M", "m"),
+            ("x²", "X", "x"),
         ] {
             assert_eq!((upper_camel(name).as_str(), snake(name).as_str()), (camel, snaked), "{name}");
         }
@@ -128,5 +175,9 @@ mod tests {
     fn a_taken_name_gets_a_number() {
         let mut scope = Scope::with(&["link"]);
         assert_eq!([scope.claim("link"), scope.claim("a"), scope.claim("a")], ["link2", "a", "a2"]);
+        assert_eq!(
+            [scope.claim("userName"), scope.claim("user_name"), scope.claim("a_2")],
+            ["userName", "user_name2", "a_22"]
+        );
     }
 }

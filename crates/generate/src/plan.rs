@@ -1,6 +1,8 @@
 //! All decisions about an endpoint that do not depend on the language it is written in.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub(crate) mod naming;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,8 +12,9 @@ use referee_theory::{
     Action, Field, Label, Machine, Origin, State, Transition, Type, Update, Vocabulary, timing,
 };
 
-use crate::names::{Scope, capitalised, upper_camel};
+use crate::names::{Scope, upper_camel};
 use crate::pattern::Table;
+use crate::plan::naming::{TYPES, name_states, type_names};
 use crate::typing::Types;
 
 /// What endpoints are made of.
@@ -186,17 +189,19 @@ impl Plan {
             patterns: Vec::new(),
         };
         let mut numbers = BTreeMap::new();
-        let mut names = Scope::default();
+        let mut names = Scope::with(&["Self"]);
         for machine in subject.machines {
             for transition in machine.all_transitions() {
                 plan.add_message(subject.vocabulary, transition, &mut numbers, &mut names)?;
             }
         }
-        plan.name_records();
+        let mut types = Scope::with(&TYPES);
         for machine in subject.machines {
             let role = plan.role(subject, machine, &numbers)?;
+            role.states.iter().flat_map(type_names).for_each(|name| types.reserve(&name));
             plan.roles.push(role);
         }
+        plan.name_records(&mut types);
         Ok(plan)
     }
 
@@ -244,31 +249,6 @@ impl Plan {
         Ok(())
     }
 
-    /// A name for each record type, from the message and the field that have it first.
-    fn name_records(&mut self) {
-        let mut names = Scope::with(&["Message"]);
-        let mut found: Vec<RecordPlan> = Vec::new();
-        for message in &self.messages {
-            for field in &message.fields {
-                let mut pending = vec![(format!("{}{}", message.name, upper_camel(&field.wire)), &field.ty)];
-                while let Some((name, ty)) = pending.pop() {
-                    match ty {
-                        Type::Record(fields) if found.iter().all(|record| record.fields != *fields) => {
-                            let inner =
-                                fields.iter().map(|(part, ty)| (format!("{name}{}", upper_camel(part)), ty));
-                            pending.extend(inner);
-                            found.push(RecordPlan { name: names.claim(&name), fields: Arc::clone(fields) });
-                        }
-                        Type::List(element) => pending.push((name, element)),
-                        Type::Tuple(parts) => pending.extend(parts.iter().map(|ty| (name.clone(), ty))),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        self.records = found;
-    }
-
     fn role(
         &mut self,
         subject: &Subject<'_>,
@@ -290,11 +270,10 @@ impl Plan {
                 peers.push(peer.to_owned());
             }
         }
-        let names = state_names(machine, vocabulary);
         let mut states = Vec::new();
         for (state, view) in machine.states().zip(view.states) {
             let kind = kind(machine, state, vocabulary)?;
-            let (mut steps, mut labels) = (Vec::new(), Vec::new());
+            let mut steps = Vec::new();
             for transition in machine.transitions(state) {
                 let spec = vocabulary.spec(transition.message);
                 let peer = vocabulary.role_name(transition.peer);
@@ -307,23 +286,12 @@ impl Plan {
                     target: transition.target.index(),
                     comment: (subject.comment)(transition.origin),
                 });
-                labels.push(vocabulary.label_of(transition.message));
             }
-            let mut taken = Scope::default();
-            for (at, step) in steps.iter_mut().enumerate() {
-                let preposition = if kind == Kind::Sends { "To" } else { "From" };
-                let again = labels.iter().filter(|label| **label == labels[at]).count() > 1;
-                let name = upper_camel(labels[at]);
-                step.name = taken.claim(&if again {
-                    format!("{name}{preposition}{}", upper_camel(&peers[step.peer]))
-                } else {
-                    name
-                });
-            }
+            self.name_steps(kind, &peers, &mut steps);
             let within = (kind == Kind::Receives).then(|| within(machine, state, vocabulary)).flatten();
-            let name = names[state.index()].clone();
-            states.push(StatePlan { name, kind, kept: view.kept, steps, within });
+            states.push(StatePlan { name: String::new(), kind, kept: view.kept, steps, within });
         }
+        name_states(machine, vocabulary, &mut states);
         let role = RolePlan {
             name: vocabulary.role_name(machine.role()).to_owned(),
             peers,
@@ -460,60 +428,4 @@ fn is_constant(value: &Value) -> bool {
         | Value::Time(_)
         | Value::Duration(_) => false,
     }
-}
-
-/// `Start`, `End`, and for the others what led to them first: `AfterAuth`; with what was before that where it is needed to tell them
-/// apart.
-fn state_names(machine: &Machine, vocabulary: &Vocabulary) -> Vec<String> {
-    let mut ways: Vec<Vec<String>> = vec![Vec::new(); machine.state_count()];
-    // States are numbered in breadth-first order: the first transition into a state comes from one that has its way.
-    for state in machine.states() {
-        for transition in machine.transitions(state) {
-            let target = transition.target.index();
-            if target == 0 || !ways[target].is_empty() {
-                continue;
-            }
-            let mut way = ways[state.index()].clone();
-            way.push(capitalised(vocabulary.label_of(transition.message)));
-            ways[target] = way;
-        }
-    }
-    let mut taken = Scope::with(&["Start", "End", "Message", "Self", "Peer", "Expect", "Session", "Link"]);
-    let mut alike: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for (at, way) in ways.iter().enumerate() {
-        alike.entry(way.last().map_or("", String::as_str)).or_default().insert(at);
-    }
-    let name = |state: State| {
-        if machine.is_final(state) && state != machine.initial() {
-            return "End".to_owned();
-        }
-        if state == machine.initial() {
-            return "Start".to_owned();
-        }
-        let way = &ways[state.index()];
-        let last = way.last().map_or("", String::as_str);
-        // The shortest way back that tells it from the others; numbers where three steps do not.
-        let shared = |length: usize| {
-            let alike = alike.get(last).into_iter().flatten();
-            alike.filter(|&&other| ways[other].ends_with(&way[way.len() - length..])).count()
-        };
-        let length = (1..=3.min(way.len())).find(|length| shared(*length) == 1);
-        let name = format!(
-            "After{}",
-            length.map_or_else(|| last.to_owned(), |length| way[way.len() - length..].concat())
-        );
-        // Targets make more names of it: of what arrives, and of each message that does.
-        let labels: BTreeSet<String> = machine
-            .transitions(state)
-            .iter()
-            .map(|step| upper_camel(vocabulary.label_of(step.message)))
-            .collect();
-        let names = |number: usize| {
-            let name = if number == 1 { name.clone() } else { format!("{name}{number}") };
-            let events = labels.iter().map(|label| format!("{name}Got{label}"));
-            [name.clone(), format!("{name}Event")].into_iter().chain(events).collect()
-        };
-        taken.claim_all(names).swap_remove(0)
-    };
-    machine.states().map(name).collect()
 }

@@ -5,10 +5,12 @@
 
 mod expr;
 
+use std::sync::Arc;
+
 use referee_theory::{Type, Value};
 
-use crate::names::{Scope, snake};
-use crate::plan::{FieldPlan, Kind, Plan, RolePlan, StatePlan, StepPlan};
+use crate::names::{Scope, distinct, free, snake};
+use crate::plan::{FieldPlan, Kind, Plan, RolePlan, StatePlan, StepPlan, naming};
 use crate::writer::Writer;
 
 /// What every file has in it: errors, the link over lines, arithmetic.
@@ -27,12 +29,13 @@ struct Python<'a> {
     writer: Writer,
 }
 
-/// Words that no identifier may be, and names that the file itself uses.
-const RESERVED: [&str; 44] = [
+/// Words that no identifier may be, and names of the language that methods and annotations use. Whatever else a file has begins with `_`, with a
+/// capital, or is reached through `self`.
+const RESERVED: [&str; 50] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "match", "nonlocal", "not", "or", "pass", "raise", "return", "try", "type", "while", "with",
-    "yield", "self", "session", "turn", "abort", "list", "bytes",
+    "yield", "self", "abort", "abs", "bool", "bytes", "float", "int", "len", "list", "math", "str", "tuple",
 ];
 
 fn lower(name: &str) -> String {
@@ -41,12 +44,12 @@ fn lower(name: &str) -> String {
 }
 
 fn field_names(fields: &[FieldPlan]) -> Vec<String> {
-    let mut scope = Scope::default();
-    let name = |(at, field): (usize, &FieldPlan)| match &field.variable {
-        Some(name) => lower(name),
-        None => format!("field{}", at + 1),
-    };
-    fields.iter().enumerate().map(|field| scope.claim(&name(field))).collect()
+    naming::field_names(fields, lower)
+}
+
+/// The identifiers of the members of a record.
+fn member_names(fields: &[(Arc<str>, Type)]) -> Vec<String> {
+    distinct(fields.iter().map(|(name, _)| name), lower)
 }
 
 fn kept_names(state: &StatePlan) -> Vec<String> {
@@ -75,8 +78,10 @@ fn documented(text: &str) -> String {
     text.replace('\\', "\\\\").replace("\"\"\"", "'''").trim_end_matches('"').to_owned()
 }
 
-fn new_name(variable: &str) -> String {
-    format!("new_{}", snake(variable))
+/// The new values of recursion data.
+fn new_names(step: &StepPlan) -> Vec<String> {
+    let names = distinct(step.updates.iter().map(|update| &update.variable), snake);
+    names.into_iter().map(|name| format!("_new_{name}")).collect()
 }
 
 impl Python<'_> {
@@ -101,6 +106,7 @@ impl Python<'_> {
     fn write(&self, ty: &Type, value: &str) -> String {
         match ty {
             Type::Bytes => format!("_text({value})"),
+            Type::Int => format!("_int64({value})"),
             Type::List(element) => format!("[{} for part in {value}]", self.write(element, "part")),
             Type::Tuple(parts) => {
                 let parts =
@@ -108,8 +114,8 @@ impl Python<'_> {
                 format!("[{}]", parts.collect::<Vec<_>>().join(", "))
             }
             Type::Record(fields) => {
-                let members = fields.iter().map(|(name, ty)| {
-                    format!("{}: {}", quoted(name), self.write(ty, &format!("{value}.{}", lower(name))))
+                let members = fields.iter().zip(member_names(fields)).map(|((name, ty), member)| {
+                    format!("{}: {}", quoted(name), self.write(ty, &format!("{value}.{member}")))
                 });
                 format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
             }
@@ -137,7 +143,7 @@ impl Python<'_> {
                 });
                 format!("({})", parts.collect::<Vec<_>>().join(" "))
             }
-            Type::Record(fields) => format!("_read_{}({value})", snake(self.plan.record_name(fields))),
+            Type::Record(fields) => format!("_read_{}({value})", self.plan.record_name(fields)),
         }
     }
 
@@ -179,7 +185,7 @@ impl Python<'_> {
         );
         if !plan.predicates.is_empty() {
             self.writer.line("");
-            self.writer.line(&format!("import {predicates}"));
+            self.writer.line(&format!("import {predicates} as _predicates"));
         }
         self.records();
         self.patterns();
@@ -191,7 +197,7 @@ impl Python<'_> {
         for (at, state) in role.states.iter().enumerate() {
             if !written.contains(&state.name.as_str()) {
                 written.push(&state.name);
-                self.state(role, at, state, predicates);
+                self.state(role, at, state);
             }
         }
         self.writer.line("");
@@ -212,17 +218,17 @@ impl Python<'_> {
             self.writer.open(&format!("class {}:", record.name));
             self.writer.line("\"\"\"A record of the protocol.\"\"\"");
             self.writer.line("");
-            for (name, ty) in &*record.fields {
-                let line = format!("{}: {}", lower(name), self.ty(ty));
+            let names = member_names(&record.fields);
+            for (name, (_, ty)) in names.iter().zip(&*record.fields) {
+                let line = format!("{name}: {}", self.ty(ty));
                 self.writer.line(&line);
             }
             self.writer.dedent();
             self.writer.line("");
-            self.writer.open(&format!("def _read_{}(value: Any) -> {}:", snake(&record.name), record.name));
+            self.writer.open(&format!("def _read_{}(value: Any) -> {}:", record.name, record.name));
             self.writer.line(&format!("members = _read_record(value, {})", record.fields.len()));
-            let parts = record.fields.iter().map(|(name, ty)| {
-                let member = format!("members.get({})", quoted(name));
-                format!("{}={}", lower(name), self.read(ty, &member))
+            let parts = names.iter().zip(&*record.fields).map(|(written, (name, ty))| {
+                format!("{written}={}", self.read(ty, &format!("members.get({})", quoted(name))))
             });
             let line = format!("return {}({})", record.name, parts.collect::<Vec<_>>().join(", "));
             self.writer.line(&line);
@@ -247,7 +253,7 @@ impl Python<'_> {
         }
     }
 
-    fn state(&mut self, role: &RolePlan, at: usize, state: &StatePlan, predicates: &str) {
+    fn state(&mut self, role: &RolePlan, at: usize, state: &StatePlan) {
         if state.kind == Kind::Receives {
             state.steps.iter().for_each(|step| self.event(role, state, step));
             let names: Vec<String> =
@@ -273,8 +279,8 @@ impl Python<'_> {
         self.writer.line("");
         self.constructor(role, at, state, &kept);
         match state.kind {
-            Kind::Sends => state.steps.iter().for_each(|step| self.send(role, state, step, predicates)),
-            Kind::Receives => self.receive(role, state, predicates),
+            Kind::Sends => state.steps.iter().for_each(|step| self.send(role, state, step)),
+            Kind::Receives => self.receive(role, state),
             Kind::End => {}
         }
         if state.kind != Kind::End {
@@ -305,7 +311,7 @@ impl Python<'_> {
                     Some((_, value)) if at == 0 => format!(" = {}", constant(value)),
                     _ => String::new(),
                 };
-                format!(", {}: {}{default}", &name[1..], self.ty(ty))
+                format!(", {name}: {}{default}", self.ty(ty))
             })
             .collect();
         self.writer.join(&format!("{parameters}) -> None:"));
@@ -316,7 +322,7 @@ impl Python<'_> {
         }
         self.writer.line("self._turn: Final = turn");
         for name in kept {
-            self.writer.line(&format!("self.{name}: Final = {}", &name[1..]));
+            self.writer.line(&format!("self.{name}: Final = {name}"));
         }
         if state.kind == Kind::End {
             self.writer.line("self._session.over = True");
@@ -325,21 +331,23 @@ impl Python<'_> {
         self.writer.dedent();
     }
 
-    /// The next state, once `turn` is its turn.
+    /// The next state, once `_turn` is its turn.
     fn next(&self, role: &RolePlan, state: &StatePlan, step: &StepPlan, fields: &[String]) -> String {
         let target = &role.states[step.target];
         let message = &self.plan.messages[step.message];
         let own = kept_names(state);
+        let news = new_names(step);
         let mut parts = Vec::new();
         if step.target == 0 {
             parts.push("self._session.link".to_owned());
         }
-        parts.extend(["self._session".to_owned(), "turn".to_owned()]);
+        parts.extend(["self._session".to_owned(), "_turn".to_owned()]);
         for (variable, _) in &target.kept {
             let field = message.fields.iter().position(|field| field.variable.as_ref() == Some(variable));
             let kept = state.kept.iter().position(|(known, _)| known == variable);
-            parts.push(if step.updates.iter().any(|update| update.variable == *variable) {
-                new_name(variable)
+            let updated = step.updates.iter().position(|update| update.variable == *variable);
+            parts.push(if let Some(updated) = updated {
+                news[updated].clone()
             } else if let Some(field) = field {
                 fields[field].clone()
             } else {
@@ -350,7 +358,7 @@ impl Python<'_> {
     }
 
     /// The check of a message: it gives the new recursion data, or fails.
-    fn admits(&mut self, state: &StatePlan, step: &StepPlan, predicates: &str) {
+    fn admits(&mut self, state: &StatePlan, step: &StepPlan) {
         let message = &self.plan.messages[step.message];
         let parameters: String = field_names(&message.fields)
             .iter()
@@ -365,35 +373,33 @@ impl Python<'_> {
         self.writer.line("");
         self.writer.open(&format!("def _admits_{}(self{parameters}) -> {result}:", snake(&step.name)));
         if let Some(assertion) = &step.assertion {
-            let code = self.expression(state, step, assertion, &Type::Bool, predicates);
+            let code = self.expression(state, step, assertion, &Type::Bool);
             self.writer.open(&format!("if not {code}:"));
             self.writer.line("raise _Undefined");
             self.writer.dedent();
         }
-        for update in &*step.updates {
-            let code = self.expression(state, step, &update.value, &update.ty, predicates);
-            self.writer.line(&format!("{} = {code}", new_name(&update.variable)));
+        let news = new_names(step);
+        for (name, update) in news.iter().zip(&*step.updates) {
+            let code = self.expression(state, step, &update.value, &update.ty);
+            self.writer.line(&format!("{name} = {code}"));
         }
-        if !step.updates.is_empty() {
-            let news: String =
-                step.updates.iter().map(|update| format!("{}, ", new_name(&update.variable))).collect();
-            self.writer.line(&format!("return ({})", news.trim_end()));
+        if !news.is_empty() {
+            self.writer.line(&format!("return ({},)", news.join(", ")));
         }
         self.writer.dedent();
     }
 
-    /// `(new_left,) = ` where a check gives new recursion data.
+    /// `(_new_left,) = ` where a check gives new recursion data.
     fn news(step: &StepPlan) -> String {
-        let names: String =
-            step.updates.iter().map(|update| format!("{}, ", new_name(&update.variable))).collect();
-        if names.is_empty() { names } else { format!("({}) = ", names.trim_end()) }
+        let names = new_names(step);
+        if names.is_empty() { String::new() } else { format!("({},) = ", names.join(", ")) }
     }
 
-    fn send(&mut self, role: &RolePlan, state: &StatePlan, step: &StepPlan, predicates: &str) {
+    fn send(&mut self, role: &RolePlan, state: &StatePlan, step: &StepPlan) {
         let message = &self.plan.messages[step.message];
         let names = field_names(&message.fields);
         if step.is_checked() {
-            self.admits(state, step, predicates);
+            self.admits(state, step);
         }
         let parameters: String = names
             .iter()
@@ -413,33 +419,36 @@ impl Python<'_> {
             self.writer.open("try:");
             let call = format!("self._admits_{}({})", snake(&step.name), names.join(", "));
             self.writer.line(&format!("{}{call}", Self::news(step)));
-            self.writer.close("except _Undefined as error:");
+            self.writer.close("except _Undefined as _error:");
             self.writer.indent();
             let text = format!("`{}` was not sent: `{}` does not hold", message.label, step.condition());
-            self.writer.line(&format!("raise Refused({}) from error", quoted(&text)));
+            self.writer.line(&format!("raise Refused({}) from _error", quoted(&text)));
             self.writer.dedent();
         }
-        self.writer.line("turn = self._session.step(self._turn)");
         let fields: Vec<String> = names
             .iter()
             .zip(&message.fields)
             .map(|(name, field)| format!("{}: {}", quoted(&field.wire), self.write(&field.ty, name)))
             .collect();
-        let line = format!(
-            "self._session.link.send({}, {}, {{{}}})",
-            quoted(&role.peers[step.peer]),
-            quoted(&message.label),
-            fields.join(", ")
-        );
-        self.writer.line(&line);
+        let label = quoted(&message.label);
+        if !fields.is_empty() {
+            self.writer.line(&format!("_fields = _written({label}, lambda: {{{}}})", fields.join(", ")));
+        }
+        self.writer.line("_turn = self._session.step(self._turn)");
+        let fields = if fields.is_empty() { "{}" } else { "_fields" };
+        let peer = quoted(&role.peers[step.peer]);
+        self.writer.line(&format!("self._session.send({peer}, {label}, {fields})"));
         let next = self.next(role, state, step, &names);
         self.writer.line(&format!("return {next}"));
         self.writer.dedent();
     }
 
-    fn receive(&mut self, role: &RolePlan, state: &StatePlan, predicates: &str) {
-        for step in state.steps.iter().filter(|step| step.is_checked()) {
-            self.admits(state, step, predicates);
+    fn receive(&mut self, role: &RolePlan, state: &StatePlan) {
+        for step in &state.steps {
+            if step.is_checked() {
+                self.admits(state, step);
+            }
+            self.judged(role, state, step);
         }
         let mut peers: Vec<String> = state.steps.iter().map(|step| quoted(&role.peers[step.peer])).collect();
         peers.dedup();
@@ -457,55 +466,10 @@ impl Python<'_> {
         let line = format!("peer, label, fields = self._session.receive([{}])", peers.join(", "));
         self.writer.line(&line);
         for step in &state.steps {
-            let message = &self.plan.messages[step.message];
-            let names = field_names(&message.fields);
-            let (peer, label) = (quoted(&role.peers[step.peer]), quoted(&message.label));
+            let label = quoted(&self.plan.messages[step.message].label);
+            let peer = quoted(&role.peers[step.peer]);
             self.writer.open(&format!("if peer == {peer} and label == {label}:"));
-            if !names.is_empty() {
-                self.writer.open("try:");
-                for (name, field) in names.iter().zip(&message.fields) {
-                    let line = format!(
-                        "{name} = {}",
-                        self.read(&field.ty, &format!("fields.get({})", quoted(&field.wire)))
-                    );
-                    // mypy does not want the value of something that has none.
-                    let line = if field.ty == Type::Unit {
-                        line.replacen(&format!("{name} = "), "", 1)
-                    } else {
-                        line
-                    };
-                    self.writer.line(&line);
-                    if field.ty == Type::Unit {
-                        self.writer.line(&format!("{name} = None"));
-                    }
-                }
-                self.writer.close("except _WrongType:");
-                self.writer.indent();
-                let text = format!(
-                    "{} sent `{}` with a field of the wrong type",
-                    role.peers[step.peer], message.label
-                );
-                self.writer.line(&format!("self._session.fail(Violated({}, {peer}))", quoted(&text)));
-                self.writer.dedent();
-            }
-            if step.is_checked() {
-                self.writer.open("try:");
-                let call = format!("self._admits_{}({})", snake(&step.name), names.join(", "));
-                self.writer.line(&format!("{}{call}", Self::news(step)));
-                self.writer.close("except _Undefined:");
-                self.writer.indent();
-                let text = format!(
-                    "{} sent `{}` although `{}` does not hold",
-                    role.peers[step.peer],
-                    message.label,
-                    step.condition()
-                );
-                self.writer.line(&format!("self._session.fail(Violated({}, {peer}))", quoted(&text)));
-                self.writer.dedent();
-            }
-            let next = self.next(role, state, step, &names);
-            let parts: Vec<String> = names.iter().cloned().chain([next]).collect();
-            self.writer.line(&format!("return {}Got{}({})", state.name, step.name, parts.join(", ")));
+            self.writer.line(&format!("return self._got_{}(fields, turn)", snake(&step.name)));
             self.writer.dedent();
         }
         let text = format!("; expected {}", expected.join(", "));
@@ -515,6 +479,56 @@ impl Python<'_> {
         );
         self.writer.line(&line);
         self.writer.dedent();
+    }
+
+    /// What a message of these fields is to the program, in a method of its own: messages may have fields of one name and several types.
+    fn judged(&mut self, role: &RolePlan, state: &StatePlan, step: &StepPlan) {
+        let message = &self.plan.messages[step.message];
+        let names = field_names(&message.fields);
+        let (peer, event) = (&role.peers[step.peer], format!("{}Got{}", state.name, step.name));
+        self.writer.line("");
+        let method = format!("_got_{}", snake(&step.name));
+        self.writer.open(&format!("def {method}(self, _fields: dict[str, Any], _turn: int) -> {event}:"));
+        if !names.is_empty() {
+            self.writer.open("try:");
+            for (name, field) in names.iter().zip(&message.fields) {
+                let value = self.read(&field.ty, &format!("_fields.get({})", quoted(&field.wire)));
+                // mypy does not want the value of something that has none.
+                if field.ty == Type::Unit {
+                    self.writer.line(&value);
+                    self.writer.line(&format!("{name} = None"));
+                } else {
+                    self.writer.line(&format!("{name} = {value}"));
+                }
+            }
+            self.writer.close("except _WrongType:");
+            self.writer.indent();
+            let text = format!("{peer} sent `{}` with a field of the wrong type", message.label);
+            self.violated(&text, peer);
+            self.writer.dedent();
+        }
+        if step.is_checked() {
+            self.writer.open("try:");
+            let call = format!("self._admits_{}({})", snake(&step.name), names.join(", "));
+            self.writer.line(&format!("{}{call}", Self::news(step)));
+            self.writer.close("except _Undefined:");
+            self.writer.indent();
+            let condition = step.condition();
+            self.violated(
+                &format!("{peer} sent `{}` although `{condition}` does not hold", message.label),
+                peer,
+            );
+            self.writer.dedent();
+        }
+        let next = self.next(role, state, step, &names);
+        let parts: Vec<String> = names.iter().cloned().chain([next]).collect();
+        self.writer.line(&format!("return {event}({})", parts.join(", ")));
+        self.writer.dedent();
+    }
+
+    fn violated(&mut self, text: &str, peer: &str) {
+        let line = format!("self._session.fail(Violated({}, {}))", quoted(text), quoted(peer));
+        self.writer.line(&line);
     }
 
     fn event(&mut self, role: &RolePlan, state: &StatePlan, step: &StepPlan) {
@@ -533,12 +547,12 @@ impl Python<'_> {
             let line = format!("{name}: {}", self.ty(&field.ty));
             self.writer.line(&line);
         }
-        let next = if names.iter().any(|name| name == "next") { "next_" } else { "next" };
+        let next = free("next", &names);
         self.writer.line(&format!("{next}: {}", role.states[step.target].name));
         self.writer.dedent();
     }
 
-    fn pattern(&self, pattern: &str) -> String {
+    fn table(&self, pattern: &str) -> String {
         format!("_PATTERN_{}", self.plan.pattern_number(pattern))
     }
 }

@@ -6,10 +6,12 @@
 mod expr;
 mod items;
 
+use std::sync::Arc;
+
 use referee_theory::Type;
 
-use crate::names::{Scope, screaming, snake};
-use crate::plan::{FieldPlan, Kind, Plan, RolePlan, StatePlan, StepPlan};
+use crate::names::{Scope, among, distinct, free, screaming, snake};
+use crate::plan::{FieldPlan, Kind, Plan, RolePlan, StatePlan, StepPlan, naming};
 use crate::writer::Writer;
 
 /// The endpoints of `plan` as one file. Predicates are called in the module `predicates`: `crate::predicates`.
@@ -43,12 +45,12 @@ pub(crate) fn lower(name: &str) -> String {
 
 /// The identifiers of the fields of a message.
 pub(crate) fn field_names(fields: &[FieldPlan]) -> Vec<String> {
-    let mut scope = Scope::default();
-    let name = |(at, field): (usize, &FieldPlan)| match &field.variable {
-        Some(name) => lower(name),
-        None => format!("field{}", at + 1),
-    };
-    fields.iter().enumerate().map(|field| scope.claim(&name(field))).collect()
+    naming::field_names(fields, lower)
+}
+
+/// The identifiers of the members of a record.
+fn member_names(fields: &[(Arc<str>, Type)]) -> Vec<String> {
+    distinct(fields.iter().map(|(name, _)| name), lower)
 }
 
 /// The identifiers of the variables that a state keeps.
@@ -94,7 +96,7 @@ impl Rust<'_> {
     }
 
     fn role(&mut self, role: &RolePlan) {
-        let names: Vec<String> = role.peers.iter().map(|peer| format!("\"{peer}\"")).collect();
+        let names: Vec<String> = role.peers.iter().map(|peer| format!("{peer:?}")).collect();
         self.writer.line("/// What the protocol calls this role.");
         self.writer.line(&format!("pub const ROLE: &str = {:?};", role.name));
         self.writer.line("");
@@ -103,7 +105,7 @@ impl Rust<'_> {
         self.writer.line("");
         for (index, peer) in role.peers.iter().enumerate() {
             let line = format!(
-                "const {}: Peer = Peer {{ index: {index}, name: \"{peer}\" }};",
+                "const {}: Peer = Peer {{ index: {index}, name: {peer:?} }};",
                 self.peer_constant(role, index)
             );
             self.writer.line(&line);
@@ -120,7 +122,13 @@ impl Rust<'_> {
 
     fn peer_constant(&self, role: &RolePlan, index: usize) -> String {
         let mut scope = Scope::with(&["PEERS", "ROLE"]);
-        let names: Vec<String> = role.peers.iter().map(|peer| scope.claim(&screaming(peer))).collect();
+        (1..=self.plan.patterns.len()).for_each(|number| scope.reserve(&format!("PATTERN_{number}")));
+        // Where letters have no case, a constant would be taken for a field of the same name.
+        let name = |peer: &String| {
+            let name = screaming(peer);
+            if name == snake(peer) { format!("PEER_{name}") } else { name }
+        };
+        let names: Vec<String> = role.peers.iter().map(|peer| scope.claim(&name(peer))).collect();
         names.get(index).cloned().unwrap_or_default()
     }
 
@@ -232,7 +240,7 @@ impl Rust<'_> {
             let field = message.fields.iter().position(|field| field.variable.as_ref() == Some(variable));
             let kept = state.kept.iter().position(|(known, _)| known == variable);
             let value = if step.updates.iter().any(|update| update.variable == *variable) {
-                new_name(variable)
+                new_name(step, variable, &field_names(&message.fields))
             } else if let Some(field) = field {
                 fields[field].clone()
             } else {
@@ -251,9 +259,10 @@ impl Rust<'_> {
     }
 }
 
-/// What the new value of recursion data is called before it is kept.
-fn new_name(variable: &str) -> String {
-    format!("new_{}", snake(variable))
+/// What the new value of recursion data is called before it is kept, beside fields of these names.
+fn new_name(step: &StepPlan, variable: &str, fields: &[String]) -> String {
+    let name = among(variable, step.updates.iter().map(|update| &update.variable), snake);
+    free(&format!("new_{name}"), fields)
 }
 
 /// Whether values of this type are copied.

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read their golden files")]
 
 mod agree;
+mod names;
 mod walk;
 mod workbench;
 mod wrong;

@@ -6,10 +6,12 @@
 mod expr;
 mod states;
 
+use std::sync::Arc;
+
 use referee_theory::{Type, Value};
 
-use crate::names::{Scope, camel};
-use crate::plan::{FieldPlan, Kind, Plan, StatePlan};
+use crate::names::{Scope, camel, capitalised, distinct};
+use crate::plan::{FieldPlan, Kind, Plan, StatePlan, StepPlan, naming};
 use crate::writer::Writer;
 
 /// What every file has in it: errors, the link over lines, arithmetic.
@@ -28,11 +30,11 @@ struct TypeScript<'a> {
     writer: Writer,
 }
 
-/// Words that no identifier may be, and names that the code of methods uses itself.
+/// Words that no identifier may be, and functions that methods call. What else a method needs begins with `_`.
 const RESERVED: &str = "arguments async await break case catch class const constructor continue debugger default delete do else enum eval export \
     extends false finally for function if implements import in instanceof interface let new null of package private protected public \
     return static super switch then this throw true try type typeof undefined var void while with yield \
-    error fields label link next part peer predicates session turn \
+    next part predicates \
     admitted ask codes contains divide dropped element equal floatToInt greatest int64 least less magnitude matches notAbove parseInteger parseReal \
     readBool readBytes readFloat readInt readOpaque readParts readRecord readText readUnit reason remainder settle showFloat textOf typed written";
 
@@ -55,12 +57,12 @@ fn method(name: &str) -> String {
 }
 
 fn field_names(fields: &[FieldPlan]) -> Vec<String> {
-    let mut scope = Scope::default();
-    let name = |(at, field): (usize, &FieldPlan)| match &field.variable {
-        Some(name) => lower(name),
-        None => format!("field{}", at + 1),
-    };
-    fields.iter().enumerate().map(|field| scope.claim(&name(field))).collect()
+    naming::field_names(fields, lower)
+}
+
+/// The identifiers of the members of a record.
+fn member_names(fields: &[(Arc<str>, Type)]) -> Vec<String> {
+    distinct(fields.iter().map(|(name, _)| name), lower)
 }
 
 /// The private members that hold what a state keeps.
@@ -85,8 +87,10 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-fn new_name(variable: &str) -> String {
-    format!("new{}", crate::names::capitalised(variable))
+/// The new values of recursion data.
+fn new_names(step: &StepPlan) -> Vec<String> {
+    let names = distinct(step.updates.iter().map(|update| &update.variable), capitalised);
+    names.into_iter().map(|name| format!("_new{name}")).collect()
 }
 
 impl TypeScript<'_> {
@@ -111,6 +115,7 @@ impl TypeScript<'_> {
     fn write(&self, ty: &Type, value: &str) -> String {
         match ty {
             Type::Bytes => format!("textOf({value})"),
+            Type::Int => format!("int64({value})"),
             Type::List(element) => format!("{value}.map((part): Json => {})", self.write(element, "part")),
             Type::Tuple(parts) => {
                 let parts =
@@ -118,8 +123,8 @@ impl TypeScript<'_> {
                 format!("[{}]", parts.collect::<Vec<_>>().join(", "))
             }
             Type::Record(fields) => {
-                let members = fields.iter().map(|(name, ty)| {
-                    format!("[{}, {}]", quoted(name), self.write(ty, &format!("{value}.{}", lower(name))))
+                let members = fields.iter().zip(member_names(fields)).map(|((name, ty), member)| {
+                    format!("[{}, {}]", quoted(name), self.write(ty, &format!("{value}.{member}")))
                 });
                 format!("new Map<string, Json>([{}])", members.collect::<Vec<_>>().join(", "))
             }
@@ -206,8 +211,9 @@ impl TypeScript<'_> {
             self.writer.line("");
             self.writer.line("/** A record of the protocol. */");
             self.writer.open(&format!("export interface {} {{", record.name));
-            for (name, ty) in &*record.fields {
-                let line = format!("readonly {}: {};", lower(name), self.ty(ty));
+            let names = member_names(&record.fields);
+            for (name, (_, ty)) in names.iter().zip(&*record.fields) {
+                let line = format!("readonly {name}: {};", self.ty(ty));
                 self.writer.line(&line);
             }
             self.writer.close("}");
@@ -215,9 +221,8 @@ impl TypeScript<'_> {
             let name = &record.name;
             self.writer.open(&format!("function read{name}(value: Json | undefined): {name} {{"));
             self.writer.line(&format!("const members = readRecord(value, {});", record.fields.len()));
-            let parts = record.fields.iter().map(|(name, ty)| {
-                let member = format!("members.get({})", quoted(name));
-                format!("{}: {}", lower(name), self.read(ty, &member))
+            let parts = names.iter().zip(&*record.fields).map(|(written, (name, ty))| {
+                format!("{written}: {}", self.read(ty, &format!("members.get({})", quoted(name))))
             });
             let line = format!("return {{ {} }};", parts.collect::<Vec<_>>().join(", "));
             self.writer.line(&line);

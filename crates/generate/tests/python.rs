@@ -33,7 +33,7 @@ fn python_endpoints_talk_to_each_other() {
     }
     let output = python(&["play.py"]).unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout).lines().count(), 5);
+    assert_eq!(text(&output.stdout).lines().count(), 6);
 }
 
 #[test]

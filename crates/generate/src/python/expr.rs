@@ -9,24 +9,12 @@ use crate::plan::{FieldPlan, StatePlan, StepPlan};
 
 impl Python<'_> {
     /// `expr` as code of a value of type `ty`, which raises where it has none.
-    pub(super) fn expression(
-        &self,
-        state: &StatePlan,
-        step: &StepPlan,
-        expr: &Expr,
-        ty: &Type,
-        predicates: &str,
-    ) -> String {
-        expression(&PythonNames { python: self, predicates }, self.plan, (state, step), expr, ty)
+    pub(super) fn expression(&self, state: &StatePlan, step: &StepPlan, expr: &Expr, ty: &Type) -> String {
+        expression(self, self.plan, (state, step), expr, ty)
     }
 }
 
-struct PythonNames<'a> {
-    python: &'a Python<'a>,
-    predicates: &'a str,
-}
-
-impl Names for PythonNames<'_> {
+impl Names for Python<'_> {
     const SPELLINGS: Spellings = Spellings {
         not: "(not {0})",
         and: "and",
@@ -47,7 +35,7 @@ impl Names for PythonNames<'_> {
         constant(value)
     }
 
-    fn member(&self, name: &str) -> String {
+    fn written(&self, name: &str) -> String {
         lower(name)
     }
 
@@ -60,12 +48,12 @@ impl Names for PythonNames<'_> {
     }
 
     fn pattern(&self, pattern: &str) -> String {
-        self.python.pattern(pattern)
+        self.table(pattern)
     }
 
-    fn ask(&self, name: &str, arguments: &[String]) -> String {
+    fn ask(&self, name: &str, called: &str, arguments: &[String]) -> String {
         let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
-        format!("_ask({}, {}.{}{arguments})", super::quoted(name), self.predicates, lower(name))
+        format!("_ask({}, _predicates.{called}{arguments})", super::quoted(name))
     }
 }
 

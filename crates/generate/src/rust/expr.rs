@@ -6,6 +6,7 @@ use referee_theory::Type;
 use referee_theory::expr::{Expr, Function, Node, Operator, UnaryOperator, Value};
 
 use super::Rust;
+use crate::names::among;
 use crate::plan::{StatePlan, StepPlan};
 use crate::typing::Types;
 
@@ -129,7 +130,7 @@ impl Expressions<'_> {
             Node::Conditional(parts) => self.conditional(parts, hint),
             Node::Member(record, field) => {
                 let code = self.code(record, None);
-                place(format!("{}.{}", code.text, super::lower(field)), code.fails)
+                place(format!("{}.{}", code.text, self.member(record, field)), code.fails)
             }
             Node::Index(parts) => self.index(parts),
             Node::Call(function, args) => self.call(*function, args),
@@ -188,12 +189,12 @@ impl Expressions<'_> {
             let (left, right) = (self.code(left, Some(&element)), self.code(right, Some(&list)));
             let (needle, hay) = (self.compared(&left, &element), self.reference(&right, &list));
             let fails = left.fails || right.fails;
-            // In the closure nothing can fail: what can is computed before.
+            // In the closure nothing can fail: what can is computed before. No field is called as its variables are.
             return if left.fails {
-                let needle = format!("let needle = &({});", left.text);
-                value(format!("{{ {needle} ({hay}).iter().any(|element| *element == *needle) }}"), fails)
+                let needle = format!("let sought_ = &({});", left.text);
+                value(format!("{{ {needle} ({hay}).iter().any(|part_| *part_ == *sought_) }}"), fails)
             } else {
-                value(format!("({hay}).iter().any(|element| *element == {needle})"), fails)
+                value(format!("({hay}).iter().any(|part_| *part_ == {needle})"), fails)
             };
         }
         let ty = self.types.of_all(operands, hint);
@@ -243,6 +244,12 @@ impl Expressions<'_> {
         value(format!("(if {} {{ {then} }} else {{ {otherwise} }})", condition.text), fails)
     }
 
+    /// What a member of `record` is called.
+    fn member(&self, record: &Expr, field: &str) -> String {
+        let Type::Record(fields) = self.types.of(record, None) else { return super::lower(field) };
+        among(field, fields.iter().map(|(name, _)| name), super::lower)
+    }
+
     fn index(&self, parts: &[Expr; 2]) -> Code {
         let container = self.code(&parts[0], None);
         match (self.types.of(&parts[0], None), parts[1].node()) {
@@ -250,7 +257,7 @@ impl Expressions<'_> {
                 place(format!("{}.{at}", container.text), container.fails)
             }
             (Type::Record(_), Node::Literal(Value::String(field))) => {
-                let text = format!("{}.{}", container.text, super::lower(field));
+                let text = format!("{}.{}", container.text, self.member(&parts[0], field));
                 place(text, container.fails)
             }
             (ty, _) => {

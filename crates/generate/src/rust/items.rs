@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use referee_theory::Type;
+use referee_theory::{Type, Update};
 
-use super::{Rust, field_names, is_copy, kept_names, lower, new_name};
+use super::{Rust, field_names, is_copy, kept_names, lower, member_names, new_name};
+use crate::names::{Scope, among, free, snake};
 use crate::plan::{Kind, RolePlan, StatePlan, StepPlan};
 
 impl Rust<'_> {
@@ -43,10 +44,11 @@ impl Rust<'_> {
             self.role(role);
             return;
         }
+        let mut modules = Scope::with(&["alloc", "core", "eval", "std", "referee_endpoint"]);
         for role in &plan.roles {
             self.writer.line("");
             self.writer.line(&format!("/// The endpoint of `{}`.", role.name));
-            self.writer.open(&format!("pub mod {} {{", lower(&role.name)));
+            self.writer.open(&format!("pub mod {} {{", modules.claim(&lower(&role.name))));
             self.writer.line("use super::*;");
             self.writer.line("");
             self.role(role);
@@ -163,7 +165,7 @@ impl Rust<'_> {
     fn records(&mut self) {
         let plan = self.plan;
         for record in &plan.records {
-            let names: Vec<String> = record.fields.iter().map(|(name, _)| lower(name)).collect();
+            let names = member_names(&record.fields);
             self.writer.line("");
             self.writer.line("/// A record of the protocol.");
             self.writer.line("#[derive(Clone, Debug, PartialEq)]");
@@ -250,16 +252,19 @@ impl Rust<'_> {
             }
         }
         if step.is_checked() {
-            let result =
-                if step.updates.is_empty() { "Ok(())".to_owned() } else { format!("Ok({})", news(step)) };
+            let result = if step.updates.is_empty() {
+                "Ok(())".to_owned()
+            } else {
+                format!("Ok({})", news(step, &names))
+            };
             let call = format!("self.{}({})", check_name(step), arguments(message, &names));
             if step.updates.is_empty() {
                 self.writer.open(&format!("if let Err(error) = {call} {{"));
                 self.writer.line("return L::refuse(error);");
                 self.writer.close("}");
             } else {
-                self.writer.open(&format!("let {} = match {call} {{", news(step)));
-                self.writer.line(&format!("{result} => {},", news(step)));
+                self.writer.open(&format!("let {} = match {call} {{", news(step, &names)));
+                self.writer.line(&format!("{result} => {},", news(step, &names)));
                 self.writer.line("Err(error) => return L::refuse(error),");
                 self.writer.close("};");
             }
@@ -273,12 +278,13 @@ impl Rust<'_> {
         }
         let ends = target.kind == Kind::End;
         let next = self.next(role, state, step, &copies);
-        self.writer.line(&format!("let {}next = {next};", if ends { "mut " } else { "" }));
+        let own = free("next", &names);
+        self.writer.line(&format!("let {}{own} = {next};", if ends { "mut " } else { "" }));
         let sent = variant(&message.name, &names);
         if ends {
-            self.writer.line("next.link.end();");
+            self.writer.line(&format!("{own}.link.end();"));
         }
-        self.writer.line(&format!("L::send(next, {peer}, {sent})"));
+        self.writer.line(&format!("L::send({own}, {peer}, {sent})"));
         self.writer.close("}");
     }
 
@@ -302,10 +308,8 @@ impl Rust<'_> {
                 message.label,
                 step.condition()
             ));
-            let question = format!(
-                "pub fn admits_{}(&self{parameters}) -> Result<(), Error> {{",
-                crate::names::snake(&step.name)
-            );
+            let question =
+                format!("pub fn admits_{}(&self{parameters}) -> Result<(), Error> {{", snake(&step.name));
             self.writer.open(&question);
             self.writer.line(&format!("self.{method}({}).map(|_| ())", names.join(", ")));
             self.writer.close("}");
@@ -324,13 +328,14 @@ impl Rust<'_> {
                 step.condition()
             ));
         }
+        let sender = free("from", &names);
         let error = if sends {
             format!("on_send({:?}, {:?})", message.label, step.condition())
         } else {
-            format!("on_receive(from, {:?}, {:?})", message.label, step.condition())
+            format!("on_receive({sender}, {:?}, {:?})", message.label, step.condition())
         };
         let visibility = if sends && step.updates.is_empty() { "pub " } else { "" };
-        let from = if sends { "" } else { ", from: Peer" };
+        let from = if sends { String::new() } else { format!(", {sender}: Peer") };
         self.writer
             .open(&format!("{visibility}fn {method}(&self{from}{parameters}) -> Result<{result}, Error> {{"));
         self.writer.open(&format!("let admitted = || -> Result<{result}, Failure> {{"));
@@ -342,9 +347,9 @@ impl Rust<'_> {
         }
         for update in &*step.updates {
             let code = self.expression(state, step, &update.value, &update.ty);
-            self.writer.line(&format!("let {} = {code};", new_name(&update.variable)));
+            self.writer.line(&format!("let {} = {code};", new_name(step, &update.variable, &names)));
         }
-        self.writer.line(&format!("Ok({})", news(step)));
+        self.writer.line(&format!("Ok({})", news(step, &names)));
         self.writer.close("};");
         self.writer.line(&format!("admitted().map_err(|failure| failure.{error})"));
         self.writer.close("}");
@@ -410,8 +415,11 @@ impl Rust<'_> {
                 check_name(step),
                 self.peer_constant(role, step.peer)
             );
-            let bound =
-                if step.updates.is_empty() { String::new() } else { format!("let {} = ", news(step)) };
+            let bound = if step.updates.is_empty() {
+                String::new()
+            } else {
+                format!("let {} = ", news(step, &names))
+            };
             self.writer.line(&format!("{bound}{call};"));
         }
         let mut copies = names.clone();
@@ -422,7 +430,7 @@ impl Rust<'_> {
         }
         let ends = role.states[step.target].kind == Kind::End;
         let next = self.next(role, state, step, &copies);
-        let own = next_name(&names);
+        let own = free("next", &names);
         self.writer.line(&format!("let {}{own} = {next};", if ends { "mut " } else { "" }));
         if ends {
             self.writer.line(&format!("{own}.link.end();"));
@@ -457,7 +465,7 @@ impl Rust<'_> {
                 self.writer.line(&line);
             }
             self.writer.line("/// The session goes on here.");
-            self.writer.line(&format!("{}: {}<L>,", next_name(&names), role.states[step.target].name));
+            self.writer.line(&format!("{}: {}<L>,", free("next", &names), role.states[step.target].name));
             self.writer.close("},");
         }
         self.writer.close("}");
@@ -475,7 +483,7 @@ impl Rust<'_> {
     }
 
     pub(super) fn predicate(&self, name: &str) -> String {
-        format!("{}::{}", self.predicates, lower(name))
+        format!("{}::{}", self.predicates, among(name, self.plan.predicates.keys(), lower))
     }
 
     pub(super) fn pattern(&self, pattern: &str) -> String {
@@ -486,7 +494,7 @@ impl Rust<'_> {
 /// The method that checks a step: `admits_…` only says whether it is right, `computes_…` gives the recursion data that follow.
 fn check_name(step: &StepPlan) -> String {
     let verb = if step.updates.is_empty() { "admits" } else { "computes" };
-    format!("{verb}_{}", crate::names::snake(&step.name))
+    format!("{verb}_{}", snake(&step.name))
 }
 
 /// `Message::Auth { uname, pwd }`.
@@ -497,18 +505,10 @@ fn variant(name: &str, fields: &[String]) -> String {
     }
 }
 
-/// What the next state is called beside fields of these names.
-fn next_name(fields: &[String]) -> String {
-    let mut name = "next".to_owned();
-    while fields.contains(&name) {
-        name.push('_');
-    }
-    name
-}
-
-/// The new recursion data of a step as a pattern or a value: nothing, one, or several.
-fn news(step: &StepPlan) -> String {
-    let names: Vec<String> = step.updates.iter().map(|update| new_name(&update.variable)).collect();
+/// The new recursion data of a step as a pattern or a value, beside fields of these names: nothing, one, or several.
+fn news(step: &StepPlan, fields: &[String]) -> String {
+    let name = |update: &Update| new_name(step, &update.variable, fields);
+    let names: Vec<String> = step.updates.iter().map(name).collect();
     if let [one] = names.as_slice() { one.clone() } else { format!("({})", names.join(", ")) }
 }
 

@@ -69,6 +69,17 @@ impl Workbench {
 }
 
 impl Workbench {
+    /// Fails if `mypy --strict`, where it is installed, has something to say about `file`.
+    pub(super) fn mypy(&self, file: &str) {
+        let options = ["-m", "mypy", "--strict", "--python-version", "3.11", file];
+        let Ok(output) = Command::new("python3").args(options).current_dir(&self.folder).output() else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        let is_missing = String::from_utf8_lossy(&output.stderr).contains("No module named mypy");
+        assert!(output.status.success() || is_missing, "{text}");
+    }
+
     /// What the program in the TypeScript module `file` prints, once `tsc --strict` has nothing to say; nothing without `tsc` and Node.
     pub(super) fn run_typescript(&self, file: &str) -> Option<String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -35,7 +35,7 @@ impl Names for TypeScript<'_> {
         constant(value)
     }
 
-    fn member(&self, name: &str) -> String {
+    fn written(&self, name: &str) -> String {
         lower(name)
     }
 
@@ -51,8 +51,8 @@ impl Names for TypeScript<'_> {
         self.table(pattern)
     }
 
-    fn ask(&self, name: &str, arguments: &[String]) -> String {
-        format!("ask({}, () => predicates.{}({}))", quoted(name), lower(name), arguments.join(", "))
+    fn ask(&self, name: &str, called: &str, arguments: &[String]) -> String {
+        format!("ask({}, () => predicates.{called}({}))", quoted(name), arguments.join(", "))
     }
 }
 

@@ -156,6 +156,9 @@ function written(value: Json): string {
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
     }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
+    }
     return JSON.stringify(value);
 }
 

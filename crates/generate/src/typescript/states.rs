@@ -2,7 +2,7 @@
 
 use referee_theory::Type;
 
-use super::{TypeScript, constant, field_names, is_open, kept_names, method, new_name, quoted};
+use super::{TypeScript, constant, field_names, is_open, kept_names, method, new_names, quoted};
 use crate::names::upper_camel;
 use crate::plan::{Kind, RolePlan, StatePlan, StepPlan};
 
@@ -66,21 +66,23 @@ impl TypeScript<'_> {
         }
     }
 
-    /// The next state, once `turn` is its turn.
+    /// The next state, once `_turn` is its turn.
     fn next(&self, role: &RolePlan, state: &StatePlan, step: &StepPlan, fields: &[String]) -> String {
         let target = &role.states[step.target];
         let message = &self.plan.messages[step.message];
         let own = kept_names(state);
+        let news = new_names(step);
         let mut parts = Vec::new();
         if step.target == 0 {
             parts.push("this._session.link".to_owned());
         }
-        parts.extend(["this._session".to_owned(), "turn".to_owned()]);
+        parts.extend(["this._session".to_owned(), "_turn".to_owned()]);
         for (variable, _) in &target.kept {
             let field = message.fields.iter().position(|field| field.variable.as_ref() == Some(variable));
             let kept = state.kept.iter().position(|(known, _)| known == variable);
-            parts.push(if step.updates.iter().any(|update| update.variable == *variable) {
-                new_name(variable)
+            let updated = step.updates.iter().position(|update| update.variable == *variable);
+            parts.push(if let Some(updated) = updated {
+                news[updated].clone()
             } else if let Some(field) = field {
                 fields[field].clone()
             } else {
@@ -120,9 +122,9 @@ impl TypeScript<'_> {
         parameters.collect::<Vec<_>>().join(", ")
     }
 
-    /// `const [newLeft] = `, where a check gives new recursion data.
+    /// `const [_newLeft] = `, where a check gives new recursion data.
     fn news(step: &StepPlan) -> String {
-        let names: Vec<String> = step.updates.iter().map(|update| new_name(&update.variable)).collect();
+        let names = new_names(step);
         if names.is_empty() { String::new() } else { format!("const [{}] = ", names.join(", ")) }
     }
 
@@ -147,15 +149,20 @@ impl TypeScript<'_> {
             let call = format!("this._admits{}({})", upper_camel(&step.name), names.join(", "));
             self.writer.line(&format!("{}admitted(() => {call}, {});", Self::news(step), quoted(&text)));
         }
-        self.writer.line("const turn = this._session.step(this._turn);");
         let fields: Vec<String> = names
             .iter()
             .zip(&message.fields)
             .map(|(name, field)| format!("[{}, {}]", quoted(&field.wire), self.write(&field.ty, name)))
             .collect();
-        self.writer.line(&format!("const fields = new Map<string, Json>([{}]);", fields.join(", ")));
+        let text = quoted(&format!("`{}` was not sent: a field has no value of its type", message.label));
+        let fields = match fields.join(", ") {
+            none if none.is_empty() => "new Map<string, Json>()".to_owned(),
+            fields => format!("admitted(() => new Map<string, Json>([{fields}]), {text})"),
+        };
+        self.writer.line(&format!("const _fields = {fields};"));
+        self.writer.line("const _turn = this._session.step(this._turn);");
         let (peer, label) = (quoted(&role.peers[step.peer]), quoted(&message.label));
-        self.writer.line(&format!("await this._session.send({peer}, {label}, fields);"));
+        self.writer.line(&format!("await this._session.send({peer}, {label}, _fields);"));
         let next = self.next(role, state, step, &names);
         self.writer.line(&format!("return {next};"));
         self.writer.close("}");
@@ -170,10 +177,10 @@ impl TypeScript<'_> {
         self.writer.line("");
         self.doc(&["Awaits the next message.".to_owned()]);
         self.writer.open(&format!("async recv(): Promise<{}Event> {{", state.name));
-        self.writer.line("const turn = this._session.step(this._turn);");
+        self.writer.line("const _turn = this._session.step(this._turn);");
         let peers = peers.join(", ");
         self.writer
-            .line(&format!("const {{ peer, label, fields }} = await this._session.receive([{peers}]);"));
+            .line(&format!("const {{ peer: _peer, label: _label, fields: _fields }} = await this._session.receive([{peers}]);"));
         state.steps.iter().for_each(|step| self.case(role, state, step));
         let expected: Vec<String> = state
             .steps
@@ -184,7 +191,7 @@ impl TypeScript<'_> {
             .collect();
         let text = quoted(&format!("; expected {}", expected.join(", ")));
         self.writer.line(&format!(
-            "return this._session.fail(new Violated(peer + \" sent `\" + label + \"`\" + {text}, peer));"
+            "return this._session.fail(new Violated(_peer + \" sent `\" + _label + \"`\" + {text}, _peer));"
         ));
         self.writer.close("}");
     }
@@ -194,19 +201,19 @@ impl TypeScript<'_> {
         let message = &self.plan.messages[step.message];
         let names = field_names(&message.fields);
         let (peer, label) = (&role.peers[step.peer], &message.label);
-        self.writer.open(&format!("if (peer === {} && label === {}) {{", quoted(peer), quoted(label)));
+        self.writer.open(&format!("if (_peer === {} && _label === {}) {{", quoted(peer), quoted(label)));
         let next = self.next(role, state, step, &names);
         let parts: String = names.iter().map(|name| format!("{name}, ")).collect();
         let event = format!("return {{ type: {}, {parts}next: {next} }};", quoted(&step.name));
         if names.is_empty() && !step.is_checked() {
-            self.writer.line("void fields;");
+            self.writer.line("void _fields;");
             self.writer.line(&event);
             self.writer.close("}");
             return;
         }
         self.writer.open("try {");
         for (name, field) in names.iter().zip(&message.fields) {
-            let value = self.read(&field.ty, &format!("fields.get({})", quoted(&field.wire)));
+            let value = self.read(&field.ty, &format!("_fields.get({})", quoted(&field.wire)));
             self.writer.line(&format!("const {name} = {value};"));
         }
         if step.is_checked() {
@@ -214,12 +221,12 @@ impl TypeScript<'_> {
             self.writer.line(&format!("{}{call};", Self::news(step)));
         }
         self.writer.line(&event);
-        self.writer.close("} catch (error) {");
+        self.writer.close("} catch (_error) {");
         self.writer.indent();
         let mistyped = format!("{peer} sent `{label}` with a field of the wrong type");
         let untrue = format!("{peer} sent `{label}` although `{}` does not hold", step.condition());
         let (mistyped, untrue) = (quoted(&mistyped), quoted(&untrue));
-        self.writer.line(&format!("return this._session.blame(error, peer, {mistyped}, {untrue});"));
+        self.writer.line(&format!("return this._session.blame(_error, _peer, {mistyped}, {untrue});"));
         self.writer.close("}");
         self.writer.close("}");
     }

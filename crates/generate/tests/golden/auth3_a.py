@@ -47,18 +47,24 @@ class Start:
         self._session: Final = session or _Session(link)
         self._turn: Final = turn
 
+    def _got_passwd(self, _fields: dict[str, Any], _turn: int) -> StartGotPasswd:
+        try:
+            field1 = _read_str(_fields.get("0"))
+        except _WrongType:
+            self._session.fail(Violated("c sent `passwd` with a field of the wrong type", "c"))
+        return StartGotPasswd(field1, AfterPasswd(self._session, _turn))
+
+    def _got_quit(self, _fields: dict[str, Any], _turn: int) -> StartGotQuit:
+        return StartGotQuit(End(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["c"])
         if peer == "c" and label == "passwd":
-            try:
-                field1 = _read_str(fields.get("0"))
-            except _WrongType:
-                self._session.fail(Violated("c sent `passwd` with a field of the wrong type", "c"))
-            return StartGotPasswd(field1, AfterPasswd(self._session, turn))
+            return self._got_passwd(fields, turn)
         if peer == "c" and label == "quit":
-            return StartGotQuit(End(self._session, turn))
+            return self._got_quit(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `passwd` from c, `quit` from c", peer))
 
     def abort(self) -> None:
@@ -80,9 +86,10 @@ class AfterPasswd:
 
     def auth(self, field1: bool) -> Start:
         """Sends `auth` to s."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("s", "auth", {"0": field1})
-        return Start(self._session.link, self._session, turn)
+        _fields = _written("auth", lambda: {"0": field1})
+        _turn = self._session.step(self._turn)
+        self._session.send("s", "auth", _fields)
+        return Start(self._session.link, self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -163,9 +170,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -242,6 +252,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -251,6 +267,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

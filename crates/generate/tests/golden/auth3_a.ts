@@ -33,21 +33,21 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["c"]);
-        if (peer === "c" && label === "passwd") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["c"]);
+        if (_peer === "c" && _label === "passwd") {
             try {
-                const field1 = readText(fields.get("0"));
-                return { type: "Passwd", field1, next: new AfterPasswd(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "c sent `passwd` with a field of the wrong type", "c sent `passwd` although `` does not hold");
+                const field1 = readText(_fields.get("0"));
+                return { type: "Passwd", field1, next: new AfterPasswd(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "c sent `passwd` with a field of the wrong type", "c sent `passwd` although `` does not hold");
             }
         }
-        if (peer === "c" && label === "quit") {
-            void fields;
-            return { type: "Quit", next: new End(this._session, turn) };
+        if (_peer === "c" && _label === "quit") {
+            void _fields;
+            return { type: "Quit", next: new End(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `passwd` from c, `quit` from c", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `passwd` from c, `quit` from c", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -66,10 +66,10 @@ export class AfterPasswd {
 
     /** Sends `auth` to s. */
     async auth(field1: boolean): Promise<Start> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["0", field1]]);
-        await this._session.send("s", "auth", fields);
-        return new Start(this._session.link, this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["0", field1]]), "`auth` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("s", "auth", _fields);
+        return new Start(this._session.link, this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -249,6 +249,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

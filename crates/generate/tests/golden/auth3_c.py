@@ -46,14 +46,20 @@ class Start:
         self._session: Final = session or _Session(link)
         self._turn: Final = turn
 
+    def _got_login(self, _fields: dict[str, Any], _turn: int) -> StartGotLogin:
+        return StartGotLogin(AfterLogin(self._session, _turn))
+
+    def _got_quit(self, _fields: dict[str, Any], _turn: int) -> StartGotQuit:
+        return StartGotQuit(AfterQuit(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["s"])
         if peer == "s" and label == "login":
-            return StartGotLogin(AfterLogin(self._session, turn))
+            return self._got_login(fields, turn)
         if peer == "s" and label == "quit":
-            return StartGotQuit(AfterQuit(self._session, turn))
+            return self._got_quit(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `login` from s, `quit` from s", peer))
 
     def abort(self) -> None:
@@ -75,9 +81,10 @@ class AfterLogin:
 
     def passwd(self, field1: str) -> Start:
         """Sends `passwd` to a."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("a", "passwd", {"0": field1})
-        return Start(self._session.link, self._session, turn)
+        _fields = _written("passwd", lambda: {"0": field1})
+        _turn = self._session.step(self._turn)
+        self._session.send("a", "passwd", _fields)
+        return Start(self._session.link, self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -98,9 +105,9 @@ class AfterQuit:
 
     def quit(self) -> End:
         """Sends `quit` to a."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("a", "quit", {})
-        return End(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("a", "quit", {})
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -181,9 +188,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -260,6 +270,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -269,6 +285,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

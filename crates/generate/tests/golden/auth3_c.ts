@@ -32,17 +32,17 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["s"]);
-        if (peer === "s" && label === "login") {
-            void fields;
-            return { type: "Login", next: new AfterLogin(this._session, turn) };
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["s"]);
+        if (_peer === "s" && _label === "login") {
+            void _fields;
+            return { type: "Login", next: new AfterLogin(this._session, _turn) };
         }
-        if (peer === "s" && label === "quit") {
-            void fields;
-            return { type: "Quit", next: new AfterQuit(this._session, turn) };
+        if (_peer === "s" && _label === "quit") {
+            void _fields;
+            return { type: "Quit", next: new AfterQuit(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `login` from s, `quit` from s", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `login` from s, `quit` from s", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -61,10 +61,10 @@ export class AfterLogin {
 
     /** Sends `passwd` to a. */
     async passwd(field1: string): Promise<Start> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["0", field1]]);
-        await this._session.send("a", "passwd", fields);
-        return new Start(this._session.link, this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["0", field1]]), "`passwd` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("a", "passwd", _fields);
+        return new Start(this._session.link, this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -83,10 +83,10 @@ export class AfterQuit {
 
     /** Sends `quit` to a. */
     async quit(): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("a", "quit", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("a", "quit", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -266,6 +266,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -29,15 +29,15 @@ class Start:
 
     def login(self) -> AfterLogin:
         """Sends `login` to c."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("c", "login", {})
-        return AfterLogin(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("c", "login", {})
+        return AfterLogin(self._session, _turn)
 
     def quit(self) -> End:
         """Sends `quit` to c."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("c", "quit", {})
-        return End(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("c", "quit", {})
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -68,16 +68,19 @@ class AfterLogin:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_auth(self, _fields: dict[str, Any], _turn: int) -> AfterLoginGotAuth:
+        try:
+            field1 = _read_bool(_fields.get("0"))
+        except _WrongType:
+            self._session.fail(Violated("a sent `auth` with a field of the wrong type", "a"))
+        return AfterLoginGotAuth(field1, Start(self._session.link, self._session, _turn))
+
     def recv(self) -> AfterLoginEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["a"])
         if peer == "a" and label == "auth":
-            try:
-                field1 = _read_bool(fields.get("0"))
-            except _WrongType:
-                self._session.fail(Violated("a sent `auth` with a field of the wrong type", "a"))
-            return AfterLoginGotAuth(field1, Start(self._session.link, self._session, turn))
+            return self._got_auth(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `auth` from a", peer))
 
     def abort(self) -> None:
@@ -159,9 +162,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -238,6 +244,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -247,6 +259,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

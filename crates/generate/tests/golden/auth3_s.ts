@@ -17,18 +17,18 @@ export class Start {
 
     /** Sends `login` to c. */
     async login(): Promise<AfterLogin> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("c", "login", fields);
-        return new AfterLogin(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("c", "login", _fields);
+        return new AfterLogin(this._session, _turn);
     }
 
     /** Sends `quit` to c. */
     async quit(): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("c", "quit", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("c", "quit", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -57,17 +57,17 @@ export class AfterLogin {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterLoginEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["a"]);
-        if (peer === "a" && label === "auth") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["a"]);
+        if (_peer === "a" && _label === "auth") {
             try {
-                const field1 = readBool(fields.get("0"));
-                return { type: "Auth", field1, next: new Start(this._session.link, this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "a sent `auth` with a field of the wrong type", "a sent `auth` although `` does not hold");
+                const field1 = readBool(_fields.get("0"));
+                return { type: "Auth", field1, next: new Start(this._session.link, this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "a sent `auth` with a field of the wrong type", "a sent `auth` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `auth` from a", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `auth` from a", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -247,6 +247,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

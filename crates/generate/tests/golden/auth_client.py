@@ -40,11 +40,12 @@ class Start:
         """
         try:
             self._admits_auth(uname, pwd)
-        except _Undefined as error:
-            raise Refused("`Auth` was not sent: `uname.matches(\"[a-z]+\")` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Auth", {"uname": uname, "pwd": pwd})
-        return AfterAuth(self._session, turn)
+        except _Undefined as _error:
+            raise Refused("`Auth` was not sent: `uname.matches(\"[a-z]+\")` does not hold") from _error
+        _fields = _written("Auth", lambda: {"uname": uname, "pwd": pwd})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Auth", _fields)
+        return AfterAuth(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -84,22 +85,28 @@ class AfterAuth:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_succ(self, _fields: dict[str, Any], _turn: int) -> AfterAuthGotSucc:
+        try:
+            tok = _read_str(_fields.get("tok"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `Succ` with a field of the wrong type", "server"))
+        return AfterAuthGotSucc(tok, AfterSucc(self._session, _turn, tok))
+
+    def _got_fail(self, _fields: dict[str, Any], _turn: int) -> AfterAuthGotFail:
+        try:
+            code = _read_int(_fields.get("code"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `Fail` with a field of the wrong type", "server"))
+        return AfterAuthGotFail(code, Start(self._session.link, self._session, _turn))
+
     def recv(self) -> AfterAuthEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "Succ":
-            try:
-                tok = _read_str(fields.get("tok"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `Succ` with a field of the wrong type", "server"))
-            return AfterAuthGotSucc(tok, AfterSucc(self._session, turn, tok))
+            return self._got_succ(fields, turn)
         if peer == "server" and label == "Fail":
-            try:
-                code = _read_int(fields.get("code"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `Fail` with a field of the wrong type", "server"))
-            return AfterAuthGotFail(code, Start(self._session.link, self._session, turn))
+            return self._got_fail(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Succ` from server, `Fail` from server", peer))
 
     def abort(self) -> None:
@@ -115,10 +122,10 @@ class AfterSucc:
 
     __slots__ = ("_session", "_turn", "_tok")
 
-    def __init__(self, session: _Session, turn: int, tok: str) -> None:
+    def __init__(self, session: _Session, turn: int, _tok: str) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._tok: Final = tok
+        self._tok: Final = _tok
 
     def _admits_get(self, resource: str, req_tok: str) -> None:
         if not (req_tok == self._tok):
@@ -130,11 +137,12 @@ class AfterSucc:
         """
         try:
             self._admits_get(resource, req_tok)
-        except _Undefined as error:
-            raise Refused("`Get` was not sent: `reqTok == tok` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Get", {"resource": resource, "reqTok": req_tok})
-        return AfterGet(self._session, turn, self._tok)
+        except _Undefined as _error:
+            raise Refused("`Get` was not sent: `reqTok == tok` does not hold") from _error
+        _fields = _written("Get", lambda: {"resource": resource, "reqTok": req_tok})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Get", _fields)
+        return AfterGet(self._session, _turn, self._tok)
 
     def _admits_rvk(self, rvk_tok: str) -> None:
         if not (rvk_tok == self._tok):
@@ -146,11 +154,12 @@ class AfterSucc:
         """
         try:
             self._admits_rvk(rvk_tok)
-        except _Undefined as error:
-            raise Refused("`Rvk` was not sent: `rvkTok == tok` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Rvk", {"rvkTok": rvk_tok})
-        return End(self._session, turn)
+        except _Undefined as _error:
+            raise Refused("`Rvk` was not sent: `rvkTok == tok` does not hold") from _error
+        _fields = _written("Rvk", lambda: {"rvkTok": rvk_tok})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Rvk", _fields)
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -185,23 +194,29 @@ class AfterGet:
 
     __slots__ = ("_session", "_turn", "_tok")
 
-    def __init__(self, session: _Session, turn: int, tok: str) -> None:
+    def __init__(self, session: _Session, turn: int, _tok: str) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._tok: Final = tok
+        self._tok: Final = _tok
+
+    def _got_res(self, _fields: dict[str, Any], _turn: int) -> AfterGetGotRes:
+        try:
+            content = _read_str(_fields.get("content"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `Res` with a field of the wrong type", "server"))
+        return AfterGetGotRes(content, AfterSucc(self._session, _turn, self._tok))
+
+    def _got_timeout(self, _fields: dict[str, Any], _turn: int) -> AfterGetGotTimeout:
+        return AfterGetGotTimeout(Start(self._session.link, self._session, _turn))
 
     def recv(self) -> AfterGetEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "Res":
-            try:
-                content = _read_str(fields.get("content"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `Res` with a field of the wrong type", "server"))
-            return AfterGetGotRes(content, AfterSucc(self._session, turn, self._tok))
+            return self._got_res(fields, turn)
         if peer == "server" and label == "Timeout":
-            return AfterGetGotTimeout(Start(self._session.link, self._session, turn))
+            return self._got_timeout(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Res` from server, `Timeout` from server", peer))
 
     def abort(self) -> None:
@@ -283,9 +298,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -362,6 +380,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -371,6 +395,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -36,10 +36,10 @@ export class Start {
      */
     async auth(uname: string, pwd: string): Promise<AfterAuth> {
         admitted(() => this._admitsAuth(uname, pwd), "`Auth` was not sent: `uname.matches(\"[a-z]+\")` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["uname", uname], ["pwd", pwd]]);
-        await this._session.send("server", "Auth", fields);
-        return new AfterAuth(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["uname", uname], ["pwd", pwd]]), "`Auth` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Auth", _fields);
+        return new AfterAuth(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -75,25 +75,25 @@ export class AfterAuth {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterAuthEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "Succ") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "Succ") {
             try {
-                const tok = readText(fields.get("tok"));
-                return { type: "Succ", tok, next: new AfterSucc(this._session, turn, tok) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `Succ` with a field of the wrong type", "server sent `Succ` although `` does not hold");
+                const tok = readText(_fields.get("tok"));
+                return { type: "Succ", tok, next: new AfterSucc(this._session, _turn, tok) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `Succ` with a field of the wrong type", "server sent `Succ` although `` does not hold");
             }
         }
-        if (peer === "server" && label === "Fail") {
+        if (_peer === "server" && _label === "Fail") {
             try {
-                const code = readInt(fields.get("code"));
-                return { type: "Fail", code, next: new Start(this._session.link, this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `Fail` with a field of the wrong type", "server sent `Fail` although `` does not hold");
+                const code = readInt(_fields.get("code"));
+                return { type: "Fail", code, next: new Start(this._session.link, this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `Fail` with a field of the wrong type", "server sent `Fail` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Succ` from server, `Fail` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Succ` from server, `Fail` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -124,10 +124,10 @@ export class AfterSucc {
      */
     async get(resource: string, reqTok: string): Promise<AfterGet> {
         admitted(() => this._admitsGet(resource, reqTok), "`Get` was not sent: `reqTok == tok` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["resource", resource], ["reqTok", reqTok]]);
-        await this._session.send("server", "Get", fields);
-        return new AfterGet(this._session, turn, this._tok);
+        const _fields = admitted(() => new Map<string, Json>([["resource", resource], ["reqTok", reqTok]]), "`Get` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Get", _fields);
+        return new AfterGet(this._session, _turn, this._tok);
     }
 
     private _admitsRvk(rvkTok: string): [] {
@@ -143,10 +143,10 @@ export class AfterSucc {
      */
     async rvk(rvkTok: string): Promise<End> {
         admitted(() => this._admitsRvk(rvkTok), "`Rvk` was not sent: `rvkTok == tok` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["rvkTok", rvkTok]]);
-        await this._session.send("server", "Rvk", fields);
-        return new End(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["rvkTok", rvkTok]]), "`Rvk` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Rvk", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -182,21 +182,21 @@ export class AfterGet {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterGetEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "Res") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "Res") {
             try {
-                const content = readText(fields.get("content"));
-                return { type: "Res", content, next: new AfterSucc(this._session, turn, this._tok) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `Res` with a field of the wrong type", "server sent `Res` although `` does not hold");
+                const content = readText(_fields.get("content"));
+                return { type: "Res", content, next: new AfterSucc(this._session, _turn, this._tok) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `Res` with a field of the wrong type", "server sent `Res` although `` does not hold");
             }
         }
-        if (peer === "server" && label === "Timeout") {
-            void fields;
-            return { type: "Timeout", next: new Start(this._session.link, this._session, turn) };
+        if (_peer === "server" && _label === "Timeout") {
+            void _fields;
+            return { type: "Timeout", next: new Start(this._session.link, this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Res` from server, `Timeout` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Res` from server, `Timeout` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -376,6 +376,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

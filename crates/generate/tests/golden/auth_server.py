@@ -47,21 +47,24 @@ class Start:
         if not _matches(_PATTERN_1, uname):
             raise _Undefined
 
+    def _got_auth(self, _fields: dict[str, Any], _turn: int) -> StartGotAuth:
+        try:
+            uname = _read_str(_fields.get("uname"))
+            pwd = _read_str(_fields.get("pwd"))
+        except _WrongType:
+            self._session.fail(Violated("client sent `Auth` with a field of the wrong type", "client"))
+        try:
+            self._admits_auth(uname, pwd)
+        except _Undefined:
+            self._session.fail(Violated("client sent `Auth` although `uname.matches(\"[a-z]+\")` does not hold", "client"))
+        return StartGotAuth(uname, pwd, AfterAuth(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["client"])
         if peer == "client" and label == "Auth":
-            try:
-                uname = _read_str(fields.get("uname"))
-                pwd = _read_str(fields.get("pwd"))
-            except _WrongType:
-                self._session.fail(Violated("client sent `Auth` with a field of the wrong type", "client"))
-            try:
-                self._admits_auth(uname, pwd)
-            except _Undefined:
-                self._session.fail(Violated("client sent `Auth` although `uname.matches(\"[a-z]+\")` does not hold", "client"))
-            return StartGotAuth(uname, pwd, AfterAuth(self._session, turn))
+            return self._got_auth(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Auth` from client", peer))
 
     def abort(self) -> None:
@@ -83,15 +86,17 @@ class AfterAuth:
 
     def succ(self, tok: str) -> AfterSucc:
         """Sends `Succ` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Succ", {"tok": tok})
-        return AfterSucc(self._session, turn, tok)
+        _fields = _written("Succ", lambda: {"tok": tok})
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Succ", _fields)
+        return AfterSucc(self._session, _turn, tok)
 
     def fail(self, code: int) -> Start:
         """Sends `Fail` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Fail", {"code": code})
-        return Start(self._session.link, self._session, turn)
+        _fields = _written("Fail", lambda: {"code": _int64(code)})
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Fail", _fields)
+        return Start(self._session.link, self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -128,44 +133,50 @@ class AfterSucc:
 
     __slots__ = ("_session", "_turn", "_tok")
 
-    def __init__(self, session: _Session, turn: int, tok: str) -> None:
+    def __init__(self, session: _Session, turn: int, _tok: str) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._tok: Final = tok
+        self._tok: Final = _tok
 
     def _admits_get(self, resource: str, req_tok: str) -> None:
         if not (req_tok == self._tok):
             raise _Undefined
 
+    def _got_get(self, _fields: dict[str, Any], _turn: int) -> AfterSuccGotGet:
+        try:
+            resource = _read_str(_fields.get("resource"))
+            req_tok = _read_str(_fields.get("reqTok"))
+        except _WrongType:
+            self._session.fail(Violated("client sent `Get` with a field of the wrong type", "client"))
+        try:
+            self._admits_get(resource, req_tok)
+        except _Undefined:
+            self._session.fail(Violated("client sent `Get` although `reqTok == tok` does not hold", "client"))
+        return AfterSuccGotGet(resource, req_tok, AfterGet(self._session, _turn, self._tok))
+
     def _admits_rvk(self, rvk_tok: str) -> None:
         if not (rvk_tok == self._tok):
             raise _Undefined
+
+    def _got_rvk(self, _fields: dict[str, Any], _turn: int) -> AfterSuccGotRvk:
+        try:
+            rvk_tok = _read_str(_fields.get("rvkTok"))
+        except _WrongType:
+            self._session.fail(Violated("client sent `Rvk` with a field of the wrong type", "client"))
+        try:
+            self._admits_rvk(rvk_tok)
+        except _Undefined:
+            self._session.fail(Violated("client sent `Rvk` although `rvkTok == tok` does not hold", "client"))
+        return AfterSuccGotRvk(rvk_tok, End(self._session, _turn))
 
     def recv(self) -> AfterSuccEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["client"])
         if peer == "client" and label == "Get":
-            try:
-                resource = _read_str(fields.get("resource"))
-                req_tok = _read_str(fields.get("reqTok"))
-            except _WrongType:
-                self._session.fail(Violated("client sent `Get` with a field of the wrong type", "client"))
-            try:
-                self._admits_get(resource, req_tok)
-            except _Undefined:
-                self._session.fail(Violated("client sent `Get` although `reqTok == tok` does not hold", "client"))
-            return AfterSuccGotGet(resource, req_tok, AfterGet(self._session, turn, self._tok))
+            return self._got_get(fields, turn)
         if peer == "client" and label == "Rvk":
-            try:
-                rvk_tok = _read_str(fields.get("rvkTok"))
-            except _WrongType:
-                self._session.fail(Violated("client sent `Rvk` with a field of the wrong type", "client"))
-            try:
-                self._admits_rvk(rvk_tok)
-            except _Undefined:
-                self._session.fail(Violated("client sent `Rvk` although `rvkTok == tok` does not hold", "client"))
-            return AfterSuccGotRvk(rvk_tok, End(self._session, turn))
+            return self._got_rvk(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Get` from client, `Rvk` from client", peer))
 
     def abort(self) -> None:
@@ -181,22 +192,23 @@ class AfterGet:
 
     __slots__ = ("_session", "_turn", "_tok")
 
-    def __init__(self, session: _Session, turn: int, tok: str) -> None:
+    def __init__(self, session: _Session, turn: int, _tok: str) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._tok: Final = tok
+        self._tok: Final = _tok
 
     def res(self, content: str) -> AfterSucc:
         """Sends `Res` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Res", {"content": content})
-        return AfterSucc(self._session, turn, self._tok)
+        _fields = _written("Res", lambda: {"content": content})
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Res", _fields)
+        return AfterSucc(self._session, _turn, self._tok)
 
     def timeout(self) -> Start:
         """Sends `Timeout` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Timeout", {})
-        return Start(self._session.link, self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Timeout", {})
+        return Start(self._session.link, self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -277,9 +289,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -356,6 +371,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -365,6 +386,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

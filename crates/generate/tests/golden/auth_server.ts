@@ -43,19 +43,19 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["client"]);
-        if (peer === "client" && label === "Auth") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["client"]);
+        if (_peer === "client" && _label === "Auth") {
             try {
-                const uname = readText(fields.get("uname"));
-                const pwd = readText(fields.get("pwd"));
+                const uname = readText(_fields.get("uname"));
+                const pwd = readText(_fields.get("pwd"));
                 this._admitsAuth(uname, pwd);
-                return { type: "Auth", uname, pwd, next: new AfterAuth(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "client sent `Auth` with a field of the wrong type", "client sent `Auth` although `uname.matches(\"[a-z]+\")` does not hold");
+                return { type: "Auth", uname, pwd, next: new AfterAuth(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "client sent `Auth` with a field of the wrong type", "client sent `Auth` although `uname.matches(\"[a-z]+\")` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Auth` from client", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Auth` from client", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -74,18 +74,18 @@ export class AfterAuth {
 
     /** Sends `Succ` to client. */
     async succ(tok: string): Promise<AfterSucc> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["tok", tok]]);
-        await this._session.send("client", "Succ", fields);
-        return new AfterSucc(this._session, turn, tok);
+        const _fields = admitted(() => new Map<string, Json>([["tok", tok]]), "`Succ` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Succ", _fields);
+        return new AfterSucc(this._session, _turn, tok);
     }
 
     /** Sends `Fail` to client. */
     async fail(code: bigint): Promise<Start> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["code", code]]);
-        await this._session.send("client", "Fail", fields);
-        return new Start(this._session.link, this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["code", int64(code)]]), "`Fail` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Fail", _fields);
+        return new Start(this._session.link, this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -137,28 +137,28 @@ export class AfterSucc {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterSuccEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["client"]);
-        if (peer === "client" && label === "Get") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["client"]);
+        if (_peer === "client" && _label === "Get") {
             try {
-                const resource = readText(fields.get("resource"));
-                const reqTok = readText(fields.get("reqTok"));
+                const resource = readText(_fields.get("resource"));
+                const reqTok = readText(_fields.get("reqTok"));
                 this._admitsGet(resource, reqTok);
-                return { type: "Get", resource, reqTok, next: new AfterGet(this._session, turn, this._tok) };
-            } catch (error) {
-                return this._session.blame(error, peer, "client sent `Get` with a field of the wrong type", "client sent `Get` although `reqTok == tok` does not hold");
+                return { type: "Get", resource, reqTok, next: new AfterGet(this._session, _turn, this._tok) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "client sent `Get` with a field of the wrong type", "client sent `Get` although `reqTok == tok` does not hold");
             }
         }
-        if (peer === "client" && label === "Rvk") {
+        if (_peer === "client" && _label === "Rvk") {
             try {
-                const rvkTok = readText(fields.get("rvkTok"));
+                const rvkTok = readText(_fields.get("rvkTok"));
                 this._admitsRvk(rvkTok);
-                return { type: "Rvk", rvkTok, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "client sent `Rvk` with a field of the wrong type", "client sent `Rvk` although `rvkTok == tok` does not hold");
+                return { type: "Rvk", rvkTok, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "client sent `Rvk` with a field of the wrong type", "client sent `Rvk` although `rvkTok == tok` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Get` from client, `Rvk` from client", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Get` from client, `Rvk` from client", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -178,18 +178,18 @@ export class AfterGet {
 
     /** Sends `Res` to client. */
     async res(content: string): Promise<AfterSucc> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["content", content]]);
-        await this._session.send("client", "Res", fields);
-        return new AfterSucc(this._session, turn, this._tok);
+        const _fields = admitted(() => new Map<string, Json>([["content", content]]), "`Res` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Res", _fields);
+        return new AfterSucc(this._session, _turn, this._tok);
     }
 
     /** Sends `Timeout` to client. */
     async timeout(): Promise<Start> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("client", "Timeout", fields);
-        return new Start(this._session.link, this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Timeout", _fields);
+        return new Start(this._session.link, this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -369,6 +369,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -39,17 +39,18 @@ class Start:
         """
         try:
             self._admits_guess(num)
-        except _Undefined as error:
-            raise Refused("`Guess` was not sent: `num > 1 && num < 100` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Guess", {"num": num})
-        return AfterGuess(self._session, turn, num)
+        except _Undefined as _error:
+            raise Refused("`Guess` was not sent: `num > 1 && num < 100` does not hold") from _error
+        _fields = _written("Guess", lambda: {"num": _int64(num)})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Guess", _fields)
+        return AfterGuess(self._session, _turn, num)
 
     def quit(self) -> End:
         """Sends `Quit` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Quit", {})
-        return End(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Quit", {})
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -84,31 +85,37 @@ class AfterGuess:
 
     __slots__ = ("_session", "_turn", "_num")
 
-    def __init__(self, session: _Session, turn: int, num: int) -> None:
+    def __init__(self, session: _Session, turn: int, _num: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._num: Final = num
+        self._num: Final = _num
 
     def _admits_correct(self, ans: int) -> None:
         if not (ans == self._num):
             raise _Undefined
+
+    def _got_correct(self, _fields: dict[str, Any], _turn: int) -> AfterGuessGotCorrect:
+        try:
+            ans = _read_int(_fields.get("ans"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `Correct` with a field of the wrong type", "server"))
+        try:
+            self._admits_correct(ans)
+        except _Undefined:
+            self._session.fail(Violated("server sent `Correct` although `ans == num` does not hold", "server"))
+        return AfterGuessGotCorrect(ans, End(self._session, _turn))
+
+    def _got_incorrect(self, _fields: dict[str, Any], _turn: int) -> AfterGuessGotIncorrect:
+        return AfterGuessGotIncorrect(Start(self._session.link, self._session, _turn))
 
     def recv(self) -> AfterGuessEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "Correct":
-            try:
-                ans = _read_int(fields.get("ans"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `Correct` with a field of the wrong type", "server"))
-            try:
-                self._admits_correct(ans)
-            except _Undefined:
-                self._session.fail(Violated("server sent `Correct` although `ans == num` does not hold", "server"))
-            return AfterGuessGotCorrect(ans, End(self._session, turn))
+            return self._got_correct(fields, turn)
         if peer == "server" and label == "Incorrect":
-            return AfterGuessGotIncorrect(Start(self._session.link, self._session, turn))
+            return self._got_incorrect(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Correct` from server, `Incorrect` from server", peer))
 
     def abort(self) -> None:
@@ -190,9 +197,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -269,6 +279,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -278,6 +294,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -30,18 +30,18 @@ export class Start {
      */
     async guess(num: bigint): Promise<AfterGuess> {
         admitted(() => this._admitsGuess(num), "`Guess` was not sent: `num > 1 && num < 100` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["num", num]]);
-        await this._session.send("server", "Guess", fields);
-        return new AfterGuess(this._session, turn, num);
+        const _fields = admitted(() => new Map<string, Json>([["num", int64(num)]]), "`Guess` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Guess", _fields);
+        return new AfterGuess(this._session, _turn, num);
     }
 
     /** Sends `Quit` to server. */
     async quit(): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("server", "Quit", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Quit", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -84,22 +84,22 @@ export class AfterGuess {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterGuessEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "Correct") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "Correct") {
             try {
-                const ans = readInt(fields.get("ans"));
+                const ans = readInt(_fields.get("ans"));
                 this._admitsCorrect(ans);
-                return { type: "Correct", ans, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `Correct` with a field of the wrong type", "server sent `Correct` although `ans == num` does not hold");
+                return { type: "Correct", ans, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `Correct` with a field of the wrong type", "server sent `Correct` although `ans == num` does not hold");
             }
         }
-        if (peer === "server" && label === "Incorrect") {
-            void fields;
-            return { type: "Incorrect", next: new Start(this._session.link, this._session, turn) };
+        if (_peer === "server" && _label === "Incorrect") {
+            void _fields;
+            return { type: "Incorrect", next: new Start(this._session.link, this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Correct` from server, `Incorrect` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Correct` from server, `Incorrect` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -279,6 +279,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -53,22 +53,28 @@ class Start:
         if not ((num > (1)) and (num < (100))):
             raise _Undefined
 
+    def _got_guess(self, _fields: dict[str, Any], _turn: int) -> StartGotGuess:
+        try:
+            num = _read_int(_fields.get("num"))
+        except _WrongType:
+            self._session.fail(Violated("player sent `Guess` with a field of the wrong type", "player"))
+        try:
+            self._admits_guess(num)
+        except _Undefined:
+            self._session.fail(Violated("player sent `Guess` although `num > 1 && num < 100` does not hold", "player"))
+        return StartGotGuess(num, AfterGuess(self._session, _turn, num))
+
+    def _got_quit(self, _fields: dict[str, Any], _turn: int) -> StartGotQuit:
+        return StartGotQuit(End(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["player"])
         if peer == "player" and label == "Guess":
-            try:
-                num = _read_int(fields.get("num"))
-            except _WrongType:
-                self._session.fail(Violated("player sent `Guess` with a field of the wrong type", "player"))
-            try:
-                self._admits_guess(num)
-            except _Undefined:
-                self._session.fail(Violated("player sent `Guess` although `num > 1 && num < 100` does not hold", "player"))
-            return StartGotGuess(num, AfterGuess(self._session, turn, num))
+            return self._got_guess(fields, turn)
         if peer == "player" and label == "Quit":
-            return StartGotQuit(End(self._session, turn))
+            return self._got_quit(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Guess` from player, `Quit` from player", peer))
 
     def abort(self) -> None:
@@ -84,10 +90,10 @@ class AfterGuess:
 
     __slots__ = ("_session", "_turn", "_num")
 
-    def __init__(self, session: _Session, turn: int, num: int) -> None:
+    def __init__(self, session: _Session, turn: int, _num: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._num: Final = num
+        self._num: Final = _num
 
     def _admits_correct(self, ans: int) -> None:
         if not (ans == self._num):
@@ -99,17 +105,18 @@ class AfterGuess:
         """
         try:
             self._admits_correct(ans)
-        except _Undefined as error:
-            raise Refused("`Correct` was not sent: `ans == num` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("player", "Correct", {"ans": ans})
-        return End(self._session, turn)
+        except _Undefined as _error:
+            raise Refused("`Correct` was not sent: `ans == num` does not hold") from _error
+        _fields = _written("Correct", lambda: {"ans": _int64(ans)})
+        _turn = self._session.step(self._turn)
+        self._session.send("player", "Correct", _fields)
+        return End(self._session, _turn)
 
     def incorrect(self) -> Start:
         """Sends `Incorrect` to player."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("player", "Incorrect", {})
-        return Start(self._session.link, self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("player", "Incorrect", {})
+        return Start(self._session.link, self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -190,9 +197,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -269,6 +279,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -278,6 +294,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

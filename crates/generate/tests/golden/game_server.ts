@@ -42,22 +42,22 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["player"]);
-        if (peer === "player" && label === "Guess") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["player"]);
+        if (_peer === "player" && _label === "Guess") {
             try {
-                const num = readInt(fields.get("num"));
+                const num = readInt(_fields.get("num"));
                 this._admitsGuess(num);
-                return { type: "Guess", num, next: new AfterGuess(this._session, turn, num) };
-            } catch (error) {
-                return this._session.blame(error, peer, "player sent `Guess` with a field of the wrong type", "player sent `Guess` although `num > 1 && num < 100` does not hold");
+                return { type: "Guess", num, next: new AfterGuess(this._session, _turn, num) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "player sent `Guess` with a field of the wrong type", "player sent `Guess` although `num > 1 && num < 100` does not hold");
             }
         }
-        if (peer === "player" && label === "Quit") {
-            void fields;
-            return { type: "Quit", next: new End(this._session, turn) };
+        if (_peer === "player" && _label === "Quit") {
+            void _fields;
+            return { type: "Quit", next: new End(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Guess` from player, `Quit` from player", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Guess` from player, `Quit` from player", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -88,18 +88,18 @@ export class AfterGuess {
      */
     async correct(ans: bigint): Promise<End> {
         admitted(() => this._admitsCorrect(ans), "`Correct` was not sent: `ans == num` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["ans", ans]]);
-        await this._session.send("player", "Correct", fields);
-        return new End(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["ans", int64(ans)]]), "`Correct` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("player", "Correct", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Sends `Incorrect` to player. */
     async incorrect(): Promise<Start> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("player", "Incorrect", fields);
-        return new Start(this._session.link, this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("player", "Incorrect", _fields);
+        return new Start(this._session.link, this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -279,6 +279,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

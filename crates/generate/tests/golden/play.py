@@ -3,6 +3,7 @@
 import gc
 import socket
 import threading
+from collections.abc import Callable
 
 import auth_client
 import auth_server
@@ -135,6 +136,23 @@ def every_type_travels() -> None:
     shop.join()
 
 
-for play in (logs_in_and_out, blames_the_peer, dropping_is_an_abort, counts_rounds, every_type_travels):
+def what_has_no_form_is_not_sent() -> None:
+    wrong: list[Callable[[auth_server.AfterAuth], object]] = [
+        lambda state: state.fail(1 << 63),
+        lambda state: state.fail(-(1 << 63) - 1),
+        lambda state: state.succ("\ud800"),
+    ]
+    for send in wrong:
+        ours, theirs = socket.socketpair()
+        theirs.sendall(b'{"type":"Auth","uname":"bob","pwd":"x"}\n')
+        state = auth_server.Start(auth_server.JsonLines.over("client", ours)).recv().next
+        try:
+            send(state)
+            raise AssertionError("no such value")
+        except auth_server.Refused as error:
+            assert error.blame is None, error
+
+
+for play in (logs_in_and_out, blames_the_peer, dropping_is_an_abort, counts_rounds, every_type_travels, what_has_no_form_is_not_sent):
     play()
     print(play.__name__)

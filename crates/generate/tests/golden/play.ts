@@ -156,7 +156,21 @@ async function everyTypeTravels(): Promise<void> {
     await shop;
 }
 
-for (const play of [logsInAndOut, blamesThePeer, abortingIsToldOf, countsRounds, everyTypeTravels]) {
+async function whatHasNoFormIsNotSent(): Promise<void> {
+    const wrong: readonly ((state: authServer.AfterAuth) => Promise<unknown>)[] = [
+        (state) => state.fail(1n << 63n),
+        (state) => state.fail(-(1n << 63n) - 1n),
+        (state) => state.succ("\ud800"),
+    ];
+    for (const send of wrong) {
+        const [ours, theirs] = End.pair();
+        theirs.write(new TextEncoder().encode('{"type":"Auth","uname":"bob","pwd":"x"}\n'));
+        const event = await new authServer.Start(authServer.JsonLines.over("client", ours)).recv();
+        check((await failing(send(event.next), authServer.Refused)).blame === null, "nobody is to blame");
+    }
+}
+
+for (const play of [logsInAndOut, blamesThePeer, abortingIsToldOf, countsRounds, everyTypeTravels, whatHasNoFormIsNotSent]) {
     await play();
     console.log(play.name);
 }

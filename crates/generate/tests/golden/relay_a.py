@@ -29,9 +29,9 @@ class Start:
 
     def task(self) -> AfterTask:
         """Sends `task` to B."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("B", "task", {})
-        return AfterTask(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("B", "task", {})
+        return AfterTask(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -69,14 +69,20 @@ class AfterTask:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_done(self, _fields: dict[str, Any], _turn: int) -> AfterTaskGotDone:
+        return AfterTaskGotDone(End(self._session, _turn))
+
+    def _got_lost(self, _fields: dict[str, Any], _turn: int) -> AfterTaskGotLost:
+        return AfterTaskGotLost(End(self._session, _turn))
+
     def recv(self) -> AfterTaskEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["B", "C"])
         if peer == "B" and label == "done":
-            return AfterTaskGotDone(End(self._session, turn))
+            return self._got_done(fields, turn)
         if peer == "C" and label == "lost":
-            return AfterTaskGotLost(End(self._session, turn))
+            return self._got_lost(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `done` from B, `lost` from C", peer))
 
     def abort(self) -> None:
@@ -158,9 +164,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -237,6 +246,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -246,6 +261,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -17,10 +17,10 @@ export class Start {
 
     /** Sends `task` to B. */
     async task(): Promise<AfterTask> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("B", "task", fields);
-        return new AfterTask(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("B", "task", _fields);
+        return new AfterTask(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -54,17 +54,17 @@ export class AfterTask {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterTaskEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["B", "C"]);
-        if (peer === "B" && label === "done") {
-            void fields;
-            return { type: "Done", next: new End(this._session, turn) };
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["B", "C"]);
+        if (_peer === "B" && _label === "done") {
+            void _fields;
+            return { type: "Done", next: new End(this._session, _turn) };
         }
-        if (peer === "C" && label === "lost") {
-            void fields;
-            return { type: "Lost", next: new End(this._session, turn) };
+        if (_peer === "C" && _label === "lost") {
+            void _fields;
+            return { type: "Lost", next: new End(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `done` from B, `lost` from C", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `done` from B, `lost` from C", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -244,6 +244,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -26,13 +26,13 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["A"]);
-        if (peer === "A" && label === "task") {
-            void fields;
-            return { type: "Task", next: new AfterTask(this._session, turn) };
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["A"]);
+        if (_peer === "A" && _label === "task") {
+            void _fields;
+            return { type: "Task", next: new AfterTask(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `task` from A", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `task` from A", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -51,10 +51,10 @@ export class AfterTask {
 
     /** Sends `report` to C. */
     async report(): Promise<AfterReport> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("C", "report", fields);
-        return new AfterReport(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("C", "report", _fields);
+        return new AfterReport(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -73,10 +73,10 @@ export class AfterReport {
 
     /** Sends `done` to A. */
     async done(): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("A", "done", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("A", "done", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -256,6 +256,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

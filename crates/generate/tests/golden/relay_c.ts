@@ -26,13 +26,13 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["B"]);
-        if (peer === "B" && label === "report") {
-            void fields;
-            return { type: "Report", next: new End(this._session, turn) };
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["B"]);
+        if (_peer === "B" && _label === "report") {
+            void _fields;
+            return { type: "Report", next: new End(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `report` from B", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `report` from B", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -212,6 +212,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -33,20 +33,21 @@ class Start:
     def _admits_begin(self, rounds: int) -> tuple[int]:
         if not ((rounds > (0)) and (rounds >= (0))):
             raise _Undefined
-        new_left = rounds
-        return (new_left,)
+        _new_left = rounds
+        return (_new_left,)
 
     def begin(self, rounds: int) -> AfterBegin:
         """Sends `Begin` to player.
         Nothing is sent unless this holds: `rounds > 0 && rounds >= 0; left := rounds`.
         """
         try:
-            (new_left,) = self._admits_begin(rounds)
-        except _Undefined as error:
-            raise Refused("`Begin` was not sent: `rounds > 0 && rounds >= 0; left := rounds` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("player", "Begin", {"rounds": rounds})
-        return AfterBegin(self._session, turn, new_left)
+            (_new_left,) = self._admits_begin(rounds)
+        except _Undefined as _error:
+            raise Refused("`Begin` was not sent: `rounds > 0 && rounds >= 0; left := rounds` does not hold") from _error
+        _fields = _written("Begin", lambda: {"rounds": _int64(rounds)})
+        _turn = self._session.step(self._turn)
+        self._session.send("player", "Begin", _fields)
+        return AfterBegin(self._session, _turn, _new_left)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -61,10 +62,10 @@ class AfterBegin:
 
     __slots__ = ("_session", "_turn", "_left")
 
-    def __init__(self, session: _Session, turn: int, left: int) -> None:
+    def __init__(self, session: _Session, turn: int, _left: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._left: Final = left
+        self._left: Final = _left
 
     def _admits_ask(self, number: int) -> None:
         if not ((number == self._left) and (self._left > (0))):
@@ -76,11 +77,12 @@ class AfterBegin:
         """
         try:
             self._admits_ask(number)
-        except _Undefined as error:
-            raise Refused("`Ask` was not sent: `number == left && left > 0` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("player", "Ask", {"number": number})
-        return AfterAsk(self._session, turn, self._left)
+        except _Undefined as _error:
+            raise Refused("`Ask` was not sent: `number == left && left > 0` does not hold") from _error
+        _fields = _written("Ask", lambda: {"number": _int64(number)})
+        _turn = self._session.step(self._turn)
+        self._session.send("player", "Ask", _fields)
+        return AfterAsk(self._session, _turn, self._left)
 
     def _admits_end(self) -> None:
         if not (self._left == (0)):
@@ -92,11 +94,11 @@ class AfterBegin:
         """
         try:
             self._admits_end()
-        except _Undefined as error:
-            raise Refused("`End` was not sent: `left == 0` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("player", "End", {})
-        return End(self._session, turn)
+        except _Undefined as _error:
+            raise Refused("`End` was not sent: `left == 0` does not hold") from _error
+        _turn = self._session.step(self._turn)
+        self._session.send("player", "End", {})
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -123,31 +125,34 @@ class AfterAsk:
 
     __slots__ = ("_session", "_turn", "_left")
 
-    def __init__(self, session: _Session, turn: int, left: int) -> None:
+    def __init__(self, session: _Session, turn: int, _left: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._left: Final = left
+        self._left: Final = _left
 
     def _admits_answer(self, text: str) -> tuple[int]:
         if not (_int64(self._left - (1)) >= (0)):
             raise _Undefined
-        new_left = _int64(self._left - (1))
-        return (new_left,)
+        _new_left = _int64(self._left - (1))
+        return (_new_left,)
+
+    def _got_answer(self, _fields: dict[str, Any], _turn: int) -> AfterAskGotAnswer:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("player sent `Answer` with a field of the wrong type", "player"))
+        try:
+            (_new_left,) = self._admits_answer(text)
+        except _Undefined:
+            self._session.fail(Violated("player sent `Answer` although `left - 1 >= 0; left := left - 1` does not hold", "player"))
+        return AfterAskGotAnswer(text, AfterBegin(self._session, _turn, _new_left))
 
     def recv(self) -> AfterAskEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["player"])
         if peer == "player" and label == "Answer":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("player sent `Answer` with a field of the wrong type", "player"))
-            try:
-                (new_left,) = self._admits_answer(text)
-            except _Undefined:
-                self._session.fail(Violated("player sent `Answer` although `left - 1 >= 0; left := left - 1` does not hold", "player"))
-            return AfterAskGotAnswer(text, AfterBegin(self._session, turn, new_left))
+            return self._got_answer(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Answer` from player", peer))
 
     def abort(self) -> None:
@@ -229,9 +234,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -308,6 +316,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -317,6 +331,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

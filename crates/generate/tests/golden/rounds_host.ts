@@ -30,11 +30,11 @@ export class Start {
      * Nothing is sent unless this holds: `rounds > 0 && rounds >= 0; left := rounds`.
      */
     async begin(rounds: bigint): Promise<AfterBegin> {
-        const [newLeft] = admitted(() => this._admitsBegin(rounds), "`Begin` was not sent: `rounds > 0 && rounds >= 0; left := rounds` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["rounds", rounds]]);
-        await this._session.send("player", "Begin", fields);
-        return new AfterBegin(this._session, turn, newLeft);
+        const [_newLeft] = admitted(() => this._admitsBegin(rounds), "`Begin` was not sent: `rounds > 0 && rounds >= 0; left := rounds` does not hold");
+        const _fields = admitted(() => new Map<string, Json>([["rounds", int64(rounds)]]), "`Begin` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("player", "Begin", _fields);
+        return new AfterBegin(this._session, _turn, _newLeft);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -65,10 +65,10 @@ export class AfterBegin {
      */
     async ask(number: bigint): Promise<AfterAsk> {
         admitted(() => this._admitsAsk(number), "`Ask` was not sent: `number == left && left > 0` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["number", number]]);
-        await this._session.send("player", "Ask", fields);
-        return new AfterAsk(this._session, turn, this._left);
+        const _fields = admitted(() => new Map<string, Json>([["number", int64(number)]]), "`Ask` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("player", "Ask", _fields);
+        return new AfterAsk(this._session, _turn, this._left);
     }
 
     private _admitsEnd(): [] {
@@ -84,10 +84,10 @@ export class AfterBegin {
      */
     async end(): Promise<End> {
         admitted(() => this._admitsEnd(), "`End` was not sent: `left == 0` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("player", "End", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("player", "End", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -124,18 +124,18 @@ export class AfterAsk {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterAskEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["player"]);
-        if (peer === "player" && label === "Answer") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["player"]);
+        if (_peer === "player" && _label === "Answer") {
             try {
-                const text = readText(fields.get("text"));
-                const [newLeft] = this._admitsAnswer(text);
-                return { type: "Answer", text, next: new AfterBegin(this._session, turn, newLeft) };
-            } catch (error) {
-                return this._session.blame(error, peer, "player sent `Answer` with a field of the wrong type", "player sent `Answer` although `left - 1 >= 0; left := left - 1` does not hold");
+                const text = readText(_fields.get("text"));
+                const [_newLeft] = this._admitsAnswer(text);
+                return { type: "Answer", text, next: new AfterBegin(this._session, _turn, _newLeft) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "player sent `Answer` with a field of the wrong type", "player sent `Answer` although `left - 1 >= 0; left := left - 1` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Answer` from player", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Answer` from player", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -315,6 +315,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -45,23 +45,26 @@ class Start:
     def _admits_begin(self, rounds: int) -> tuple[int]:
         if not ((rounds > (0)) and (rounds >= (0))):
             raise _Undefined
-        new_left = rounds
-        return (new_left,)
+        _new_left = rounds
+        return (_new_left,)
+
+    def _got_begin(self, _fields: dict[str, Any], _turn: int) -> StartGotBegin:
+        try:
+            rounds = _read_int(_fields.get("rounds"))
+        except _WrongType:
+            self._session.fail(Violated("host sent `Begin` with a field of the wrong type", "host"))
+        try:
+            (_new_left,) = self._admits_begin(rounds)
+        except _Undefined:
+            self._session.fail(Violated("host sent `Begin` although `rounds > 0 && rounds >= 0; left := rounds` does not hold", "host"))
+        return StartGotBegin(rounds, AfterBegin(self._session, _turn, _new_left))
 
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["host"])
         if peer == "host" and label == "Begin":
-            try:
-                rounds = _read_int(fields.get("rounds"))
-            except _WrongType:
-                self._session.fail(Violated("host sent `Begin` with a field of the wrong type", "host"))
-            try:
-                (new_left,) = self._admits_begin(rounds)
-            except _Undefined:
-                self._session.fail(Violated("host sent `Begin` although `rounds > 0 && rounds >= 0; left := rounds` does not hold", "host"))
-            return StartGotBegin(rounds, AfterBegin(self._session, turn, new_left))
+            return self._got_begin(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Begin` from host", peer))
 
     def abort(self) -> None:
@@ -97,39 +100,45 @@ class AfterBegin:
 
     __slots__ = ("_session", "_turn", "_left")
 
-    def __init__(self, session: _Session, turn: int, left: int) -> None:
+    def __init__(self, session: _Session, turn: int, _left: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._left: Final = left
+        self._left: Final = _left
 
     def _admits_ask(self, number: int) -> None:
         if not ((number == self._left) and (self._left > (0))):
             raise _Undefined
 
+    def _got_ask(self, _fields: dict[str, Any], _turn: int) -> AfterBeginGotAsk:
+        try:
+            number = _read_int(_fields.get("number"))
+        except _WrongType:
+            self._session.fail(Violated("host sent `Ask` with a field of the wrong type", "host"))
+        try:
+            self._admits_ask(number)
+        except _Undefined:
+            self._session.fail(Violated("host sent `Ask` although `number == left && left > 0` does not hold", "host"))
+        return AfterBeginGotAsk(number, AfterAsk(self._session, _turn, self._left))
+
     def _admits_end(self) -> None:
         if not (self._left == (0)):
             raise _Undefined
+
+    def _got_end(self, _fields: dict[str, Any], _turn: int) -> AfterBeginGotEnd:
+        try:
+            self._admits_end()
+        except _Undefined:
+            self._session.fail(Violated("host sent `End` although `left == 0` does not hold", "host"))
+        return AfterBeginGotEnd(End(self._session, _turn))
 
     def recv(self) -> AfterBeginEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["host"])
         if peer == "host" and label == "Ask":
-            try:
-                number = _read_int(fields.get("number"))
-            except _WrongType:
-                self._session.fail(Violated("host sent `Ask` with a field of the wrong type", "host"))
-            try:
-                self._admits_ask(number)
-            except _Undefined:
-                self._session.fail(Violated("host sent `Ask` although `number == left && left > 0` does not hold", "host"))
-            return AfterBeginGotAsk(number, AfterAsk(self._session, turn, self._left))
+            return self._got_ask(fields, turn)
         if peer == "host" and label == "End":
-            try:
-                self._admits_end()
-            except _Undefined:
-                self._session.fail(Violated("host sent `End` although `left == 0` does not hold", "host"))
-            return AfterBeginGotEnd(End(self._session, turn))
+            return self._got_end(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Ask` from host, `End` from host", peer))
 
     def abort(self) -> None:
@@ -145,28 +154,29 @@ class AfterAsk:
 
     __slots__ = ("_session", "_turn", "_left")
 
-    def __init__(self, session: _Session, turn: int, left: int) -> None:
+    def __init__(self, session: _Session, turn: int, _left: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._left: Final = left
+        self._left: Final = _left
 
     def _admits_answer(self, text: str) -> tuple[int]:
         if not (_int64(self._left - (1)) >= (0)):
             raise _Undefined
-        new_left = _int64(self._left - (1))
-        return (new_left,)
+        _new_left = _int64(self._left - (1))
+        return (_new_left,)
 
     def answer(self, text: str) -> AfterBegin:
         """Sends `Answer` to host.
         Nothing is sent unless this holds: `left - 1 >= 0; left := left - 1`.
         """
         try:
-            (new_left,) = self._admits_answer(text)
-        except _Undefined as error:
-            raise Refused("`Answer` was not sent: `left - 1 >= 0; left := left - 1` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("host", "Answer", {"text": text})
-        return AfterBegin(self._session, turn, new_left)
+            (_new_left,) = self._admits_answer(text)
+        except _Undefined as _error:
+            raise Refused("`Answer` was not sent: `left - 1 >= 0; left := left - 1` does not hold") from _error
+        _fields = _written("Answer", lambda: {"text": text})
+        _turn = self._session.step(self._turn)
+        self._session.send("host", "Answer", _fields)
+        return AfterBegin(self._session, _turn, _new_left)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -247,9 +257,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -326,6 +339,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -335,6 +354,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -37,18 +37,18 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["host"]);
-        if (peer === "host" && label === "Begin") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["host"]);
+        if (_peer === "host" && _label === "Begin") {
             try {
-                const rounds = readInt(fields.get("rounds"));
-                const [newLeft] = this._admitsBegin(rounds);
-                return { type: "Begin", rounds, next: new AfterBegin(this._session, turn, newLeft) };
-            } catch (error) {
-                return this._session.blame(error, peer, "host sent `Begin` with a field of the wrong type", "host sent `Begin` although `rounds > 0 && rounds >= 0; left := rounds` does not hold");
+                const rounds = readInt(_fields.get("rounds"));
+                const [_newLeft] = this._admitsBegin(rounds);
+                return { type: "Begin", rounds, next: new AfterBegin(this._session, _turn, _newLeft) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "host sent `Begin` with a field of the wrong type", "host sent `Begin` although `rounds > 0 && rounds >= 0; left := rounds` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Begin` from host", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Begin` from host", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -98,26 +98,26 @@ export class AfterBegin {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterBeginEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["host"]);
-        if (peer === "host" && label === "Ask") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["host"]);
+        if (_peer === "host" && _label === "Ask") {
             try {
-                const number = readInt(fields.get("number"));
+                const number = readInt(_fields.get("number"));
                 this._admitsAsk(number);
-                return { type: "Ask", number, next: new AfterAsk(this._session, turn, this._left) };
-            } catch (error) {
-                return this._session.blame(error, peer, "host sent `Ask` with a field of the wrong type", "host sent `Ask` although `number == left && left > 0` does not hold");
+                return { type: "Ask", number, next: new AfterAsk(this._session, _turn, this._left) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "host sent `Ask` with a field of the wrong type", "host sent `Ask` although `number == left && left > 0` does not hold");
             }
         }
-        if (peer === "host" && label === "End") {
+        if (_peer === "host" && _label === "End") {
             try {
                 this._admitsEnd();
-                return { type: "End", next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "host sent `End` with a field of the wrong type", "host sent `End` although `left == 0` does not hold");
+                return { type: "End", next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "host sent `End` with a field of the wrong type", "host sent `End` although `left == 0` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Ask` from host, `End` from host", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Ask` from host, `End` from host", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -147,11 +147,11 @@ export class AfterAsk {
      * Nothing is sent unless this holds: `left - 1 >= 0; left := left - 1`.
      */
     async answer(text: string): Promise<AfterBegin> {
-        const [newLeft] = admitted(() => this._admitsAnswer(text), "`Answer` was not sent: `left - 1 >= 0; left := left - 1` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["text", text]]);
-        await this._session.send("host", "Answer", fields);
-        return new AfterBegin(this._session, turn, newLeft);
+        const [_newLeft] = admitted(() => this._admitsAnswer(text), "`Answer` was not sent: `left - 1 >= 0; left := left - 1` does not hold");
+        const _fields = admitted(() => new Map<string, Json>([["text", text]]), "`Answer` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("host", "Answer", _fields);
+        return new AfterBegin(this._session, _turn, _newLeft);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -331,6 +331,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -272,11 +272,7 @@ pub mod customer {
                                     },
                                 )
                             },
-                            || {
-                                Ok((&*alloc::vec![1_i64, 2_i64, 3_i64])
-                                    .iter()
-                                    .any(|element| *element == box_.0))
-                            },
+                            || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0)),
                         )
                     },
                     || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })),
@@ -370,7 +366,7 @@ pub mod customer {
         /// Whether `Refuse` with these fields is right now: `!("" in reasons)`.
         fn admits_refuse(&self, from: Peer, reasons: &[String]) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(!(reasons).iter().any(|element| *element == *"")) {
+                if !(!(reasons).iter().any(|part_| *part_ == *"")) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -620,11 +616,7 @@ pub mod shop {
                                     },
                                 )
                             },
-                            || {
-                                Ok((&*alloc::vec![1_i64, 2_i64, 3_i64])
-                                    .iter()
-                                    .any(|element| *element == box_.0))
-                            },
+                            || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0)),
                         )
                     },
                     || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })),
@@ -768,7 +760,7 @@ pub mod shop {
         /// Whether `Refuse` with these fields is right now: `!("" in reasons)`.
         pub fn admits_refuse(&self, reasons: &[String]) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(!(reasons).iter().any(|element| *element == *"")) {
+                if !(!(reasons).iter().any(|part_| *part_ == *"")) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())

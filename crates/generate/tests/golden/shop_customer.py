@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NoReturn, Protocol, TypeAlias, TypeVar, cast, final
 
-import predicates
+import predicates as _predicates
 
 
 @final
@@ -27,7 +27,7 @@ class OrderArticle:
     id: int
     tags: list[str]
 
-def _read_order_article(value: Any) -> OrderArticle:
+def _read_OrderArticle(value: Any) -> OrderArticle:
     members = _read_record(value, 2)
     return OrderArticle(id=_read_int(members.get("id")), tags=_read_list(members.get("tags"), lambda part: _read_str(part)))
 
@@ -48,10 +48,10 @@ class Start:
         self._turn: Final = turn
 
     def _admits_hello(self, name: str, account: str, key: bytes, at: None) -> tuple[int]:
-        if not _settle(False, [lambda: _ask("knownCustomer", predicates.known_customer, name, account), lambda: (len(key) == (4)), lambda: _matches(_PATTERN_1, name)]):
+        if not _settle(False, [lambda: _ask("knownCustomer", _predicates.known_customer, name, account), lambda: (len(key) == (4)), lambda: _matches(_PATTERN_1, name)]):
             raise _Undefined
-        new_spent = (0)
-        return (new_spent,)
+        _new_spent = (0)
+        return (_new_spent,)
 
     def hello(self, name: str, account: str, key: bytes, at: None) -> AfterHello:
         """Who it is; the account is a type that only the program knows.
@@ -59,12 +59,13 @@ class Start:
         Nothing is sent unless this holds: `knownCustomer(name, account) && size(key) == 4 && name.matches("^[a-z]{1,8}$"); spent := 0`.
         """
         try:
-            (new_spent,) = self._admits_hello(name, account, key, at)
-        except _Undefined as error:
-            raise Refused("`Hello` was not sent: `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("shop", "Hello", {"name": name, "account": account, "key": _text(key), "at": at})
-        return AfterHello(self._session, turn, new_spent)
+            (_new_spent,) = self._admits_hello(name, account, key, at)
+        except _Undefined as _error:
+            raise Refused("`Hello` was not sent: `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold") from _error
+        _fields = _written("Hello", lambda: {"name": name, "account": account, "key": _text(key), "at": at})
+        _turn = self._session.step(self._turn)
+        self._session.send("shop", "Hello", _fields)
+        return AfterHello(self._session, _turn, _new_spent)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -79,10 +80,10 @@ class AfterHello:
 
     __slots__ = ("_session", "_turn", "_spent")
 
-    def __init__(self, session: _Session, turn: int, spent: int) -> None:
+    def __init__(self, session: _Session, turn: int, _spent: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._spent: Final = spent
+        self._spent: Final = _spent
 
     def _admits_order(self, article: OrderArticle, count: int, price: float, box: tuple[int, bool]) -> None:
         if not _settle(False, [lambda: (count > (0)), lambda: (_divide(_int64(count * (100)), count) == (100)), lambda: (article.id >= (0)), lambda: _settle(True, [lambda: (len(article.tags) == (0)), lambda: _element(article.tags, (0)).startswith("t")]), lambda: _contains(box[0], [(1), (2), (3)]), lambda: ((price < (10.0)) if box[1] else (price <= (99.5)))]):
@@ -95,11 +96,12 @@ class AfterHello:
         """
         try:
             self._admits_order(article, count, price, box)
-        except _Undefined as error:
-            raise Refused("`Order` was not sent: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("shop", "Order", {"article": {"id": article.id, "tags": [part for part in article.tags]}, "count": count, "price": price, "box": [box[0], box[1]]})
-        return AfterOrder(self._session, turn, self._spent, count, price)
+        except _Undefined as _error:
+            raise Refused("`Order` was not sent: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold") from _error
+        _fields = _written("Order", lambda: {"article": {"id": _int64(article.id), "tags": [part for part in article.tags]}, "count": _int64(count), "price": price, "box": [_int64(box[0]), box[1]]})
+        _turn = self._session.step(self._turn)
+        self._session.send("shop", "Order", _fields)
+        return AfterOrder(self._session, _turn, self._spent, count, price)
 
     def _admits_bye(self, loop: int) -> None:
         if not _settle(True, [lambda: (loop == self._spent), lambda: (_int64(abs(loop)) == _max((7), (8), self._spent))]):
@@ -111,11 +113,12 @@ class AfterHello:
         """
         try:
             self._admits_bye(loop)
-        except _Undefined as error:
-            raise Refused("`Bye` was not sent: `loop == spent || abs(loop) == max(7, 8, spent)` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("shop", "Bye", {"loop": loop})
-        return End(self._session, turn)
+        except _Undefined as _error:
+            raise Refused("`Bye` was not sent: `loop == spent || abs(loop) == max(7, 8, spent)` does not hold") from _error
+        _fields = _written("Bye", lambda: {"loop": _int64(loop)})
+        _turn = self._session.step(self._turn)
+        self._session.send("shop", "Bye", _fields)
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -152,48 +155,54 @@ class AfterOrder:
 
     __slots__ = ("_session", "_turn", "_spent", "_count", "_price")
 
-    def __init__(self, session: _Session, turn: int, spent: int, count: int, price: float) -> None:
+    def __init__(self, session: _Session, turn: int, _spent: int, _count: int, _price: float) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._spent: Final = spent
-        self._count: Final = count
-        self._price: Final = price
+        self._spent: Final = _spent
+        self._count: Final = _count
+        self._price: Final = _price
 
     def _admits_confirm(self, total: float, text: str) -> tuple[int]:
         if not ((total == (float(self._count) * self._price)) and (text == ("order " + str(self._count))) and (self._spent < (3))):
             raise _Undefined
-        new_spent = _int64(self._spent + (1))
-        return (new_spent,)
+        _new_spent = _int64(self._spent + (1))
+        return (_new_spent,)
+
+    def _got_confirm(self, _fields: dict[str, Any], _turn: int) -> AfterOrderGotConfirm:
+        try:
+            total = _read_float(_fields.get("total"))
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("shop sent `Confirm` with a field of the wrong type", "shop"))
+        try:
+            (_new_spent,) = self._admits_confirm(total, text)
+        except _Undefined:
+            self._session.fail(Violated("shop sent `Confirm` although `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold", "shop"))
+        return AfterOrderGotConfirm(total, text, AfterHello(self._session, _turn, _new_spent))
 
     def _admits_refuse(self, reasons: list[str]) -> None:
         if not (not _contains("", reasons)):
             raise _Undefined
+
+    def _got_refuse(self, _fields: dict[str, Any], _turn: int) -> AfterOrderGotRefuse:
+        try:
+            reasons = _read_list(_fields.get("reasons"), lambda part: _read_str(part))
+        except _WrongType:
+            self._session.fail(Violated("shop sent `Refuse` with a field of the wrong type", "shop"))
+        try:
+            self._admits_refuse(reasons)
+        except _Undefined:
+            self._session.fail(Violated("shop sent `Refuse` although `!(\"\" in reasons)` does not hold", "shop"))
+        return AfterOrderGotRefuse(reasons, AfterHello(self._session, _turn, self._spent))
 
     def recv(self) -> AfterOrderEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["shop"])
         if peer == "shop" and label == "Confirm":
-            try:
-                total = _read_float(fields.get("total"))
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("shop sent `Confirm` with a field of the wrong type", "shop"))
-            try:
-                (new_spent,) = self._admits_confirm(total, text)
-            except _Undefined:
-                self._session.fail(Violated("shop sent `Confirm` although `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold", "shop"))
-            return AfterOrderGotConfirm(total, text, AfterHello(self._session, turn, new_spent))
+            return self._got_confirm(fields, turn)
         if peer == "shop" and label == "Refuse":
-            try:
-                reasons = _read_list(fields.get("reasons"), lambda part: _read_str(part))
-            except _WrongType:
-                self._session.fail(Violated("shop sent `Refuse` with a field of the wrong type", "shop"))
-            try:
-                self._admits_refuse(reasons)
-            except _Undefined:
-                self._session.fail(Violated("shop sent `Refuse` although `!(\"\" in reasons)` does not hold", "shop"))
-            return AfterOrderGotRefuse(reasons, AfterHello(self._session, turn, self._spent))
+            return self._got_refuse(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Confirm` from shop, `Refuse` from shop", peer))
 
     def abort(self) -> None:
@@ -275,9 +284,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -354,6 +366,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -363,6 +381,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -51,11 +51,11 @@ export class Start {
      * Nothing is sent unless this holds: `knownCustomer(name, account) && size(key) == 4 && name.matches("^[a-z]{1,8}$"); spent := 0`.
      */
     async hello(name: string, account: string, key: Uint8Array, at: null): Promise<AfterHello> {
-        const [newSpent] = admitted(() => this._admitsHello(name, account, key, at), "`Hello` was not sent: `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["name", name], ["account", account], ["key", textOf(key)], ["at", at]]);
-        await this._session.send("shop", "Hello", fields);
-        return new AfterHello(this._session, turn, newSpent);
+        const [_newSpent] = admitted(() => this._admitsHello(name, account, key, at), "`Hello` was not sent: `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold");
+        const _fields = admitted(() => new Map<string, Json>([["name", name], ["account", account], ["key", textOf(key)], ["at", at]]), "`Hello` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("shop", "Hello", _fields);
+        return new AfterHello(this._session, _turn, _newSpent);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -87,10 +87,10 @@ export class AfterHello {
      */
     async order(article: OrderArticle, count: bigint, price: number, box: readonly [bigint, boolean]): Promise<AfterOrder> {
         admitted(() => this._admitsOrder(article, count, price, box), "`Order` was not sent: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["article", new Map<string, Json>([["id", article.id], ["tags", article.tags.map((part): Json => part)]])], ["count", count], ["price", price], ["box", [box[0], box[1]]]]);
-        await this._session.send("shop", "Order", fields);
-        return new AfterOrder(this._session, turn, this._spent, count, price);
+        const _fields = admitted(() => new Map<string, Json>([["article", new Map<string, Json>([["id", int64(article.id)], ["tags", article.tags.map((part): Json => part)]])], ["count", int64(count)], ["price", price], ["box", [int64(box[0]), box[1]]]]), "`Order` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("shop", "Order", _fields);
+        return new AfterOrder(this._session, _turn, this._spent, count, price);
     }
 
     private _admitsBye(loop: bigint): [] {
@@ -106,10 +106,10 @@ export class AfterHello {
      */
     async bye(loop: bigint): Promise<End> {
         admitted(() => this._admitsBye(loop), "`Bye` was not sent: `loop == spent || abs(loop) == max(7, 8, spent)` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["loop", loop]]);
-        await this._session.send("shop", "Bye", fields);
-        return new End(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["loop", int64(loop)]]), "`Bye` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("shop", "Bye", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -163,28 +163,28 @@ export class AfterOrder {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterOrderEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["shop"]);
-        if (peer === "shop" && label === "Confirm") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["shop"]);
+        if (_peer === "shop" && _label === "Confirm") {
             try {
-                const total = readFloat(fields.get("total"));
-                const text = readText(fields.get("text"));
-                const [newSpent] = this._admitsConfirm(total, text);
-                return { type: "Confirm", total, text, next: new AfterHello(this._session, turn, newSpent) };
-            } catch (error) {
-                return this._session.blame(error, peer, "shop sent `Confirm` with a field of the wrong type", "shop sent `Confirm` although `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold");
+                const total = readFloat(_fields.get("total"));
+                const text = readText(_fields.get("text"));
+                const [_newSpent] = this._admitsConfirm(total, text);
+                return { type: "Confirm", total, text, next: new AfterHello(this._session, _turn, _newSpent) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "shop sent `Confirm` with a field of the wrong type", "shop sent `Confirm` although `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold");
             }
         }
-        if (peer === "shop" && label === "Refuse") {
+        if (_peer === "shop" && _label === "Refuse") {
             try {
-                const reasons = readParts(fields.get("reasons"), null).map((part) => readText(part));
+                const reasons = readParts(_fields.get("reasons"), null).map((part) => readText(part));
                 this._admitsRefuse(reasons);
-                return { type: "Refuse", reasons, next: new AfterHello(this._session, turn, this._spent) };
-            } catch (error) {
-                return this._session.blame(error, peer, "shop sent `Refuse` with a field of the wrong type", "shop sent `Refuse` although `!(\"\" in reasons)` does not hold");
+                return { type: "Refuse", reasons, next: new AfterHello(this._session, _turn, this._spent) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "shop sent `Refuse` with a field of the wrong type", "shop sent `Refuse` although `!(\"\" in reasons)` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Confirm` from shop, `Refuse` from shop", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Confirm` from shop, `Refuse` from shop", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -364,6 +364,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

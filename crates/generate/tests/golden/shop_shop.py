@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NoReturn, Protocol, TypeAlias, TypeVar, cast, final
 
-import predicates
+import predicates as _predicates
 
 
 @final
@@ -27,7 +27,7 @@ class OrderArticle:
     id: int
     tags: list[str]
 
-def _read_order_article(value: Any) -> OrderArticle:
+def _read_OrderArticle(value: Any) -> OrderArticle:
     members = _read_record(value, 2)
     return OrderArticle(id=_read_int(members.get("id")), tags=_read_list(members.get("tags"), lambda part: _read_str(part)))
 
@@ -65,29 +65,32 @@ class Start:
         self._turn: Final = turn
 
     def _admits_hello(self, name: str, account: str, key: bytes, at: None) -> tuple[int]:
-        if not _settle(False, [lambda: _ask("knownCustomer", predicates.known_customer, name, account), lambda: (len(key) == (4)), lambda: _matches(_PATTERN_1, name)]):
+        if not _settle(False, [lambda: _ask("knownCustomer", _predicates.known_customer, name, account), lambda: (len(key) == (4)), lambda: _matches(_PATTERN_1, name)]):
             raise _Undefined
-        new_spent = (0)
-        return (new_spent,)
+        _new_spent = (0)
+        return (_new_spent,)
+
+    def _got_hello(self, _fields: dict[str, Any], _turn: int) -> StartGotHello:
+        try:
+            name = _read_str(_fields.get("name"))
+            account = _read_opaque(_fields.get("account"))
+            key = _read_bytes(_fields.get("key"))
+            _read_unit(_fields.get("at"))
+            at = None
+        except _WrongType:
+            self._session.fail(Violated("customer sent `Hello` with a field of the wrong type", "customer"))
+        try:
+            (_new_spent,) = self._admits_hello(name, account, key, at)
+        except _Undefined:
+            self._session.fail(Violated("customer sent `Hello` although `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold", "customer"))
+        return StartGotHello(name, account, key, at, AfterHello(self._session, _turn, _new_spent))
 
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["customer"])
         if peer == "customer" and label == "Hello":
-            try:
-                name = _read_str(fields.get("name"))
-                account = _read_opaque(fields.get("account"))
-                key = _read_bytes(fields.get("key"))
-                _read_unit(fields.get("at"))
-                at = None
-            except _WrongType:
-                self._session.fail(Violated("customer sent `Hello` with a field of the wrong type", "customer"))
-            try:
-                (new_spent,) = self._admits_hello(name, account, key, at)
-            except _Undefined:
-                self._session.fail(Violated("customer sent `Hello` although `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold", "customer"))
-            return StartGotHello(name, account, key, at, AfterHello(self._session, turn, new_spent))
+            return self._got_hello(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Hello` from customer", peer))
 
     def abort(self) -> None:
@@ -129,46 +132,52 @@ class AfterHello:
 
     __slots__ = ("_session", "_turn", "_spent")
 
-    def __init__(self, session: _Session, turn: int, spent: int) -> None:
+    def __init__(self, session: _Session, turn: int, _spent: int) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._spent: Final = spent
+        self._spent: Final = _spent
 
     def _admits_order(self, article: OrderArticle, count: int, price: float, box: tuple[int, bool]) -> None:
         if not _settle(False, [lambda: (count > (0)), lambda: (_divide(_int64(count * (100)), count) == (100)), lambda: (article.id >= (0)), lambda: _settle(True, [lambda: (len(article.tags) == (0)), lambda: _element(article.tags, (0)).startswith("t")]), lambda: _contains(box[0], [(1), (2), (3)]), lambda: ((price < (10.0)) if box[1] else (price <= (99.5)))]):
             raise _Undefined
 
+    def _got_order(self, _fields: dict[str, Any], _turn: int) -> AfterHelloGotOrder:
+        try:
+            article = _read_OrderArticle(_fields.get("article"))
+            count = _read_int(_fields.get("count"))
+            price = _read_float(_fields.get("price"))
+            box = (_read_int(_read_parts(_fields.get("box"), 2)[0]), _read_bool(_read_parts(_fields.get("box"), 2)[1]),)
+        except _WrongType:
+            self._session.fail(Violated("customer sent `Order` with a field of the wrong type", "customer"))
+        try:
+            self._admits_order(article, count, price, box)
+        except _Undefined:
+            self._session.fail(Violated("customer sent `Order` although `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold", "customer"))
+        return AfterHelloGotOrder(article, count, price, box, AfterOrder(self._session, _turn, self._spent, count, price))
+
     def _admits_bye(self, loop: int) -> None:
         if not _settle(True, [lambda: (loop == self._spent), lambda: (_int64(abs(loop)) == _max((7), (8), self._spent))]):
             raise _Undefined
+
+    def _got_bye(self, _fields: dict[str, Any], _turn: int) -> AfterHelloGotBye:
+        try:
+            loop = _read_int(_fields.get("loop"))
+        except _WrongType:
+            self._session.fail(Violated("customer sent `Bye` with a field of the wrong type", "customer"))
+        try:
+            self._admits_bye(loop)
+        except _Undefined:
+            self._session.fail(Violated("customer sent `Bye` although `loop == spent || abs(loop) == max(7, 8, spent)` does not hold", "customer"))
+        return AfterHelloGotBye(loop, End(self._session, _turn))
 
     def recv(self) -> AfterHelloEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["customer"])
         if peer == "customer" and label == "Order":
-            try:
-                article = _read_order_article(fields.get("article"))
-                count = _read_int(fields.get("count"))
-                price = _read_float(fields.get("price"))
-                box = (_read_int(_read_parts(fields.get("box"), 2)[0]), _read_bool(_read_parts(fields.get("box"), 2)[1]),)
-            except _WrongType:
-                self._session.fail(Violated("customer sent `Order` with a field of the wrong type", "customer"))
-            try:
-                self._admits_order(article, count, price, box)
-            except _Undefined:
-                self._session.fail(Violated("customer sent `Order` although `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold", "customer"))
-            return AfterHelloGotOrder(article, count, price, box, AfterOrder(self._session, turn, self._spent, count, price))
+            return self._got_order(fields, turn)
         if peer == "customer" and label == "Bye":
-            try:
-                loop = _read_int(fields.get("loop"))
-            except _WrongType:
-                self._session.fail(Violated("customer sent `Bye` with a field of the wrong type", "customer"))
-            try:
-                self._admits_bye(loop)
-            except _Undefined:
-                self._session.fail(Violated("customer sent `Bye` although `loop == spent || abs(loop) == max(7, 8, spent)` does not hold", "customer"))
-            return AfterHelloGotBye(loop, End(self._session, turn))
+            return self._got_bye(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Order` from customer, `Bye` from customer", peer))
 
     def abort(self) -> None:
@@ -184,30 +193,31 @@ class AfterOrder:
 
     __slots__ = ("_session", "_turn", "_spent", "_count", "_price")
 
-    def __init__(self, session: _Session, turn: int, spent: int, count: int, price: float) -> None:
+    def __init__(self, session: _Session, turn: int, _spent: int, _count: int, _price: float) -> None:
         self._session: Final = session
         self._turn: Final = turn
-        self._spent: Final = spent
-        self._count: Final = count
-        self._price: Final = price
+        self._spent: Final = _spent
+        self._count: Final = _count
+        self._price: Final = _price
 
     def _admits_confirm(self, total: float, text: str) -> tuple[int]:
         if not ((total == (float(self._count) * self._price)) and (text == ("order " + str(self._count))) and (self._spent < (3))):
             raise _Undefined
-        new_spent = _int64(self._spent + (1))
-        return (new_spent,)
+        _new_spent = _int64(self._spent + (1))
+        return (_new_spent,)
 
     def confirm(self, total: float, text: str) -> AfterHello:
         """Sends `Confirm` to customer.
         Nothing is sent unless this holds: `total == double(count) * price && text == "order " + string(count) && spent < 3; spent := spent + 1`.
         """
         try:
-            (new_spent,) = self._admits_confirm(total, text)
-        except _Undefined as error:
-            raise Refused("`Confirm` was not sent: `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("customer", "Confirm", {"total": total, "text": text})
-        return AfterHello(self._session, turn, new_spent)
+            (_new_spent,) = self._admits_confirm(total, text)
+        except _Undefined as _error:
+            raise Refused("`Confirm` was not sent: `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold") from _error
+        _fields = _written("Confirm", lambda: {"total": total, "text": text})
+        _turn = self._session.step(self._turn)
+        self._session.send("customer", "Confirm", _fields)
+        return AfterHello(self._session, _turn, _new_spent)
 
     def _admits_refuse(self, reasons: list[str]) -> None:
         if not (not _contains("", reasons)):
@@ -219,11 +229,12 @@ class AfterOrder:
         """
         try:
             self._admits_refuse(reasons)
-        except _Undefined as error:
-            raise Refused("`Refuse` was not sent: `!(\"\" in reasons)` does not hold") from error
-        turn = self._session.step(self._turn)
-        self._session.link.send("customer", "Refuse", {"reasons": [part for part in reasons]})
-        return AfterHello(self._session, turn, self._spent)
+        except _Undefined as _error:
+            raise Refused("`Refuse` was not sent: `!(\"\" in reasons)` does not hold") from _error
+        _fields = _written("Refuse", lambda: {"reasons": [part for part in reasons]})
+        _turn = self._session.step(self._turn)
+        self._session.send("customer", "Refuse", _fields)
+        return AfterHello(self._session, _turn, self._spent)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -304,9 +315,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -383,6 +397,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -392,6 +412,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -63,21 +63,21 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["customer"]);
-        if (peer === "customer" && label === "Hello") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["customer"]);
+        if (_peer === "customer" && _label === "Hello") {
             try {
-                const name = readText(fields.get("name"));
-                const account = readOpaque(fields.get("account"));
-                const key = readBytes(fields.get("key"));
-                const at = readUnit(fields.get("at"));
-                const [newSpent] = this._admitsHello(name, account, key, at);
-                return { type: "Hello", name, account, key, at, next: new AfterHello(this._session, turn, newSpent) };
-            } catch (error) {
-                return this._session.blame(error, peer, "customer sent `Hello` with a field of the wrong type", "customer sent `Hello` although `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold");
+                const name = readText(_fields.get("name"));
+                const account = readOpaque(_fields.get("account"));
+                const key = readBytes(_fields.get("key"));
+                const at = readUnit(_fields.get("at"));
+                const [_newSpent] = this._admitsHello(name, account, key, at);
+                return { type: "Hello", name, account, key, at, next: new AfterHello(this._session, _turn, _newSpent) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "customer sent `Hello` with a field of the wrong type", "customer sent `Hello` although `knownCustomer(name, account) && size(key) == 4 && name.matches(\"^[a-z]{1,8}$\"); spent := 0` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Hello` from customer", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Hello` from customer", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -134,30 +134,30 @@ export class AfterHello {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterHelloEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["customer"]);
-        if (peer === "customer" && label === "Order") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["customer"]);
+        if (_peer === "customer" && _label === "Order") {
             try {
-                const article = readOrderArticle(fields.get("article"));
-                const count = readInt(fields.get("count"));
-                const price = readFloat(fields.get("price"));
-                const box = [readInt(readParts(fields.get("box"), 2)[0]), readBool(readParts(fields.get("box"), 2)[1])] as const;
+                const article = readOrderArticle(_fields.get("article"));
+                const count = readInt(_fields.get("count"));
+                const price = readFloat(_fields.get("price"));
+                const box = [readInt(readParts(_fields.get("box"), 2)[0]), readBool(readParts(_fields.get("box"), 2)[1])] as const;
                 this._admitsOrder(article, count, price, box);
-                return { type: "Order", article, count, price, box, next: new AfterOrder(this._session, turn, this._spent, count, price) };
-            } catch (error) {
-                return this._session.blame(error, peer, "customer sent `Order` with a field of the wrong type", "customer sent `Order` although `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold");
+                return { type: "Order", article, count, price, box, next: new AfterOrder(this._session, _turn, this._spent, count, price) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "customer sent `Order` with a field of the wrong type", "customer sent `Order` although `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith(\"t\")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)` does not hold");
             }
         }
-        if (peer === "customer" && label === "Bye") {
+        if (_peer === "customer" && _label === "Bye") {
             try {
-                const loop = readInt(fields.get("loop"));
+                const loop = readInt(_fields.get("loop"));
                 this._admitsBye(loop);
-                return { type: "Bye", loop, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "customer sent `Bye` with a field of the wrong type", "customer sent `Bye` although `loop == spent || abs(loop) == max(7, 8, spent)` does not hold");
+                return { type: "Bye", loop, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "customer sent `Bye` with a field of the wrong type", "customer sent `Bye` although `loop == spent || abs(loop) == max(7, 8, spent)` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Order` from customer, `Bye` from customer", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Order` from customer, `Bye` from customer", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -189,11 +189,11 @@ export class AfterOrder {
      * Nothing is sent unless this holds: `total == double(count) * price && text == "order " + string(count) && spent < 3; spent := spent + 1`.
      */
     async confirm(total: number, text: string): Promise<AfterHello> {
-        const [newSpent] = admitted(() => this._admitsConfirm(total, text), "`Confirm` was not sent: `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["total", total], ["text", text]]);
-        await this._session.send("customer", "Confirm", fields);
-        return new AfterHello(this._session, turn, newSpent);
+        const [_newSpent] = admitted(() => this._admitsConfirm(total, text), "`Confirm` was not sent: `total == double(count) * price && text == \"order \" + string(count) && spent < 3; spent := spent + 1` does not hold");
+        const _fields = admitted(() => new Map<string, Json>([["total", total], ["text", text]]), "`Confirm` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("customer", "Confirm", _fields);
+        return new AfterHello(this._session, _turn, _newSpent);
     }
 
     private _admitsRefuse(reasons: readonly (string)[]): [] {
@@ -209,10 +209,10 @@ export class AfterOrder {
      */
     async refuse(reasons: readonly (string)[]): Promise<AfterHello> {
         admitted(() => this._admitsRefuse(reasons), "`Refuse` was not sent: `!(\"\" in reasons)` does not hold");
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["reasons", reasons.map((part): Json => part)]]);
-        await this._session.send("customer", "Refuse", fields);
-        return new AfterHello(this._session, turn, this._spent);
+        const _fields = admitted(() => new Map<string, Json>([["reasons", reasons.map((part): Json => part)]]), "`Refuse` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("customer", "Refuse", _fields);
+        return new AfterHello(this._session, _turn, this._spent);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -392,6 +392,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

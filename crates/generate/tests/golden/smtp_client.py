@@ -41,16 +41,19 @@ class Start:
         self._session: Final = session or _Session(link)
         self._turn: Final = turn
 
+    def _got_m220(self, _fields: dict[str, Any], _turn: int) -> StartGotM220:
+        try:
+            greeting = _read_str(_fields.get("greeting"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `220` with a field of the wrong type", "server"))
+        return StartGotM220(greeting, After220(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "220":
-            try:
-                greeting = _read_str(fields.get("greeting"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `220` with a field of the wrong type", "server"))
-            return StartGotM220(greeting, After220(self._session, turn))
+            return self._got_m220(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `220` from server", peer))
 
     def abort(self) -> None:
@@ -72,15 +75,16 @@ class After220:
 
     def helo(self, hostname: str) -> AfterHelo:
         """Sends `Helo` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Helo", {"hostname": hostname})
-        return AfterHelo(self._session, turn)
+        _fields = _written("Helo", lambda: {"hostname": hostname})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Helo", _fields)
+        return AfterHelo(self._session, _turn)
 
     def quit(self) -> After220Quit:
         """Sends `Quit` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Quit", {})
-        return After220Quit(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Quit", {})
+        return After220Quit(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -111,16 +115,19 @@ class AfterHelo:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m250(self, _fields: dict[str, Any], _turn: int) -> AfterHeloGotM250:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
+        return AfterHeloGotM250(text, AfterHelo250(self._session, _turn))
+
     def recv(self) -> AfterHeloEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "250":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
-            return AfterHeloGotM250(text, AfterHelo250(self._session, turn))
+            return self._got_m250(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer))
 
     def abort(self) -> None:
@@ -152,16 +159,19 @@ class After220Quit:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m221(self, _fields: dict[str, Any], _turn: int) -> After220QuitGotM221:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
+        return After220QuitGotM221(text, End(self._session, _turn))
+
     def recv(self) -> After220QuitEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "221":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
-            return After220QuitGotM221(text, End(self._session, turn))
+            return self._got_m221(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer))
 
     def abort(self) -> None:
@@ -183,15 +193,16 @@ class AfterHelo250:
 
     def mail_from(self, sender: str) -> AfterMailFrom:
         """Sends `MailFrom` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "MailFrom", {"sender": sender})
-        return AfterMailFrom(self._session, turn)
+        _fields = _written("MailFrom", lambda: {"sender": sender})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "MailFrom", _fields)
+        return AfterMailFrom(self._session, _turn)
 
     def quit(self) -> AfterHelo250Quit:
         """Sends `Quit` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Quit", {})
-        return AfterHelo250Quit(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Quit", {})
+        return AfterHelo250Quit(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -235,16 +246,19 @@ class AfterMailFrom:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m250(self, _fields: dict[str, Any], _turn: int) -> AfterMailFromGotM250:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
+        return AfterMailFromGotM250(text, AfterMailFrom250(self._session, _turn))
+
     def recv(self) -> AfterMailFromEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "250":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
-            return AfterMailFromGotM250(text, AfterMailFrom250(self._session, turn))
+            return self._got_m250(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer))
 
     def abort(self) -> None:
@@ -276,16 +290,19 @@ class AfterHelo250Quit:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m221(self, _fields: dict[str, Any], _turn: int) -> AfterHelo250QuitGotM221:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
+        return AfterHelo250QuitGotM221(text, End(self._session, _turn))
+
     def recv(self) -> AfterHelo250QuitEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "221":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
-            return AfterHelo250QuitGotM221(text, End(self._session, turn))
+            return self._got_m221(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer))
 
     def abort(self) -> None:
@@ -307,21 +324,22 @@ class AfterMailFrom250:
 
     def rcpt_to(self, recipient: str) -> AfterRcptTo:
         """Sends `RcptTo` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "RcptTo", {"recipient": recipient})
-        return AfterRcptTo(self._session, turn)
+        _fields = _written("RcptTo", lambda: {"recipient": recipient})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "RcptTo", _fields)
+        return AfterRcptTo(self._session, _turn)
 
     def data(self) -> AfterData:
         """Sends `Data` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Data", {})
-        return AfterData(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Data", {})
+        return AfterData(self._session, _turn)
 
     def quit(self) -> AfterMailFrom250Quit:
         """Sends `Quit` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Quit", {})
-        return AfterMailFrom250Quit(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Quit", {})
+        return AfterMailFrom250Quit(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -352,16 +370,19 @@ class AfterRcptTo:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m250(self, _fields: dict[str, Any], _turn: int) -> AfterRcptToGotM250:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
+        return AfterRcptToGotM250(text, AfterMailFrom250(self._session, _turn))
+
     def recv(self) -> AfterRcptToEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "250":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
-            return AfterRcptToGotM250(text, AfterMailFrom250(self._session, turn))
+            return self._got_m250(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer))
 
     def abort(self) -> None:
@@ -393,16 +414,19 @@ class AfterData:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m354(self, _fields: dict[str, Any], _turn: int) -> AfterDataGotM354:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `354` with a field of the wrong type", "server"))
+        return AfterDataGotM354(text, After354(self._session, _turn))
+
     def recv(self) -> AfterDataEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "354":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `354` with a field of the wrong type", "server"))
-            return AfterDataGotM354(text, After354(self._session, turn))
+            return self._got_m354(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `354` from server", peer))
 
     def abort(self) -> None:
@@ -434,16 +458,19 @@ class AfterMailFrom250Quit:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m221(self, _fields: dict[str, Any], _turn: int) -> AfterMailFrom250QuitGotM221:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
+        return AfterMailFrom250QuitGotM221(text, End(self._session, _turn))
+
     def recv(self) -> AfterMailFrom250QuitEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "221":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `221` with a field of the wrong type", "server"))
-            return AfterMailFrom250QuitGotM221(text, End(self._session, turn))
+            return self._got_m221(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer))
 
     def abort(self) -> None:
@@ -465,9 +492,10 @@ class After354:
 
     def content(self, text: str) -> AfterContent:
         """Sends `Content` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Content", {"text": text})
-        return AfterContent(self._session, turn)
+        _fields = _written("Content", lambda: {"text": text})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Content", _fields)
+        return AfterContent(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -498,16 +526,19 @@ class AfterContent:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_m250(self, _fields: dict[str, Any], _turn: int) -> AfterContentGotM250:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
+        return AfterContentGotM250(text, AfterHelo250(self._session, _turn))
+
     def recv(self) -> AfterContentEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "250":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `250` with a field of the wrong type", "server"))
-            return AfterContentGotM250(text, AfterHelo250(self._session, turn))
+            return self._got_m250(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer))
 
     def abort(self) -> None:
@@ -576,9 +607,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -655,6 +689,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -664,6 +704,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

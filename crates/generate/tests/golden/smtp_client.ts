@@ -29,17 +29,17 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "220") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "220") {
             try {
-                const greeting = readText(fields.get("greeting"));
-                return { type: "M220", greeting, next: new After220(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `220` with a field of the wrong type", "server sent `220` although `` does not hold");
+                const greeting = readText(_fields.get("greeting"));
+                return { type: "M220", greeting, next: new After220(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `220` with a field of the wrong type", "server sent `220` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `220` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `220` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -58,18 +58,18 @@ export class After220 {
 
     /** Sends `Helo` to server. */
     async helo(hostname: string): Promise<AfterHelo> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["hostname", hostname]]);
-        await this._session.send("server", "Helo", fields);
-        return new AfterHelo(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["hostname", hostname]]), "`Helo` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Helo", _fields);
+        return new AfterHelo(this._session, _turn);
     }
 
     /** Sends `Quit` to server. */
     async quit(): Promise<After220Quit> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("server", "Quit", fields);
-        return new After220Quit(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Quit", _fields);
+        return new After220Quit(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -98,17 +98,17 @@ export class AfterHelo {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterHeloEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "250") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "250") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M250", text, next: new AfterHelo250(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M250", text, next: new AfterHelo250(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `250` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -137,17 +137,17 @@ export class After220Quit {
 
     /** Awaits the next message. */
     async recv(): Promise<After220QuitEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "221") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "221") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M221", text, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M221", text, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `221` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -166,18 +166,18 @@ export class AfterHelo250 {
 
     /** Sends `MailFrom` to server. */
     async mailFrom(sender: string): Promise<AfterMailFrom> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["sender", sender]]);
-        await this._session.send("server", "MailFrom", fields);
-        return new AfterMailFrom(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["sender", sender]]), "`MailFrom` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "MailFrom", _fields);
+        return new AfterMailFrom(this._session, _turn);
     }
 
     /** Sends `Quit` to server. */
     async quit(): Promise<AfterHelo250Quit> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("server", "Quit", fields);
-        return new AfterHelo250Quit(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Quit", _fields);
+        return new AfterHelo250Quit(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -217,17 +217,17 @@ export class AfterMailFrom {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterMailFromEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "250") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "250") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M250", text, next: new AfterMailFrom250(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M250", text, next: new AfterMailFrom250(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `250` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -256,17 +256,17 @@ export class AfterHelo250Quit {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterHelo250QuitEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "221") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "221") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M221", text, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M221", text, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `221` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -285,26 +285,26 @@ export class AfterMailFrom250 {
 
     /** Sends `RcptTo` to server. */
     async rcptTo(recipient: string): Promise<AfterRcptTo> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["recipient", recipient]]);
-        await this._session.send("server", "RcptTo", fields);
-        return new AfterRcptTo(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["recipient", recipient]]), "`RcptTo` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "RcptTo", _fields);
+        return new AfterRcptTo(this._session, _turn);
     }
 
     /** Sends `Data` to server. */
     async data(): Promise<AfterData> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("server", "Data", fields);
-        return new AfterData(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Data", _fields);
+        return new AfterData(this._session, _turn);
     }
 
     /** Sends `Quit` to server. */
     async quit(): Promise<AfterMailFrom250Quit> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("server", "Quit", fields);
-        return new AfterMailFrom250Quit(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Quit", _fields);
+        return new AfterMailFrom250Quit(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -333,17 +333,17 @@ export class AfterRcptTo {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterRcptToEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "250") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "250") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M250", text, next: new AfterMailFrom250(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M250", text, next: new AfterMailFrom250(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `250` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -372,17 +372,17 @@ export class AfterData {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterDataEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "354") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "354") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M354", text, next: new After354(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `354` with a field of the wrong type", "server sent `354` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M354", text, next: new After354(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `354` with a field of the wrong type", "server sent `354` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `354` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `354` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -411,17 +411,17 @@ export class AfterMailFrom250Quit {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterMailFrom250QuitEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "221") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "221") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M221", text, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M221", text, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `221` with a field of the wrong type", "server sent `221` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `221` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `221` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -440,10 +440,10 @@ export class After354 {
 
     /** Sends `Content` to server. */
     async content(text: string): Promise<AfterContent> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["text", text]]);
-        await this._session.send("server", "Content", fields);
-        return new AfterContent(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["text", text]]), "`Content` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Content", _fields);
+        return new AfterContent(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -472,17 +472,17 @@ export class AfterContent {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterContentEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "250") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "250") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "M250", text, next: new AfterHelo250(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "M250", text, next: new AfterHelo250(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `250` with a field of the wrong type", "server sent `250` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `250` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `250` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -651,6 +651,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -31,9 +31,10 @@ class Start:
 
     def ask(self, question: str) -> AfterAsk:
         """Sends `Ask` to server."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("server", "Ask", {"question": question})
-        return AfterAsk(self._session, turn)
+        _fields = _written("Ask", lambda: {"question": question})
+        _turn = self._session.step(self._turn)
+        self._session.send("server", "Ask", _fields)
+        return AfterAsk(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -72,18 +73,24 @@ class AfterAsk:
         self._session: Final = session
         self._turn: Final = turn
 
+    def _got_answer(self, _fields: dict[str, Any], _turn: int) -> AfterAskGotAnswer:
+        try:
+            text = _read_str(_fields.get("text"))
+        except _WrongType:
+            self._session.fail(Violated("server sent `Answer` with a field of the wrong type", "server"))
+        return AfterAskGotAnswer(text, End(self._session, _turn))
+
+    def _got_busy(self, _fields: dict[str, Any], _turn: int) -> AfterAskGotBusy:
+        return AfterAskGotBusy(End(self._session, _turn))
+
     def recv(self) -> AfterAskEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["server"])
         if peer == "server" and label == "Answer":
-            try:
-                text = _read_str(fields.get("text"))
-            except _WrongType:
-                self._session.fail(Violated("server sent `Answer` with a field of the wrong type", "server"))
-            return AfterAskGotAnswer(text, End(self._session, turn))
+            return self._got_answer(fields, turn)
         if peer == "server" and label == "Busy":
-            return AfterAskGotBusy(End(self._session, turn))
+            return self._got_busy(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Answer` from server, `Busy` from server", peer))
 
     def abort(self) -> None:
@@ -165,9 +172,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -244,6 +254,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -253,6 +269,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

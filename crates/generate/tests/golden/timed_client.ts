@@ -19,10 +19,10 @@ export class Start {
 
     /** Sends `Ask` to server. */
     async ask(question: string): Promise<AfterAsk> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["question", question]]);
-        await this._session.send("server", "Ask", fields);
-        return new AfterAsk(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["question", question]]), "`Ask` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("server", "Ask", _fields);
+        return new AfterAsk(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -57,21 +57,21 @@ export class AfterAsk {
 
     /** Awaits the next message. */
     async recv(): Promise<AfterAskEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["server"]);
-        if (peer === "server" && label === "Answer") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        if (_peer === "server" && _label === "Answer") {
             try {
-                const text = readText(fields.get("text"));
-                return { type: "Answer", text, next: new End(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "server sent `Answer` with a field of the wrong type", "server sent `Answer` although `` does not hold");
+                const text = readText(_fields.get("text"));
+                return { type: "Answer", text, next: new End(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "server sent `Answer` with a field of the wrong type", "server sent `Answer` although `` does not hold");
             }
         }
-        if (peer === "server" && label === "Busy") {
-            void fields;
-            return { type: "Busy", next: new End(this._session, turn) };
+        if (_peer === "server" && _label === "Busy") {
+            void _fields;
+            return { type: "Busy", next: new End(this._session, _turn) };
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Answer` from server, `Busy` from server", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Answer` from server, `Busy` from server", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -251,6 +251,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }

@@ -41,16 +41,19 @@ class Start:
         self._session: Final = session or _Session(link)
         self._turn: Final = turn
 
+    def _got_ask(self, _fields: dict[str, Any], _turn: int) -> StartGotAsk:
+        try:
+            question = _read_str(_fields.get("question"))
+        except _WrongType:
+            self._session.fail(Violated("client sent `Ask` with a field of the wrong type", "client"))
+        return StartGotAsk(question, AfterAsk(self._session, _turn))
+
     def recv(self) -> StartEvent:
         """Awaits the next message."""
         turn = self._session.step(self._turn)
         peer, label, fields = self._session.receive(["client"])
         if peer == "client" and label == "Ask":
-            try:
-                question = _read_str(fields.get("question"))
-            except _WrongType:
-                self._session.fail(Violated("client sent `Ask` with a field of the wrong type", "client"))
-            return StartGotAsk(question, AfterAsk(self._session, turn))
+            return self._got_ask(fields, turn)
         self._session.fail(Violated(peer + " sent `" + label + "`" + "; expected `Ask` from client", peer))
 
     def abort(self) -> None:
@@ -72,15 +75,16 @@ class AfterAsk:
 
     def answer(self, text: str) -> End:
         """Sends `Answer` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Answer", {"text": text})
-        return End(self._session, turn)
+        _fields = _written("Answer", lambda: {"text": text})
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Answer", _fields)
+        return End(self._session, _turn)
 
     def busy(self) -> End:
         """Sends `Busy` to client."""
-        turn = self._session.step(self._turn)
-        self._session.link.send("client", "Busy", {})
-        return End(self._session, turn)
+        _turn = self._session.step(self._turn)
+        self._session.send("client", "Busy", {})
+        return End(self._session, _turn)
 
     def abort(self) -> None:
         """Ends the session before its end; the others are told."""
@@ -161,9 +165,12 @@ class JsonLines:
         return JsonLines({peer: (cast(BinaryIO, file), cast(BinaryIO, file))})
 
     def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
-        line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            self._streams[peer][1].write(line.encode() + b"\n")
+            line = json.dumps({"type": label, **fields}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except ValueError as error:
+            raise Refused(f"`{label}` was not sent: JSON has no form for a value of it") from error
+        try:
+            self._streams[peer][1].write(line + b"\n")
             self._streams[peer][1].flush()
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Ended(f"{peer} ended the session before its end", peer) from error
@@ -240,6 +247,12 @@ class _Session:
         self.link.end(False)
         raise error
 
+    def send(self, peer: str, label: str, fields: dict[str, Any]) -> None:
+        try:
+            self.link.send(peer, label, fields)
+        except SessionError as error:
+            self.fail(error)
+
     def receive(self, peers: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
         try:
             return self.link.receive(peers)
@@ -249,6 +262,14 @@ class _Session:
 
 class _Undefined(Exception):
     """An expression has no value: an overflow, a division by zero, an index outside its list."""
+
+
+def _written(label: str, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a message as JSON would have them; nothing is sent if one of them has no such form."""
+    try:
+        return fields()
+    except _Undefined as error:
+        raise Refused(f"`{label}` was not sent: a field has no value of its type") from error
 
 
 def _int64(value: int) -> int:

@@ -29,17 +29,17 @@ export class Start {
 
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
-        const turn = this._session.step(this._turn);
-        const { peer, label, fields } = await this._session.receive(["client"]);
-        if (peer === "client" && label === "Ask") {
+        const _turn = this._session.step(this._turn);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["client"]);
+        if (_peer === "client" && _label === "Ask") {
             try {
-                const question = readText(fields.get("question"));
-                return { type: "Ask", question, next: new AfterAsk(this._session, turn) };
-            } catch (error) {
-                return this._session.blame(error, peer, "client sent `Ask` with a field of the wrong type", "client sent `Ask` although `` does not hold");
+                const question = readText(_fields.get("question"));
+                return { type: "Ask", question, next: new AfterAsk(this._session, _turn) };
+            } catch (_error) {
+                return this._session.blame(_error, _peer, "client sent `Ask` with a field of the wrong type", "client sent `Ask` although `` does not hold");
             }
         }
-        return this._session.fail(new Violated(peer + " sent `" + label + "`" + "; expected `Ask` from client", peer));
+        return this._session.fail(new Violated(_peer + " sent `" + _label + "`" + "; expected `Ask` from client", _peer));
     }
 
     /** Ends the session before its end; the others are told. */
@@ -58,18 +58,18 @@ export class AfterAsk {
 
     /** Sends `Answer` to client. */
     async answer(text: string): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([["text", text]]);
-        await this._session.send("client", "Answer", fields);
-        return new End(this._session, turn);
+        const _fields = admitted(() => new Map<string, Json>([["text", text]]), "`Answer` was not sent: a field has no value of its type");
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Answer", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Sends `Busy` to client. */
     async busy(): Promise<End> {
-        const turn = this._session.step(this._turn);
-        const fields = new Map<string, Json>([]);
-        await this._session.send("client", "Busy", fields);
-        return new End(this._session, turn);
+        const _fields = new Map<string, Json>();
+        const _turn = this._session.step(this._turn);
+        await this._session.send("client", "Busy", _fields);
+        return new End(this._session, _turn);
     }
 
     /** Ends the session before its end; the others are told. */
@@ -249,6 +249,9 @@ function written(value: Json): string {
     }
     if (Array.isArray(value)) {
         return `[${(value as readonly Json[]).map(written).join(",")}]`;
+    }
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+        throw new Refused("a text has half a character");
     }
     return JSON.stringify(value);
 }
