@@ -12,6 +12,8 @@ pub(crate) struct Buffers {
     pub(crate) input: Vec<u8>,
     /// How much of the input was read.
     pub(crate) read: usize,
+    /// How much of the unread input is known to hold no whole message.
+    seen: usize,
     pub(crate) output: Vec<u8>,
     pub(crate) ended: bool,
 }
@@ -24,6 +26,7 @@ impl Buffers {
 
     pub(crate) fn consume(&mut self, count: usize) {
         self.read += count;
+        self.seen = 0;
         if self.read >= self.input.len() {
             self.input.clear();
             self.read = 0;
@@ -47,10 +50,16 @@ pub(crate) fn decode<M: Message>(
 ) -> Result<Option<(usize, M)>, Error> {
     for peer in peers(expected) {
         let Some(buffer) = buffers.get_mut(peer.index) else { return Err(no_stream(peer)) };
-        if let Some((message, length)) = codec.decode(buffer.unread(), peer, expected)? {
+        let whole = if codec.may_be_whole(buffer.unread(), buffer.seen) {
+            codec.decode(buffer.unread(), peer, expected)?
+        } else {
+            None
+        };
+        if let Some((message, length)) = whole {
             buffer.consume(length);
             return Ok(Some((peer.index, message)));
         }
+        buffer.seen = buffer.unread().len();
     }
     // The end of one peer is final only if no other can go on.
     let ended = |peer: &Peer| buffers.get(peer.index).is_some_and(|buffer| buffer.ended);
@@ -107,6 +116,12 @@ impl<C> Buffered<C> {
     /// What is to be sent to `peer`.
     pub fn take(&mut self, peer: usize) -> Vec<u8> {
         self.buffers.get_mut(peer).map(|buffer| core::mem::take(&mut buffer.output)).unwrap_or_default()
+    }
+
+    /// How its messages are read and written.
+    #[must_use]
+    pub fn codec(&self) -> &C {
+        &self.codec
     }
 
     /// Whether the session has come to its end.

@@ -30,6 +30,13 @@ pub trait Codec<M> {
         from: Peer,
         expected: &'static [Expect],
     ) -> Result<Option<(M, usize)>, Error>;
+
+    /// Whether `bytes` may hold a whole message, if the first `seen` of them did not: only then they are decoded again. A codec that can tell does not
+    /// read a long message once for each piece of it that arrives.
+    fn may_be_whole(&self, bytes: &[u8], seen: usize) -> bool {
+        let _ = (bytes, seen);
+        true
+    }
 }
 
 /// One JSON object a line, its label under `type`.
@@ -49,6 +56,10 @@ impl Default for JsonLines {
 const LABEL: &str = "type";
 
 impl<M: Message> Codec<M> for JsonLines {
+    fn may_be_whole(&self, bytes: &[u8], seen: usize) -> bool {
+        bytes.len() > self.max_line || bytes.get(seen..).unwrap_or_default().contains(&b'\n')
+    }
+
     fn encode(&mut self, message: &M, out: &mut Vec<u8>) -> Result<(), String> {
         let signature = M::SIGNATURES.get(message.signature()).ok_or("a message without signature")?;
         let mut line = String::new();

@@ -13,6 +13,7 @@
     reason = "generated files are public to their crate"
 )]
 
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -22,8 +23,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 
 use referee_endpoint::{
-    Asynchronous, Blocking, Buffered, Error, Local, LocalTask, Opaque, Polled, Session as _, local,
-    local_tasks,
+    Asynchronous, Blocking, Buffered, Codec, Error, Expect, JsonLines, Local, LocalTask, Message, Opaque,
+    Peer, Polled, Session as _, local, local_tasks,
 };
 
 #[path = "golden/auth.rs"]
@@ -253,6 +254,55 @@ fn without_io_a_receive_gives_the_state_back_until_the_message_is_whole() {
                 assert_eq!((at + 1, tok.as_str()), (answer.len(), "t"));
                 assert!(!next.link().is_over());
                 assert!(next.rvk("t").unwrap().close().is_over());
+                return;
+            }
+            Polled::Event(other) => panic!("{other:?}"),
+        }
+    }
+    panic!("the answer is whole");
+}
+
+/// Lines of JSON, and how many bytes were looked through for them.
+#[derive(Debug, Default)]
+struct Counting {
+    lines: JsonLines,
+    looked_at: Cell<usize>,
+}
+
+impl<M: Message> Codec<M> for Counting {
+    fn encode(&mut self, message: &M, out: &mut Vec<u8>) -> Result<(), String> {
+        self.lines.encode(message, out)
+    }
+
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        from: Peer,
+        expected: &'static [Expect],
+    ) -> Result<Option<(M, usize)>, Error> {
+        self.looked_at.set(self.looked_at.get() + bytes.len());
+        self.lines.decode(bytes, from, expected)
+    }
+
+    fn may_be_whole(&self, bytes: &[u8], seen: usize) -> bool {
+        self.looked_at.set(self.looked_at.get() + bytes.len() - seen);
+        Codec::<M>::may_be_whole(&self.lines, bytes, seen)
+    }
+}
+
+#[test]
+fn a_long_line_that_comes_in_pieces_is_read_once() {
+    let counting = Buffered::with_codec(1, Counting::default());
+    let mut state = auth_client::Start::new(counting).auth("bob", "x").unwrap();
+    let answer = format!("{{\"type\":\"Succ\",\"tok\":\"{}\"}}\n", "t".repeat(100_000));
+    for piece in answer.as_bytes().chunks(10) {
+        state.link().feed(0, piece);
+        match state.recv().unwrap() {
+            Polled::Waiting(waiting) => state = waiting,
+            Polled::Event(auth_client::AfterAuthEvent::Succ { tok, mut next }) => {
+                assert_eq!(tok.len(), 100_000);
+                let looked_at = next.link().codec().looked_at.get();
+                assert!(looked_at <= 2 * answer.len() + 100, "{looked_at} of {}", answer.len());
                 return;
             }
             Polled::Event(other) => panic!("{other:?}"),
