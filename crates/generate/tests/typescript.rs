@@ -68,7 +68,7 @@ fn typescript_endpoints_talk_to_each_other() {
         return;
     };
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout).lines().count(), 6);
+    assert_eq!(text(&output.stdout).lines().count(), 7);
 }
 
 #[test]

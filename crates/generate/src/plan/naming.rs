@@ -9,7 +9,7 @@ use super::{FieldPlan, Kind, Plan, RecordPlan, StatePlan, StepPlan};
 use crate::names::{Scope, capitalised, upper_camel};
 
 /// Types that a file of some target has besides those of the protocol.
-pub(super) const TYPES: [&str; 95] = [
+pub(super) const TYPES: [&str; 96] = [
     "Any",
     "Array",
     "ArrayLike",
@@ -45,6 +45,7 @@ pub(super) const TYPES: [&str; 95] = [
     "Json",
     "JsonLines",
     "L",
+    "Late",
     "Link",
     "Map",
     "Mapping",

@@ -1,5 +1,7 @@
 //! States as classes, events as interfaces.
 
+use std::time::Duration;
+
 use referee_theory::Type;
 
 use super::{TypeScript, constant, field_names, is_open, kept_names, method, new_names, quoted};
@@ -175,12 +177,21 @@ impl TypeScript<'_> {
         let mut peers: Vec<String> = state.steps.iter().map(|step| quoted(&role.peers[step.peer])).collect();
         peers.dedup();
         self.writer.line("");
-        self.doc(&["Awaits the next message.".to_owned()]);
+        let mut about = vec!["Awaits the next message.".to_owned()];
+        if let Some(within) = state.within.map(Duration::from_nanos) {
+            about.push(format!(
+                "It comes within {within:?}: over a link with a timer (`JsonLines`), `Late` otherwise."
+            ));
+        }
+        self.doc(&about);
         self.writer.open(&format!("async recv(): Promise<{}Event> {{", state.name));
         self.writer.line("const _turn = this._session.step(this._turn);");
         let peers = peers.join(", ");
+        // In milliseconds; what is shorter is longer rather than too short.
+        let within =
+            state.within.map_or_else(|| "null".to_owned(), |within| within.div_ceil(1_000_000).to_string());
         self.writer
-            .line(&format!("const {{ peer: _peer, label: _label, fields: _fields }} = await this._session.receive([{peers}]);"));
+            .line(&format!("const {{ peer: _peer, label: _label, fields: _fields }} = await this._session.receive([{peers}], {within});"));
         state.steps.iter().for_each(|step| self.case(role, state, step));
         let expected: Vec<String> = state
             .steps

@@ -33,7 +33,7 @@ export class Start {
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["s"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["s"], null);
         if (_peer === "s" && _label === "login") {
             void _fields;
             return { type: "Login", next: new AfterLogin(this._session, _turn) };
@@ -132,6 +132,9 @@ export class Used extends SessionError {}
 /** A predicate of this program has no answer: nobody is to blame. */
 export class PredicateFailed extends SessionError {}
 
+/** No message has begun to arrive in its time. Nobody is blamed: how long what was sent is on its way is not known here. */
+export class Late extends SessionError {}
+
 /** JSON, with integers of any size. */
 export type Json = null | boolean | bigint | number | string | readonly Json[] | ReadonlyMap<string, Json>;
 
@@ -146,8 +149,8 @@ export interface Received {
 export interface Link {
     /** Sends a message to `peer`. */
     send(peer: string, label: string, fields: ReadonlyMap<string, Json>): Promise<void>;
-    /** The next message of one of `peers`. */
-    receive(peers: readonly string[]): Promise<Received>;
+    /** The next message of one of `peers`, which the protocol may want `within` so many milliseconds. */
+    receive(peers: readonly string[], within: number | null): Promise<Received>;
     /** The session is over, or aborted: then every peer is told. */
     end(over: boolean): void;
 }
@@ -161,9 +164,16 @@ export interface Connection extends AsyncIterable<Uint8Array> {
 /** A link over connections, one for each peer: one JSON object a line, its label under `type`. */
 export class JsonLines implements Link {
     private readonly lines = new Map<string, AsyncGenerator<string, undefined>>();
+    /** What has arrived of the next line, by peer. */
+    private readonly begun = new Map<string, number[]>();
 
-    constructor(private readonly connections: ReadonlyMap<string, Connection>, maxLine = 1 << 20) {
-        connections.forEach((connection, peer) => this.lines.set(peer, linesOf(peer, connection, maxLine)));
+    /** With `tolerance`, so many milliseconds more are waited for a message than the protocol says. */
+    constructor(private readonly connections: ReadonlyMap<string, Connection>, maxLine = 1 << 20, private readonly tolerance = 0) {
+        connections.forEach((connection, peer) => {
+            const begun: number[] = [];
+            this.begun.set(peer, begun);
+            this.lines.set(peer, linesOf(peer, connection, maxLine, begun));
+        });
     }
 
     /** A link to one peer. */
@@ -176,12 +186,13 @@ export class JsonLines implements Link {
         this.connections.get(peer)?.write(new TextEncoder().encode(written(message) + "\n"));
     }
 
-    async receive(peers: readonly string[]): Promise<Received> {
+    async receive(peers: readonly string[], within: number | null): Promise<Received> {
         const [peer] = peers;
         if (peer === undefined || peers.length !== 1) {
             throw new SessionError(`this link cannot wait for several connections at once: ${peers.join(", ")}`);
         }
-        const line = await this.lines.get(peer)?.next();
+        const next = this.lines.get(peer)?.next();
+        const line = within === null || next === undefined ? await next : await this.inTime(peer, next, within);
         if (line === undefined || line.value === undefined) {
             throw new Ended(`${peer} ended the session before its end`, peer);
         }
@@ -192,6 +203,30 @@ export class JsonLines implements Link {
         }
         fields.delete("type");
         return { peer, label, fields };
+    }
+
+    /** What `next` gives, if it begins to arrive in time. */
+    private async inTime<T>(peer: string, next: Promise<T>, within: number): Promise<T> {
+        const longest = within + this.tolerance;
+        // Timers count milliseconds in 31 bits.
+        if (longest >= 2 ** 31) {
+            return next;
+        }
+        const late = new Late(`nothing came from ${peer} within ${longest} ms`);
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const over = new Promise<never>((_, reject) => {
+            timer = setTimeout(() => {
+                if (this.begun.get(peer)?.length === 0) {
+                    next.catch(() => {});
+                    reject(late);
+                }
+            }, longest);
+        });
+        try {
+            return await Promise.race([next, over]);
+        } finally {
+            clearTimeout(timer);
+        }
     }
 
     private parsed(peer: string, line: string): Map<string, Json> {
@@ -217,8 +252,7 @@ function reason(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-async function* linesOf(peer: string, connection: Connection, maxLine: number): AsyncGenerator<string, undefined> {
-    let left: number[] = [];
+async function* linesOf(peer: string, connection: Connection, maxLine: number, left: number[]): AsyncGenerator<string, undefined> {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     try {
         for await (const chunk of connection) {
@@ -236,7 +270,7 @@ async function* linesOf(peer: string, connection: Connection, maxLine: number): 
                 } catch {
                     throw new Violated(`${peer} sent what is no message: it is not UTF-8`, peer);
                 }
-                left = [];
+                left.length = 0;
                 yield line;
             }
         }
@@ -444,9 +478,9 @@ export class Session {
         }
     }
 
-    async receive(peers: readonly string[]): Promise<Received> {
+    async receive(peers: readonly string[], within: number | null): Promise<Received> {
         try {
-            return await this.link.receive(peers);
+            return await this.link.receive(peers, within);
         } catch (error) {
             return this.fail(error);
         }

@@ -6,6 +6,7 @@ import * as roundsHost from "./rounds_host.js";
 import * as roundsPlayer from "./rounds_player.js";
 import * as shopCustomer from "./shop_customer.js";
 import * as shopShop from "./shop_shop.js";
+import * as timedClient from "./timed_client.js";
 
 /** One end of a connection in memory. */
 class End {
@@ -170,7 +171,31 @@ async function whatHasNoFormIsNotSent(): Promise<void> {
     }
 }
 
-for (const play of [logsInAndOut, blamesThePeer, abortingIsToldOf, countsRounds, everyTypeTravels, whatHasNoFormIsNotSent]) {
+async function waitsAsLongAsTheProtocolSays(): Promise<void> {
+    const really = globalThis.setTimeout;
+    // Five seconds are over at once.
+    const soon = (callback: () => void, time: number): unknown => {
+        check(time === 5000, `${time}`);
+        return really(callback, 0);
+    };
+    globalThis.setTimeout = soon as typeof setTimeout;
+    const [ours, theirs] = End.pair();
+    const waiting = await new timedClient.Start(timedClient.JsonLines.over("server", ours)).ask("where?");
+    check((await failing(waiting.recv(), timedClient.Late)).blame === null, "nobody is to blame");
+    await failing(waiting.recv(), timedClient.Used);
+    theirs.end();
+    // What has begun to arrive is waited for.
+    const [here, there] = End.pair();
+    const asked = await new timedClient.Start(timedClient.JsonLines.over("server", here)).ask("where?");
+    there.write(new TextEncoder().encode('{"type":"Busy"'));
+    const answer = asked.recv();
+    await new Promise((resolve) => really(resolve, 20));
+    there.write(new TextEncoder().encode("}\n"));
+    check((await answer).type === "Busy", "busy");
+    globalThis.setTimeout = really;
+}
+
+for (const play of [logsInAndOut, blamesThePeer, abortingIsToldOf, countsRounds, everyTypeTravels, whatHasNoFormIsNotSent, waitsAsLongAsTheProtocolSays]) {
     await play();
     console.log(play.name);
 }

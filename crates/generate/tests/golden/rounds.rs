@@ -7,12 +7,7 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{
-    self,
-    borrow::ToOwned as _,
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -106,14 +101,13 @@ pub mod host {
         /// What follows from `Begin`, if it is right now: `rounds > 0 && rounds >= 0; left := rounds`.
         fn computes_begin(&self, rounds: i64) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !((rounds > 0_i64) && (rounds >= 0_i64)) {
+                if !(((rounds > 0_i64) && (rounds >= 0_i64))) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = rounds;
                 Ok(new_left)
             };
-            admitted()
-                .map_err(|failure| failure.on_send("Begin", "rounds > 0 && rounds >= 0; left := rounds"))
+            admitted().map_err(|failure| failure.on_send("Begin", "rounds > 0 && rounds >= 0; left := rounds"))
         }
 
         /// Sends `Begin` to player.
@@ -147,7 +141,7 @@ pub mod host {
         /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         pub fn admits_ask(&self, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((number == self.left) && (self.left > 0_i64)) {
+                if !(((number == self.left) && (self.left > 0_i64))) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -169,7 +163,7 @@ pub mod host {
         /// Whether `End` with these fields is right now: `left == 0`.
         pub fn admits_end(&self) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(self.left == 0_i64) {
+                if !((self.left == 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -208,14 +202,13 @@ pub mod host {
         /// What follows from `Answer`, if it is right now: `left - 1 >= 0; left := left - 1`.
         fn computes_answer(&self, from: Peer, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(eval::subtract(self.left, 1_i64)? >= 0_i64) {
+                if !((eval::subtract(self.left, 1_i64)? >= 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = eval::subtract(self.left, 1_i64)?;
                 Ok(new_left)
             };
-            admitted()
-                .map_err(|failure| failure.on_receive(from, "Answer", "left - 1 >= 0; left := left - 1"))
+            admitted().map_err(|failure| failure.on_receive(from, "Answer", "left - 1 >= 0; left := left - 1"))
         }
 
         /// Awaits the next message.
@@ -223,7 +216,9 @@ pub mod host {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[Expect { from: PLAYER, signature: 3, label: "Answer" }];
+        const EXPECTED: &'static [Expect] = &[
+            Expect { from: PLAYER, signature: 3, label: "Answer" },
+        ];
 
         fn judge(self, from: usize, message: Message) -> Result<AfterAskEvent<L>, Error> {
             match (from, message) {
@@ -310,15 +305,13 @@ pub mod player {
         /// What follows from `Begin`, if it is right now: `rounds > 0 && rounds >= 0; left := rounds`.
         fn computes_begin(&self, from: Peer, rounds: i64) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !((rounds > 0_i64) && (rounds >= 0_i64)) {
+                if !(((rounds > 0_i64) && (rounds >= 0_i64))) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = rounds;
                 Ok(new_left)
             };
-            admitted().map_err(|failure| {
-                failure.on_receive(from, "Begin", "rounds > 0 && rounds >= 0; left := rounds")
-            })
+            admitted().map_err(|failure| failure.on_receive(from, "Begin", "rounds > 0 && rounds >= 0; left := rounds"))
         }
 
         /// Awaits the next message.
@@ -326,7 +319,9 @@ pub mod player {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[Expect { from: HOST, signature: 0, label: "Begin" }];
+        const EXPECTED: &'static [Expect] = &[
+            Expect { from: HOST, signature: 0, label: "Begin" },
+        ];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {
@@ -376,7 +371,7 @@ pub mod player {
         /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         fn admits_ask(&self, from: Peer, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((number == self.left) && (self.left > 0_i64)) {
+                if !(((number == self.left) && (self.left > 0_i64))) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -387,7 +382,7 @@ pub mod player {
         /// Whether `End` with these fields is right now: `left == 0`.
         fn admits_end(&self, from: Peer) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(self.left == 0_i64) {
+                if !((self.left == 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -471,7 +466,7 @@ pub mod player {
         /// What follows from `Answer`, if it is right now: `left - 1 >= 0; left := left - 1`.
         fn computes_answer(&self, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(eval::subtract(self.left, 1_i64)? >= 0_i64) {
+                if !((eval::subtract(self.left, 1_i64)? >= 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = eval::subtract(self.left, 1_i64)?;

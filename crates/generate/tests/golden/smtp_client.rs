@@ -6,12 +6,7 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{
-    self,
-    borrow::ToOwned as _,
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -134,7 +129,9 @@ impl<L: Link<Message>> Start<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 0, label: "220" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 0, label: "220" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
         match (from, message) {
@@ -210,7 +207,9 @@ impl<L: Link<Message>> AfterHelo<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 3, label: "250" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterHeloEvent<L>, Error> {
         match (from, message) {
@@ -258,7 +257,9 @@ impl<L: Link<Message>> After220Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 4, label: "221" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<After220QuitEvent<L>, Error> {
         match (from, message) {
@@ -355,7 +356,9 @@ impl<L: Link<Message>> AfterMailFrom<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 3, label: "250" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterMailFromEvent<L>, Error> {
         match (from, message) {
@@ -403,7 +406,9 @@ impl<L: Link<Message>> AfterHelo250Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 4, label: "221" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterHelo250QuitEvent<L>, Error> {
         match (from, message) {
@@ -486,7 +491,9 @@ impl<L: Link<Message>> AfterRcptTo<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 3, label: "250" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterRcptToEvent<L>, Error> {
         match (from, message) {
@@ -534,7 +541,9 @@ impl<L: Link<Message>> AfterData<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 8, label: "354" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 8, label: "354" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterDataEvent<L>, Error> {
         match (from, message) {
@@ -582,7 +591,9 @@ impl<L: Link<Message>> AfterMailFrom250Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 4, label: "221" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterMailFrom250QuitEvent<L>, Error> {
         match (from, message) {
@@ -653,7 +664,9 @@ impl<L: Link<Message>> AfterContent<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
+    const EXPECTED: &'static [Expect] = &[
+        Expect { from: SERVER, signature: 3, label: "250" },
+    ];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterContentEvent<L>, Error> {
         match (from, message) {

@@ -30,7 +30,7 @@ export class Start {
     /** Awaits the next message. */
     async recv(): Promise<StartEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "220") {
             try {
                 const greeting = readText(_fields.get("greeting"));
@@ -99,7 +99,7 @@ export class AfterHelo {
     /** Awaits the next message. */
     async recv(): Promise<AfterHeloEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "250") {
             try {
                 const text = readText(_fields.get("text"));
@@ -138,7 +138,7 @@ export class After220Quit {
     /** Awaits the next message. */
     async recv(): Promise<After220QuitEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "221") {
             try {
                 const text = readText(_fields.get("text"));
@@ -218,7 +218,7 @@ export class AfterMailFrom {
     /** Awaits the next message. */
     async recv(): Promise<AfterMailFromEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "250") {
             try {
                 const text = readText(_fields.get("text"));
@@ -257,7 +257,7 @@ export class AfterHelo250Quit {
     /** Awaits the next message. */
     async recv(): Promise<AfterHelo250QuitEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "221") {
             try {
                 const text = readText(_fields.get("text"));
@@ -334,7 +334,7 @@ export class AfterRcptTo {
     /** Awaits the next message. */
     async recv(): Promise<AfterRcptToEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "250") {
             try {
                 const text = readText(_fields.get("text"));
@@ -373,7 +373,7 @@ export class AfterData {
     /** Awaits the next message. */
     async recv(): Promise<AfterDataEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "354") {
             try {
                 const text = readText(_fields.get("text"));
@@ -412,7 +412,7 @@ export class AfterMailFrom250Quit {
     /** Awaits the next message. */
     async recv(): Promise<AfterMailFrom250QuitEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "221") {
             try {
                 const text = readText(_fields.get("text"));
@@ -473,7 +473,7 @@ export class AfterContent {
     /** Awaits the next message. */
     async recv(): Promise<AfterContentEvent> {
         const _turn = this._session.step(this._turn);
-        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"]);
+        const { peer: _peer, label: _label, fields: _fields } = await this._session.receive(["server"], null);
         if (_peer === "server" && _label === "250") {
             try {
                 const text = readText(_fields.get("text"));
@@ -517,6 +517,9 @@ export class Used extends SessionError {}
 /** A predicate of this program has no answer: nobody is to blame. */
 export class PredicateFailed extends SessionError {}
 
+/** No message has begun to arrive in its time. Nobody is blamed: how long what was sent is on its way is not known here. */
+export class Late extends SessionError {}
+
 /** JSON, with integers of any size. */
 export type Json = null | boolean | bigint | number | string | readonly Json[] | ReadonlyMap<string, Json>;
 
@@ -531,8 +534,8 @@ export interface Received {
 export interface Link {
     /** Sends a message to `peer`. */
     send(peer: string, label: string, fields: ReadonlyMap<string, Json>): Promise<void>;
-    /** The next message of one of `peers`. */
-    receive(peers: readonly string[]): Promise<Received>;
+    /** The next message of one of `peers`, which the protocol may want `within` so many milliseconds. */
+    receive(peers: readonly string[], within: number | null): Promise<Received>;
     /** The session is over, or aborted: then every peer is told. */
     end(over: boolean): void;
 }
@@ -546,9 +549,16 @@ export interface Connection extends AsyncIterable<Uint8Array> {
 /** A link over connections, one for each peer: one JSON object a line, its label under `type`. */
 export class JsonLines implements Link {
     private readonly lines = new Map<string, AsyncGenerator<string, undefined>>();
+    /** What has arrived of the next line, by peer. */
+    private readonly begun = new Map<string, number[]>();
 
-    constructor(private readonly connections: ReadonlyMap<string, Connection>, maxLine = 1 << 20) {
-        connections.forEach((connection, peer) => this.lines.set(peer, linesOf(peer, connection, maxLine)));
+    /** With `tolerance`, so many milliseconds more are waited for a message than the protocol says. */
+    constructor(private readonly connections: ReadonlyMap<string, Connection>, maxLine = 1 << 20, private readonly tolerance = 0) {
+        connections.forEach((connection, peer) => {
+            const begun: number[] = [];
+            this.begun.set(peer, begun);
+            this.lines.set(peer, linesOf(peer, connection, maxLine, begun));
+        });
     }
 
     /** A link to one peer. */
@@ -561,12 +571,13 @@ export class JsonLines implements Link {
         this.connections.get(peer)?.write(new TextEncoder().encode(written(message) + "\n"));
     }
 
-    async receive(peers: readonly string[]): Promise<Received> {
+    async receive(peers: readonly string[], within: number | null): Promise<Received> {
         const [peer] = peers;
         if (peer === undefined || peers.length !== 1) {
             throw new SessionError(`this link cannot wait for several connections at once: ${peers.join(", ")}`);
         }
-        const line = await this.lines.get(peer)?.next();
+        const next = this.lines.get(peer)?.next();
+        const line = within === null || next === undefined ? await next : await this.inTime(peer, next, within);
         if (line === undefined || line.value === undefined) {
             throw new Ended(`${peer} ended the session before its end`, peer);
         }
@@ -577,6 +588,30 @@ export class JsonLines implements Link {
         }
         fields.delete("type");
         return { peer, label, fields };
+    }
+
+    /** What `next` gives, if it begins to arrive in time. */
+    private async inTime<T>(peer: string, next: Promise<T>, within: number): Promise<T> {
+        const longest = within + this.tolerance;
+        // Timers count milliseconds in 31 bits.
+        if (longest >= 2 ** 31) {
+            return next;
+        }
+        const late = new Late(`nothing came from ${peer} within ${longest} ms`);
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const over = new Promise<never>((_, reject) => {
+            timer = setTimeout(() => {
+                if (this.begun.get(peer)?.length === 0) {
+                    next.catch(() => {});
+                    reject(late);
+                }
+            }, longest);
+        });
+        try {
+            return await Promise.race([next, over]);
+        } finally {
+            clearTimeout(timer);
+        }
     }
 
     private parsed(peer: string, line: string): Map<string, Json> {
@@ -602,8 +637,7 @@ function reason(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-async function* linesOf(peer: string, connection: Connection, maxLine: number): AsyncGenerator<string, undefined> {
-    let left: number[] = [];
+async function* linesOf(peer: string, connection: Connection, maxLine: number, left: number[]): AsyncGenerator<string, undefined> {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     try {
         for await (const chunk of connection) {
@@ -621,7 +655,7 @@ async function* linesOf(peer: string, connection: Connection, maxLine: number): 
                 } catch {
                     throw new Violated(`${peer} sent what is no message: it is not UTF-8`, peer);
                 }
-                left = [];
+                left.length = 0;
                 yield line;
             }
         }
@@ -829,9 +863,9 @@ export class Session {
         }
     }
 
-    async receive(peers: readonly string[]): Promise<Received> {
+    async receive(peers: readonly string[], within: number | null): Promise<Received> {
         try {
-            return await this.link.receive(peers);
+            return await this.link.receive(peers, within);
         } catch (error) {
             return this.fail(error);
         }
