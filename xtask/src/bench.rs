@@ -52,7 +52,7 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "endpoints",
-        what: "messages per second of generated endpoints, beside channels written by hand",
+        what: "messages per second of generated endpoints, beside channels written by hand and other crates with session types",
         runner: Runner::Target { package: "referee-endpoint" },
     },
     Benchmark {

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
 
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -158,6 +160,37 @@ fn compare(what: &str, rounds: i64, generated: fn(), written: fn()) {
     );
 }
 
+/// Other crates with session types. One that does not build is named.
+const PEERS: [&str; 4] = ["rumpsteak", "mpstthree", "dialectic", "sesh"];
+
+/// The benchmarks that other crates publish, played by generated endpoints and by those crates: a package of its own (`benches/peers`), which no other
+/// build sees.
+fn peers() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/Cargo.toml");
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/endpoint-peers");
+    let builds = |features: &str| {
+        let build = ["build", "--release", "--quiet", "--manifest-path", manifest, "--target-dir", target];
+        // The compiler that built this program: the one on the path may be another one, chosen by where it is called.
+        let cargo = Path::new(env!("CARGO"));
+        let mut command = Command::new(cargo);
+        command.args(build).args(["--features", features]).env("RUSTC", cargo.with_file_name("rustc"));
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let mut features = String::new();
+    for peer in PEERS {
+        let more = format!("{features},{peer}");
+        if builds(&more) {
+            features = more;
+        } else {
+            println!("{peer} does not build here");
+        }
+    }
+    if builds(&features) {
+        let output = Command::new(format!("{target}/release/referee-endpoint-peers")).output().unwrap();
+        println!("{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
 fn main() {
     compare("in one thread", ROUNDS_IN_ONE_THREAD, generated_in_one_thread, written_in_one_thread);
     compare(
@@ -166,4 +199,5 @@ fn main() {
         generated_between_threads,
         written_between_threads,
     );
+    peers();
 }

@@ -230,9 +230,14 @@ impl<M> Taken<M> {
             else {
                 continue;
             };
-            // Whatever was taken from this peer before is used up, or it would have been found.
-            core::mem::swap(&mut queue.messages, taken);
-            if let Some(message) = taken.pop_front() {
+            // Whatever was taken from this peer before is used up, or it would have been found. One message alone needs no second queue.
+            let first = if queue.messages.len() > 1 {
+                core::mem::swap(&mut queue.messages, taken);
+                taken.pop_front()
+            } else {
+                queue.messages.pop_front()
+            };
+            if let Some(message) = first {
                 self.last = number;
                 return Some(Ok((number, message)));
             }
@@ -256,8 +261,8 @@ impl<M> Drop for Inner<M> {
         }
         let mut arrivals = self.mailbox.lock();
         arrivals.closed = true;
-        let left: Vec<_> =
-            arrivals.queues.iter_mut().map(|queue| core::mem::take(&mut queue.messages)).collect();
+        let left = arrivals.queues.iter_mut().map(|queue| core::mem::take(&mut queue.messages));
+        let left: Vec<_> = left.filter(|messages| !messages.is_empty()).collect();
         drop(arrivals);
         // Messages may do anything when they are dropped, with the lock free.
         drop(left);
