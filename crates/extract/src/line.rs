@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::json::field;
-use crate::members::{Members, Room, document, members, of_object};
+use crate::members::{Members, Room, document, members, of_object, read_members};
 use crate::pattern::Search;
 use crate::source::{Encoding, EventRule, Format, Piece, Signal, Source, UnmatchedLines};
 use crate::time::Calendar;
@@ -132,7 +132,11 @@ impl<'s> Writer<'s, '_, '_> {
     }
 
     fn json(&mut self, line: &str) {
-        match document(line) {
+        let found = match self.source.format {
+            Format::Otlp => document(line),
+            _ => read_members(line, &self.source.names),
+        };
+        match found {
             Some(document) if self.source.format == Format::Otlp => self.document(&document),
             Some(Value::Array(items)) => {
                 for item in &items {

@@ -1,6 +1,10 @@
 //! The members of a line, by the format that it has.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::json::NOT_UTF8;
 use crate::names::Names;
@@ -80,7 +84,7 @@ pub(crate) fn members<'a>(
 }
 
 /// The JSON document in `line`. Bytes that were not UTF-8 are as they are within texts, where JSON allows no control character.
-pub(crate) fn document(line: &str) -> Option<serde_json::Value> {
+pub(crate) fn document(line: &str) -> Option<Value> {
     let parsed = serde_json::from_str(line);
     if parsed.is_err() && line.contains(NOT_UTF8) {
         return serde_json::from_str(&line.replace(NOT_UTF8, "\\u001a")).ok();
@@ -88,11 +92,86 @@ pub(crate) fn document(line: &str) -> Option<serde_json::Value> {
     parsed.ok()
 }
 
+/// The JSON document in `line`, of whose objects only the members that somebody reads are kept: the others may hold anything, nested
+/// however deep. Nothing if it is no JSON, or if a member that is read is there twice, for then two readers could see two different events.
+pub(crate) fn read_members(line: &str, names: &Names) -> Option<Value> {
+    let parse = |text: &str| {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let found = ReadMembers(names).deserialize(&mut reader).ok()?;
+        reader.end().ok().map(|()| found)
+    };
+    let parsed = parse(line);
+    if parsed.is_none() && line.contains(NOT_UTF8) {
+        return parse(&line.replace(NOT_UTF8, "\\u001a"));
+    }
+    parsed
+}
+
+/// Reads a document, without the members that have none of these names.
+struct ReadMembers<'n>(&'n Names);
+
+impl<'de> DeserializeSeed<'de> for ReadMembers<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ReadMembers<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON document")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut read = serde_json::Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if self.0.find(&name).is_none() && !self.0.has_inner(&name) {
+                members.next_value::<IgnoredAny>()?;
+            } else if read.insert(name, members.next_value()?).is_some() {
+                return Err(A::Error::custom("a member appears twice"));
+            }
+        }
+        Ok(Value::Object(read))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(ReadMembers(self.0))? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+}
+
 /// Adds the members of an object.
-pub(crate) fn of_object<'a>(
-    object: &'a serde_json::Map<String, serde_json::Value>,
-    members: &mut Members<'a>,
-) {
+pub(crate) fn of_object<'a>(object: &'a serde_json::Map<String, Value>, members: &mut Members<'a>) {
     for (name, value) in object {
         json(name, value, members, 0);
     }
@@ -101,8 +180,7 @@ pub(crate) fn of_object<'a>(
 /// How deep members of members have names.
 const MAX_DEPTH: usize = 8;
 
-fn json<'a>(name: &str, value: &'a serde_json::Value, members: &mut Members<'a>, depth: usize) {
-    use serde_json::Value;
+fn json<'a>(name: &str, value: &'a Value, members: &mut Members<'a>, depth: usize) {
     match value {
         Value::Null => {}
         Value::String(text) => members.add(name, text.as_str()),

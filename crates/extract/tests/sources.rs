@@ -78,7 +78,7 @@ fn sources_that_come_with_referee_read_their_logs() {
     );
     assert_eq!(
         with("redis-monitor", r#"1770091506.123456 [0 127.0.0.1:60866] "set" "k" "v""#),
-        r#"{"session":"127.0.0.1:60866","label":"set","from":"client","to":"server","time":1770091506.123456}"#
+        r#"{"session":"127.0.0.1:60866","label":"SET","from":"client","to":"server","time":1770091506.123456}"#
     );
     assert_eq!(
         with(
@@ -90,7 +90,7 @@ fn sources_that_come_with_referee_read_their_logs() {
     assert_eq!(
         with(
             "journald",
-            r#"{"__REALTIME_TIMESTAMP":"1770091506000000","INVOCATION_ID":"i","JOB_TYPE":"start","JOB_RESULT":"done"}"#
+            r#"{"__REALTIME_TIMESTAMP":"1770091506000000","INVOCATION_ID":"i","MESSAGE_ID":"39f53479d3a045ac8e11786248231fbf"}"#
         ),
         r#"{"session":"i","label":"Started","from":"systemd","to":"unit","time":1770091506.000000}"#
     );
@@ -150,20 +150,23 @@ fn sources_that_come_with_referee_read_their_logs() {
     assert_eq!(READY_MADE.len(), 11);
 }
 
-/// The labels of each session of a log, in the order of the sessions' beginnings.
-fn labels(name: &str, log: &str) -> Vec<String> {
+/// The labels of each session of a log, in the order of the sessions' beginnings; `?` is an event that was lost.
+fn labels(name: &str, log: impl AsRef<[u8]>) -> Vec<String> {
     let mut sessions: Vec<(String, Vec<String>)> = Vec::new();
-    for (_, extracted, event) in stream(ready_made(name).unwrap(), log.as_bytes(), 1 << 20) {
+    for (_, extracted, event) in stream(ready_made(name).unwrap(), log.as_ref(), 1 << 20) {
         if extracted == Extracted::Unmatched {
             continue;
         }
-        assert!(matches!(extracted, Extracted::Event(_)), "{extracted:?} {event}");
         let event: serde_json::Value = serde_json::from_str(&event).unwrap();
-        assert!(event["time"].is_number(), "{event}");
         let session = event["session"].as_str().unwrap().to_owned();
-        let label = event["label"]
-            .as_str()
-            .map_or_else(|| format!("${}", event["end"].as_str().unwrap()), str::to_owned);
+        let is_read = matches!(extracted, Extracted::Event(_));
+        assert!(!is_read || event["time"].is_number(), "{event}");
+        let label = match (event["label"].as_str(), event["end"].as_str()) {
+            (Some(label), _) => label.to_owned(),
+            (None, Some(end)) => format!("${end}"),
+            (None, None) => "?".to_owned(),
+        };
+        assert!(is_read || label == "?", "{extracted:?} {event}");
         match sessions.iter_mut().find(|(known, _)| *known == session) {
             Some((_, labels)) => labels.push(label),
             None => sessions.push((session, vec![label])),
@@ -212,6 +215,47 @@ fn recordings_of_real_servers_are_read() {
     // Every line is an event, whatever a client sent: another method, no version, bytes that are no request.
     let requests = ["Request"; 14].join(" ") + " BadRequest";
     assert_eq!(labels("nginx-combined", include_str!("samples/nginx.log")), [requests]);
+    // One address for each version of IP.
+    assert_eq!(
+        labels("nginx-json", include_bytes!("samples/nginx.json")),
+        // The last one asks for bytes that are no text.
+        ["Request Request Request Request Request BadRequest BadRequest BadRequest ?", "Request"]
+    );
+    // The second client writes small letters and comes over IPv6; those of a Unix socket cannot be told from each other, and a script is no client.
+    assert_eq!(
+        labels("redis-monitor", include_str!("samples/redis.log")),
+        ["WATCH GET MULTI DECR EXEC", "COMMAND GET MULTI DECR EXEC"]
+    );
+    // One unit cannot start, one dies, one is restarted (which is a job of its own kind) and stopped.
+    assert_eq!(
+        labels("journald", include_str!("samples/journald.json")),
+        ["Exited Broken Failed", "Started Exited Broken", "Stopping Stopped", "Started Stopping Stopped"]
+    );
+}
+
+#[test]
+fn what_nobody_reads_of_a_document_may_hold_anything() {
+    let source = "format = \"json\"\nsession = \"{id}\"\nfrom = \"a\"\nto = \"b\"\n[[event]]\nlabel = \"{what.kind}\"\n";
+    let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+    let line = format!("{{\"more\":{deep},\"id\":1,\"x\":1,\"x\":2,\"what\":{{\"kind\":\"L\"}}}}");
+    assert_eq!(
+        extract(source, &line),
+        (Extracted::Event(0), r#"{"session":"1","label":"L","from":"a","to":"b"}"#.to_owned())
+    );
+    // What is read twice may be either.
+    assert_eq!(extract(source, r#"{"id":1,"what":{"kind":"L"},"id":2}"#).0, Extracted::Lost);
+    assert_eq!(extract(source, r#"{"id":1,"what":{"kind":"L"}} x"#).0, Extracted::Lost);
+}
+
+#[test]
+fn a_member_is_written_as_its_place_says() {
+    let source = |label: &str| {
+        format!("format = \"logfmt\"\nfrom = \"{{who|lower}}\"\nto = \"x\"\n[[event]]\nlabel = \"{label}\"\n")
+    };
+    let (_, event) = extract(&source("{what|upper}-{what}"), "who=Bob what=get");
+    assert_eq!(event, r#"{"label":"GET-get","from":"bob","to":"x"}"#);
+    let wrong = Source::parse(&source("{what|capital}")).unwrap_err();
+    assert!(wrong.to_string().contains("known are `upper` and `lower`"), "{wrong}");
 }
 
 #[test]
