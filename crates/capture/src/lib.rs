@@ -17,6 +17,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use ahash::RandomState;
 use referee_session::TwoPartyRules;
 use referee_wire::Sender;
 
@@ -106,17 +107,21 @@ pub type Give<'g> = dyn FnMut(u64, &str) + 'g;
 pub struct Capture {
     rules: CaptureRules,
     reader: PacketReader,
-    connections: HashMap<(SocketAddr, SocketAddr), Followed>,
+    connections: HashMap<(SocketAddr, SocketAddr), Followed, RandomState>,
     /// Connections that are over, the oldest first: packets of them may still come.
     over: VecDeque<(SocketAddr, SocketAddr)>,
     /// How many bytes all connections hold.
     held: usize,
     counts: CaptureCounts,
+    /// Where events are written.
+    line: String,
 }
 
 /// A connection that is followed.
 struct Followed {
     name: String,
+    /// How its events begin.
+    head: String,
     tcp: TcpConnection,
     conversation: Option<Conversation>,
     held: usize,
@@ -143,10 +148,11 @@ impl Capture {
         Self {
             rules,
             reader: PacketReader::default(),
-            connections: HashMap::new(),
+            connections: HashMap::default(),
             over: VecDeque::new(),
             held: 0,
             counts: CaptureCounts::default(),
+            line: String::new(),
         }
     }
 
@@ -223,7 +229,7 @@ impl Capture {
         if opens {
             followed.opened = Some(segment.sequence);
         }
-        followed.segment(&self.rules, sender, segment, &mut self.counts, give);
+        followed.segment(&self.rules, (sender, segment), &mut self.counts, &mut self.line, give);
         self.held = self.held + followed.held() - followed.held;
         followed.held = followed.held();
         if self.held > self.rules.max_held {
@@ -276,8 +282,10 @@ fn lost(counts: &mut CaptureCounts, why: Unjudged, name: &str, at: (i64, u64), g
 
 impl Followed {
     fn new(key: (SocketAddr, SocketAddr), earlier: u32) -> Self {
+        let name = name(key, earlier);
         Self {
-            name: name(key, earlier),
+            head: event::head(&name),
+            name,
             tcp: TcpConnection::default(),
             conversation: None,
             held: 0,
@@ -294,9 +302,9 @@ impl Followed {
     fn segment(
         &mut self,
         capture: &CaptureRules,
-        sender: Sender,
-        segment: &Segment<'_>,
+        (sender, segment): (Sender, &Segment<'_>),
         counts: &mut CaptureCounts,
+        line: &mut String,
         give: &mut Give<'_>,
     ) {
         let rules = &*capture.rules;
@@ -305,15 +313,15 @@ impl Followed {
             self.tcp.join(sender, segment);
             self.conversation = Some(Conversation::new(rules, true));
         }
-        let Self { name, tcp, conversation, is_over, .. } = self;
+        let Self { name, head, tcp, conversation, is_over, .. } = self;
+        let event = (name.as_str(), head.as_str());
         let mut broken = None;
-        let mut line = String::new();
         let mut delivered = |what: Delivered<'_>| {
             let conversation = conversation.get_or_insert_with(|| Conversation::new(rules, false));
             match what {
                 Delivered::Bytes { sender, bytes, is_aware, at } => {
-                    let mut tell = |said: Said<'_>| match event::write(&mut line, name, rules, &said, at.0) {
-                        Ok(()) => give(at.1, &line),
+                    let mut tell = |said: Said<'_>| match event::write(line, event, rules, &said, at.0) {
+                        Ok(()) => give(at.1, line),
                         Err(why) => {
                             broken = Some(why);
                             lost(counts, Unjudged::Said(why), name, at, give);
@@ -323,8 +331,8 @@ impl Followed {
                 }
                 Delivered::End { sender, at } => {
                     let mut tell = |said: Said<'_>| {
-                        if event::write(&mut line, name, rules, &said, at.0).is_ok() {
-                            give(at.1, &line);
+                        if event::write(line, event, rules, &said, at.0).is_ok() {
+                            give(at.1, line);
                         }
                     };
                     conversation.end(rules, sender, &mut tell);
