@@ -27,6 +27,7 @@ mod datum;
 mod derivation;
 mod family;
 mod index;
+mod letters;
 mod levels;
 mod matcher;
 mod program;

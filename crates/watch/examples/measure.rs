@@ -1,12 +1,14 @@
 //! How fast events are watched, in processor time:
 //!
-//! `cargo run --release -p referee-watch --example measure -- PROTOCOL EVENTS [THREADS]`
+//! `cargo run --release -p referee-watch --example measure -- PROTOCOL|PROPERTIES.hml EVENTS [THREADS]`
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use referee_monitor::property::PropertyMonitor;
 use referee_pipeline::{Language, Parsed};
-use referee_watch::{Input, Notice, Observer, Options, Progress, watch};
+use referee_syntax::Content;
+use referee_watch::{Input, Notice, Observer, Options, Progress, watch, watch_properties};
 
 struct Silent;
 
@@ -28,11 +30,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => return Err("usage: measure PROTOCOL EVENTS [THREADS]".into()),
     };
     let text = std::fs::read_to_string(protocol)?;
-    let protocol = Parsed::new(&text, Language::Scr).well_formed()?.protocol(None)?;
-    let monitor = Arc::new(protocol.monitorable(protocol.default_role()?)?.monitor()?);
     let options = Options { threads, ..Options::default() };
-    let (start, before) = (Instant::now(), processor_time());
-    let summary = watch(monitor, &[], vec![Input::file(events)], options, &mut Silent)?;
+    let inputs = vec![Input::file(events)];
+    let (start, before, summary);
+    if protocol.ends_with(".hml") {
+        let Content::Properties(file) = referee_syntax::parse(&text, Language::Hml).content else {
+            return Err("no properties".into());
+        };
+        let monitors =
+            file.properties.iter().map(|property| PropertyMonitor::new(Arc::clone(property)).map(Arc::new));
+        let monitors = monitors.collect::<Result<Vec<_>, _>>()?;
+        (start, before) = (Instant::now(), processor_time());
+        summary = watch_properties(monitors, inputs, options, &mut Silent)?;
+    } else {
+        let protocol = Parsed::new(&text, Language::Scr).well_formed()?.protocol(None)?;
+        let monitor = Arc::new(protocol.monitorable(protocol.default_role()?)?.monitor()?);
+        (start, before) = (Instant::now(), processor_time());
+        summary = watch(monitor, &[], inputs, options, &mut Silent)?;
+    }
     let (wall, (user, system)) = (start.elapsed().as_secs_f64(), processor_time());
     let (user, system) = (user - before.0, system - before.1);
     let counts = summary.counts;

@@ -24,13 +24,15 @@ use crate::checkpoint::{Checkpoint, Replay};
 use crate::decode::csv::Columns;
 use crate::decode::fields::Fields;
 use crate::error::WatchError;
-use crate::options::Options;
+use crate::options::{EventReader, Options};
 
 /// Something to read events from.
 pub struct Input {
     /// As the user names it.
     pub(crate) name: Arc<str>,
     pub(crate) kind: InputKind,
+    /// What makes events of it, where that is not what makes events of all inputs.
+    pub(crate) reader: Option<Arc<dyn EventReader>>,
 }
 
 pub(crate) enum InputKind {
@@ -55,29 +57,39 @@ pub trait Messages: Send {
 }
 
 impl Input {
+    fn new(name: &str, kind: InputKind) -> Self {
+        Self { name: name.into(), kind, reader: None }
+    }
+
+    /// The same, of whose lines `reader` makes events.
+    #[must_use]
+    pub fn read_by(self, reader: Arc<dyn EventReader>) -> Self {
+        Self { reader: Some(reader), ..self }
+    }
+
     /// The file at `path`, opened when its turn comes.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: path.display().to_string().into(), kind: InputKind::File(path) }
+        Self::new(&path.display().to_string(), InputKind::File(path))
     }
 
     /// What `reader` gives, called `name`. Events are judged as they come.
     #[must_use]
     pub fn live(name: &str, reader: impl Read + Send + 'static) -> Self {
-        Self { name: name.into(), kind: InputKind::Stream { reader: Box::new(reader), live: true } }
+        Self::new(name, InputKind::Stream { reader: Box::new(reader), live: true })
     }
 
     /// The messages of a stream called `name`. Places are then the numbers of messages, not of lines.
     #[must_use]
     pub fn messages(name: &str, messages: impl Messages + 'static) -> Self {
-        Self { name: name.into(), kind: InputKind::Messages(Box::new(messages)) }
+        Self::new(name, InputKind::Messages(Box::new(messages)))
     }
 
     /// What `reader` gives, called `name`. Chunks are filled before events are judged.
     #[must_use]
     pub fn stream(name: &str, reader: impl Read + Send + 'static) -> Self {
-        Self { name: name.into(), kind: InputKind::Stream { reader: Box::new(reader), live: false } }
+        Self::new(name, InputKind::Stream { reader: Box::new(reader), live: false })
     }
 }
 
@@ -183,6 +195,10 @@ pub(crate) struct Chunk {
     pub(crate) base: Option<u64>,
     /// The number of each line, where they are not consecutive.
     pub(crate) numbers: Option<Vec<u64>>,
+    /// Of messages: the number of the last that has been read. All that it and those before it led to is here, or was given before.
+    pub(crate) through: Option<u64>,
+    /// The number of the message with which each line was given, if lines wait for later ones.
+    pub(crate) given_with: Vec<u64>,
     /// Instead of lines: nothing is to be read, and it is this late.
     pub(crate) now: Option<i64>,
     /// After the lines: all events before this time have been read, and at [`i64::MAX`] all that have an order.
@@ -230,6 +246,13 @@ impl Chunk {
     pub(crate) fn source_of(&self, index: usize) -> usize {
         let merged = self.sources.as_ref().and_then(|sources| sources.get(index));
         merged.map_or(self.source, |source| *source as usize)
+    }
+
+    /// Of messages: the number of that with which what is said of the line at `row` was found.
+    pub(crate) fn found_with(&self, row: u32) -> Option<u64> {
+        self.through?;
+        let numbers = if self.given_with.is_empty() { self.numbers.as_deref()? } else { &self.given_with };
+        numbers.get(row as usize).or(numbers.last()).copied()
     }
 
     /// Whether `line` came too late to be put in order.

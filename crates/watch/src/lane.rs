@@ -53,6 +53,8 @@ pub(crate) struct Outcome {
     pub(crate) counts: Counts,
     /// Sessions that only lost events of unknown sessions explain.
     pub(crate) claims: Vec<Claim>,
+    /// By line within the chunk: families of properties of which any instance may have had the event that was lost.
+    pub(crate) lost_of_families: Vec<(u32, u16)>,
 }
 
 /// A session needs lost events to be right. If there are none left, it is wrong.

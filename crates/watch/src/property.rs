@@ -10,6 +10,7 @@ mod event;
 mod instances;
 mod json;
 mod lane;
+mod letters;
 mod plain;
 mod plan;
 mod unseen;
@@ -74,6 +75,7 @@ fn watch_all(
             unexplained: None,
             deadline: None,
             sentence: None,
+            lost_elsewhere: None,
         };
         observer.notice(Notice::Property(Box::new(report.clone()))).map_err(WatchError::Report)?;
         at_start.push(report);

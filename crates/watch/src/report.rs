@@ -105,6 +105,8 @@ pub struct PropertyReport {
     pub deadline: Option<i64>,
     /// What did not come by then.
     pub sentence: Option<String>,
+    /// The family of properties, if all that makes it uncertain are lost events whose instance is not known.
+    pub(crate) lost_elsewhere: Option<u16>,
 }
 
 /// `text` for a terminal: characters that would move its cursor, colour it or turn its direction are escaped.
@@ -196,6 +198,9 @@ pub trait Observer: Send {
     /// # Errors
     /// If it does not want to hear more: watching stops.
     fn progress(&mut self, progress: &Progress) -> io::Result<()>;
+
+    /// What is told from here on was found with this message, by its number from 1. Only where messages are read.
+    fn reached(&mut self, _message: u64) {}
 
     /// How long the output is, where it is a file: who goes on later compares it with that.
     ///
@@ -319,6 +324,8 @@ pub struct Summary {
     pub pending: u64,
     /// Lines that came too late to be put in the order of their times.
     pub late: u64,
+    /// Messages that wait for later ones, to be put in the order of their times: whoever goes on judges them.
+    pub held: u64,
     /// Lines that have the time of the one before, which is of another input: which came first is not known.
     pub ties: u64,
     /// First violations by kind.
@@ -400,6 +407,7 @@ impl Summary {
         self.open += other.open;
         self.pending += other.pending;
         self.late += other.late;
+        self.held += other.held;
         self.ties += other.ties;
         self.unseen.extend(other.unseen);
         self.is_blind |= other.is_blind;

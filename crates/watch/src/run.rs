@@ -6,6 +6,7 @@
 //! what is said does not depend on how many threads there are.
 
 mod board;
+mod claims;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,6 +15,7 @@ use referee_monitor::Monitor;
 use referee_theory::Role;
 
 use self::board::{Board, Task};
+use self::claims::Claims;
 use crate::checkpoint::resuming;
 use crate::decode::Decoded;
 use crate::decode::fields::Scanner;
@@ -137,7 +139,12 @@ pub(crate) fn work<J: Job>(
         changes: AtomicU64::new(0),
         lines: Mutex::new(lines),
         lanes: (0..plan.lanes()).map(|_| Mutex::new(plan.lane())).collect(),
-        teller: Mutex::new(Teller { observer, summary: Summary::default(), unclaimed: 0, time: None }),
+        teller: Mutex::new(Teller {
+            observer,
+            summary: Summary::default(),
+            claims: Claims::new(options.partitions.clone()),
+            time: None,
+        }),
         bytes: Arc::default(),
         files,
         tree: Tree::new(&options.shape),
@@ -188,8 +195,7 @@ struct Work<'a, J: Job> {
 struct Teller<'a> {
     observer: &'a mut dyn Observer,
     summary: Summary,
-    /// Lost events of unknown sessions that no session has needed so far.
-    unclaimed: u64,
+    claims: Claims,
     /// When the last event was that had a time.
     time: Option<i64>,
 }
@@ -330,7 +336,9 @@ impl<J: Job> Work<'_, J> {
         summary.bytes = self.bytes.load(Ordering::Relaxed);
         match self.lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Lines::AsRead(inputs) => summary.ties = inputs.ties(),
-            Lines::ByTime(reorder) => (summary.late, summary.ties) = (reorder.late, reorder.ties),
+            Lines::ByTime(reorder) => {
+                (summary.late, summary.ties, summary.held) = (reorder.late, reorder.ties, reorder.waiting());
+            }
         }
         Ok(summary)
     }
@@ -350,20 +358,16 @@ impl Teller<'_> {
         let mut violations = Vec::new();
         for claim in claims {
             while lost.next_if(|line| **line < claim.line).is_some() {
-                self.unclaimed += 1;
+                self.claims.lost += 1;
             }
-            match self.unclaimed.checked_sub(claim.events.into()) {
-                Some(left) => {
-                    self.unclaimed = left;
-                    self.summary.counts.excused += 1;
-                }
-                None => {
-                    self.summary.counts.violated += 1;
-                    violations.push((claim.line, Notice::Violation(claim.otherwise)));
-                }
+            if self.claims.claim(claim.otherwise.session.as_deref(), claim.events.into()) {
+                self.summary.counts.excused += 1;
+            } else {
+                self.summary.counts.violated += 1;
+                violations.push((claim.line, Notice::Violation(claim.otherwise)));
             }
         }
-        self.unclaimed += lost.count() as u64;
+        self.claims.lost += lost.count() as u64;
         violations
     }
 
@@ -385,19 +389,9 @@ impl Teller<'_> {
         self.summary.counts.events += decoded.ignored;
         self.summary.counts.ignored += decoded.ignored;
         self.summary.counts.lost_anywhere += decoded.lost_anywhere.len() as u64;
-        let mut claims: Vec<Claim> = Vec::new();
-        let mut settled = Vec::new();
-        for outcome in outcomes {
-            self.summary.counts.add(&outcome.counts);
-            notices.extend(outcome.notices);
-            settled.extend(outcome.settled);
-            claims.extend(outcome.claims);
-        }
-        notices.extend(in_order(settled));
-        notices.extend(self.settle(claims, &decoded.lost_anywhere));
-        self.give(notices)?;
+        self.take(outcomes, notices, Some(decoded))?;
         let bytes = work.bytes.load(Ordering::Relaxed);
-        let through = decoded.chunk.numbers.as_ref().and_then(|numbers| numbers.last()).map(|last| last + 1);
+        let through = decoded.chunk.through.map(|last| last + 1);
         let time = last_time(&work.tree, decoded).or(self.time);
         self.time = time;
         self.observer.progress(&Progress { bytes, counts: self.summary.counts, through, time })
@@ -405,19 +399,38 @@ impl Teller<'_> {
 
     /// What the end of the input came to.
     fn tell_end(&mut self, outcomes: Vec<Outcome>) -> std::io::Result<()> {
-        let (mut notices, mut claims, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+        self.take::<()>(outcomes, Vec::new(), None)
+    }
+
+    /// Tells what the lanes found besides `notices`, in the chunk at hand or at the end.
+    fn take<R>(
+        &mut self,
+        outcomes: Vec<Outcome>,
+        mut notices: Vec<(u32, Notice)>,
+        decoded: Option<&Decoded<R>>,
+    ) -> std::io::Result<()> {
+        let (mut claims, mut settled, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             self.summary.counts.add(&outcome.counts);
             notices.extend(outcome.notices);
             settled.extend(outcome.settled);
             claims.extend(outcome.claims);
+            lost.extend(outcome.lost_of_families);
         }
         notices.extend(in_order(settled));
-        notices.extend(self.settle(claims, &[]));
-        self.give(notices)
+        let lost_anywhere = decoded.map(|decoded| &*decoded.lost_anywhere).unwrap_or_default();
+        notices.extend(self.settle(claims, lost_anywhere));
+        lost.sort_unstable();
+        self.give(notices, &lost, decoded.map(|decoded| &decoded.chunk))
     }
 
-    fn give(&mut self, mut notices: Vec<(u32, Notice)>) -> std::io::Result<()> {
+    fn give(
+        &mut self,
+        mut notices: Vec<(u32, Notice)>,
+        lost: &[(u32, u16)],
+        chunk: Option<&Chunk>,
+    ) -> std::io::Result<()> {
+        let mut lost = lost.iter().peekable();
         // Stable: several notices about one line stay in their order.
         notices.sort_by(|(left_line, left), (right_line, right)| {
             let rank = |line: u32, notice: &Notice| (line, notice.rank());
@@ -425,7 +438,19 @@ impl Teller<'_> {
                 .cmp(&rank(*right_line, right))
                 .then_with(|| left.order().cmp(&right.order()))
         });
-        for (_, notice) in notices {
+        for (row, mut notice) in notices {
+            while let Some((_, family)) = lost.next_if(|(line, _)| *line <= row) {
+                self.claims.lose(*family);
+            }
+            if let Notice::Property(report) = &mut notice
+                && report.lost_elsewhere.is_some()
+            {
+                report.certain = !self.claims.explains(report);
+                self.summary.counts.count(&notice);
+            }
+            if let Some(message) = chunk.and_then(|chunk| chunk.found_with(row)) {
+                self.observer.reached(message + 1);
+            }
             match &notice {
                 Notice::Violation(report) => self.summary.note(report),
                 Notice::Property(report) => self.summary.note_property(report),
@@ -433,6 +458,7 @@ impl Teller<'_> {
             }
             self.observer.notice(notice)?;
         }
+        lost.for_each(|(_, family)| self.claims.lose(*family));
         Ok(())
     }
 }

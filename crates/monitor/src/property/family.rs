@@ -254,6 +254,28 @@ impl PropertyFamily {
         }
     }
 
+    /// Steps the only property over an event of which the member that [decides](Indifference::decides) is known: `letter` is its place among the
+    /// texts, from 1, or 0 if it is none of them. The same as [`step`](Self::step), and how many submonitors there are more; `None`, and nothing has
+    /// changed, where the event itself is needed, as for a verdict.
+    #[inline]
+    pub fn step_letter(
+        &self,
+        bundle: &mut PropertyBundle,
+        letter: u8,
+        time: i64,
+        room: usize,
+    ) -> Option<isize> {
+        match (self.monitors.as_slice(), bundle.instances.as_mut_slice()) {
+            ([only], [PropertyInstance(State::Timed(timed))]) => {
+                let before = timed.len();
+                let is_stepped =
+                    timed.step_letter(&only.program, letter, time, room.saturating_add(before).max(1));
+                is_stepped.then(|| timed.len() as isize - before as isize)
+            }
+            _ => None,
+        }
+    }
+
     /// When the bundle next wants to be told what time it is.
     #[must_use]
     pub fn next_deadline(&self, bundle: &PropertyBundle) -> Option<i64> {

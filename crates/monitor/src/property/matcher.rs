@@ -278,6 +278,15 @@ impl Matcher {
         false
     }
 
+    /// The text that the member `key` must be, if that is all it asks for.
+    pub(crate) fn only_text(&self, key: &Key) -> Option<&str> {
+        let is_more = self.kind.is_some() || self.guard.is_some() || !self.except.is_empty();
+        match &*self.parts {
+            [(Part::Key(own), Node::Text(text))] if own == key && !is_more => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether every event matches.
     pub(crate) fn is_any(&self) -> bool {
         self.kind.is_none() && self.parts.is_empty() && self.guard.is_none() && self.except.is_empty()

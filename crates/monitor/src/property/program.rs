@@ -38,6 +38,8 @@ pub(crate) struct Program {
     pub(crate) windows: Vec<WindowProgram>,
     /// What waits at the start, if every event leads back there: see `rest`.
     pub(crate) loops: Option<u64>,
+    /// Which letter each matcher asks for, if one member decides them all: see `letters`.
+    pub(crate) letters: Option<Box<[u8]>>,
 }
 
 /// `[α]φ`, `expect α within D` or `never α for D` in its place.
@@ -61,6 +63,8 @@ pub(crate) struct Modality {
 pub(crate) struct TimedPart {
     pub(crate) bound: TimeBound,
     pub(crate) duration: Condition,
+    /// Its value in nanoseconds, if it depends on no variable.
+    pub(crate) constant: Option<i64>,
 }
 
 /// Where the value of a variable comes from.
@@ -111,6 +115,7 @@ impl Program {
                 plain: true,
                 windows: Vec::new(),
                 loops: None,
+                letters: None,
             },
             known: FxHashMap::default(),
             pending: Vec::new(),
@@ -131,6 +136,7 @@ impl Program {
         let all = program.modalities.iter().flat_map(|modality| &*modality.after).chain(&*program.start);
         program.plain = all.into_iter().all(|clause| clause.len() <= 1);
         program.loops = program.first_loop();
+        program.letters = program.asked_letters();
         Ok(program)
     }
 
@@ -242,7 +248,7 @@ impl Compiler<'_> {
         };
         let pattern = self.matcher(matcher);
         let id = self.program.modalities.len() as ModalityId;
-        let timed = timed.map(|(bound, duration)| Box::new(TimedPart { bound, duration: duration.clone() }));
+        let timed = timed.map(|(bound, duration)| Box::new(TimedPart::new(bound, duration.clone())));
         self.program.modalities.push(Modality {
             pattern,
             domain,

@@ -19,6 +19,9 @@ pub struct Indifference {
     pub key: Key,
     /// The values that patterns ask for.
     pub texts: Box<[Arc<str>]>,
+    /// Whether that member decides all patterns, so that its place among the texts is all that a step has to know of an event: see
+    /// [`PropertyFamily::step_letter`](super::PropertyFamily::step_letter).
+    pub decides: bool,
 }
 
 impl Program {
@@ -40,7 +43,7 @@ impl Program {
                 texts.push(text.into());
             }
         }
-        Some(Indifference { key: key.clone(), texts: texts.into() })
+        Some(Indifference { key: key.clone(), texts: texts.into(), decides: self.letters.is_some() })
     }
 
     /// What waits at the start, if that is a loop that every event passes: mostly there is no other.

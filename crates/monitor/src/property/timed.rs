@@ -6,6 +6,7 @@
 //! events are known, so nothing that was said is ever taken back.
 
 use referee_theory::expr::{Dialect, guard_value};
+use referee_theory::property::guard::Condition;
 use referee_theory::property::pattern::Environment;
 use referee_theory::property::{EventView, Slot, Term, TimeBound};
 use smallvec::SmallVec;
@@ -22,17 +23,17 @@ use super::window::Windows;
 pub(crate) struct Timed {
     /// The modalities that wait alone and have no values, one bit each: most formulas have no other.
     pub(super) fixed: u64,
-    clauses: Vec<Members>,
+    pub(super) clauses: Vec<Members>,
     /// Of many that wait alone for a time, those that can be found by their values.
-    waiting: Option<Box<Waiting>>,
+    pub(super) waiting: Option<Box<Waiting>>,
     windows: Windows,
     /// How many events there were, those included that were before it began anew.
-    events: u64,
+    pub(super) events: u64,
     /// The clause that gave the verdict.
     pub(crate) closing: Option<Box<[Member]>>,
 }
 
-type Members = SmallVec<[Member; 1]>;
+pub(super) type Members = SmallVec<[Member; 1]>;
 /// The clauses that an event leads to: mostly one, if any.
 type After = SmallVec<[Members; 1]>;
 
@@ -69,7 +70,7 @@ enum Stepped {
 }
 
 /// With more clauses than this, they are looked for by their values.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 
 /// The variables of a duration.
 struct Kept<'k>(&'k [Slot], &'k [Datum]);
@@ -92,13 +93,23 @@ impl referee_theory::expr::Variables<Slot> for Kept<'_> {
 }
 
 impl TimedPart {
+    pub(crate) fn new(bound: TimeBound, duration: Condition) -> Self {
+        let constant = length(&duration, &[], &[]);
+        Self { bound, duration, constant }
+    }
+
     /// When its time is over, if it begins at `start`; none if its duration is none.
     fn until(&self, slots: &[Slot], row: &[Datum], start: i64) -> Option<i64> {
-        let value = guard_value(Dialect::Native, &self.duration, &Kept(slots, row))?.into_value();
-        match value {
-            referee_theory::Value::Duration(length) if length >= 0 => Some(start.saturating_add(length)),
-            _ => None,
-        }
+        let length = self.constant.or_else(|| length(&self.duration, slots, row))?;
+        Some(start.saturating_add(length))
+    }
+}
+
+/// The value of a duration, in nanoseconds, unless it is none.
+fn length(duration: &Condition, slots: &[Slot], row: &[Datum]) -> Option<i64> {
+    match guard_value(Dialect::Native, duration, &Kept(slots, row))?.into_value() {
+        referee_theory::Value::Duration(length) if length >= 0 => Some(length),
+        _ => None,
     }
 }
 
@@ -153,7 +164,7 @@ impl Timed {
         self.clauses.iter().flatten().all(is_timed)
     }
 
-    fn kept(&self) -> usize {
+    pub(super) fn kept(&self) -> usize {
         self.fixed.count_ones() as usize + self.clauses.len() + self.waiting.as_ref().map_or(0, |it| it.len())
     }
 
@@ -326,7 +337,7 @@ impl Timed {
     }
 
     /// Adds a clause to those that wait.
-    fn take(&mut self, program: &Program, members: Members) {
+    pub(super) fn take(&mut self, program: &Program, members: Members) {
         if let (Some(waiting), [only]) = (&mut self.waiting, &*members)
             && waiting::is_indexed(program, only.modality)
         {

@@ -35,8 +35,6 @@ pub(crate) struct Feed {
     /// Whether it has been said since something came or was waited for.
     told: bool,
     stop: Arc<AtomicBool>,
-    /// What makes events of the bytes, where they are no events as they stand.
-    events: Option<Arc<dyn EventReader>>,
     /// The columns of a header that was read before.
     known: Option<Arc<Columns>>,
 }
@@ -52,7 +50,8 @@ struct Source {
     columns: Option<Arc<Columns>>,
     /// Why the rest of it cannot be read.
     broken: Option<String>,
-    /// What makes events of its bytes.
+    /// What makes events of its bytes, where they are no events as they stand; and when that has begun.
+    reader: Option<Arc<dyn EventReader>>,
     extracting: Option<Extracting>,
     /// How many lines of a file that is followed were given.
     lines: u64,
@@ -118,6 +117,7 @@ impl Feed {
             started: false,
             columns: None,
             broken: None,
+            reader: input.reader.or_else(|| options.source.clone()),
             extracting: None,
             lines: 0,
             resume: None,
@@ -134,7 +134,6 @@ impl Feed {
             clock: options.follow && options.clock,
             told: false,
             stop: Arc::clone(&options.stop),
-            events: options.source.clone(),
             known: None,
         }
     }
@@ -260,7 +259,7 @@ impl Feed {
                 ..Chunk::default()
             }));
         }
-        if let Some(events) = &self.events
+        if let Some(events) = &source.reader
             && !matches!(source.state, State::Messages(_))
         {
             let beginning = source.beginning.take();
@@ -281,8 +280,14 @@ impl Feed {
             count.fetch_add(buffer.len() as u64, Ordering::Relaxed);
             // A place counts from one.
             numbers.iter_mut().for_each(|number| *number = number.saturating_sub(1));
-            let numbers = Some(numbers);
-            return Ok(Filled::Chunk(Chunk { source: index, text: buffer, numbers, ..Chunk::default() }));
+            let (through, numbers) = (numbers.last().copied(), Some(numbers));
+            return Ok(Filled::Chunk(Chunk {
+                source: index,
+                text: buffer,
+                numbers,
+                through,
+                ..Chunk::default()
+            }));
         }
         self.fill_lines(index, buffer)
     }

@@ -3,7 +3,8 @@
 //! A line is held back until a line has been read whose time is later by more than the window; then it goes
 //! on, the earliest first, equal times in the order of the input. A line that comes later than that goes on
 //! at once, is counted, and not judged. Where events of several inputs may have come in any order that their times allow, the times go on with the
-//! lines. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
+//! lines. Messages wait for a later message, never for the clock: which line goes on with which message is a function of the stream, so that whoever
+//! reads it again gives the same. When nothing comes for a while, the clock takes the place of the latest line. A line without a time, or too long to be looked at, has that of the latest line before it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -41,6 +42,9 @@ pub(crate) struct Reorder {
     ended: bool,
     /// Whether what is held at the end is kept for whoever goes on.
     keeps: bool,
+    /// The last message that was read, and the one being read.
+    through: Option<u64>,
+    message: u64,
     /// Whether the first line was seen, which must have a time; and where it is from.
     has_started: bool,
     first_input: Arc<str>,
@@ -72,6 +76,8 @@ struct Held {
     resolution: i64,
     /// Whether it came when later lines had gone on.
     is_late: bool,
+    /// The message with which it goes on.
+    given_with: u64,
     /// With its line end; empty if it is too long.
     text: Box<[u8]>,
     columns: ByAddress,
@@ -130,6 +136,8 @@ impl Reorder {
             max_line: options.max_line,
             ended: false,
             keeps: options.checkpoint.is_some(),
+            through: None,
+            message: 0,
             has_started: false,
             first_input,
             quiet: None,
@@ -141,6 +149,11 @@ impl Reorder {
             last: (i64::MIN, 0),
             ties: 0,
         }
+    }
+
+    /// How many messages wait at the end for later ones.
+    pub(crate) fn waiting(&self) -> u64 {
+        if self.through.is_some() { self.held.len() as u64 } else { 0 }
     }
 
     /// The next chunk of lines that need not wait; `None` at the end.
@@ -167,7 +180,7 @@ impl Reorder {
             }
             match chunk {
                 // Whoever goes on later puts what is held in order with what comes then.
-                None if self.keeps => return Ok(None),
+                None if self.keeps || self.through.is_some() => return Ok(None),
                 None => {
                     self.ended = true;
                     self.ready_before(i64::MAX);
@@ -193,6 +206,13 @@ impl Reorder {
                 Some(chunk) => {
                     self.hold(&chunk)?;
                     buffer = chunk.text;
+                    self.through = chunk.through.or(self.through);
+                    // Where nothing goes on, that is to be known as well.
+                    if let (true, Some(through)) = (self.ready.is_empty(), chunk.through) {
+                        buffer.clear();
+                        let through = Some(through);
+                        return Ok(Some(Chunk { text: buffer, through, ..Chunk::default() }));
+                    }
                 }
             }
         }
@@ -217,7 +237,14 @@ impl Reorder {
             let line = rest.get(..end).unwrap_or_default();
             at += end;
             index += 1;
-            if line.strip_suffix(b"\n").unwrap_or(line).len() > self.max_line {
+            let number = chunk.numbers.as_ref().and_then(|numbers| numbers.get(index - 1));
+            self.message = number.copied().unwrap_or_default();
+            if chunk.through.is_some() && line.trim_ascii().is_empty() {
+                continue;
+            }
+            // A message is in memory anyway: who decodes it says that it is too long.
+            let is_too_long = line.strip_suffix(b"\n").unwrap_or(line).len() > self.max_line;
+            if is_too_long && chunk.through.is_none() {
                 self.hold_line(chunk, index - 1, None, Box::default());
                 continue;
             }
@@ -247,7 +274,18 @@ impl Reorder {
         let is_late = time < self.released.max(self.closed);
         self.late += u64::from(is_late);
         let columns = ByAddress(chunk.columns.clone());
-        self.held.push(Reverse(Held { time, order, source, number, resolution, is_late, text, columns }));
+        let given_with = 0;
+        self.held.push(Reverse(Held {
+            time,
+            order,
+            source,
+            number,
+            resolution,
+            is_late,
+            given_with,
+            text,
+            columns,
+        }));
         self.taken += 1;
         // Strictly before: a line exactly one window late is still in time. Decided after every line, so that it
         // does not matter how the input was cut.
@@ -262,7 +300,7 @@ impl Reorder {
                 let until = self.released.saturating_add(line.resolution).saturating_add(skew);
                 self.open_until = self.open_until.max(until);
             }
-            self.ready.push_back(line);
+            self.ready.push_back(Held { given_with: self.message, ..line });
         }
     }
 
@@ -275,11 +313,14 @@ impl Reorder {
         let columns = first.columns.0.clone();
         let (mut numbers, mut late, mut sources, mut times) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let is_of_messages = self.through.is_some();
+        let mut given_with = Vec::new();
         let mut next = Some(first);
         while let Some(line) = next {
             text.extend_from_slice(&line.text);
             late.extend(line.is_late.then_some(numbers.len() as u32));
             numbers.push(line.number);
+            given_with.extend(is_of_messages.then_some(line.given_with));
             sources.push(line.source as u32);
             let place = (line.time.max(self.last.0), line.source);
             let (before, input) = std::mem::replace(&mut self.last, place);
@@ -288,6 +329,8 @@ impl Reorder {
                 times.push((self.last.0, line.resolution));
             }
             let is_full = oversize || line.is_open() || text.len() >= self.size;
+            // What goes on with one message is told at once.
+            let is_full = is_full && !is_of_messages;
             // The columns of one input are not those of another.
             let fits = |line: &Held| !line.text.is_empty() && (columns.is_none() || line.source == source);
             next = match self.ready.front() {
@@ -297,7 +340,20 @@ impl Reorder {
         }
         let times = (self.skew.is_some() && !oversize).then_some(times);
         let (numbers, sources) = (Some(numbers), Some(sources));
-        Some(Chunk { source, text, columns, oversize, numbers, sources, times, late, ..Chunk::default() })
+        let through = self.through;
+        Some(Chunk {
+            source,
+            text,
+            columns,
+            oversize,
+            numbers,
+            sources,
+            times,
+            late,
+            through,
+            given_with,
+            ..Chunk::default()
+        })
     }
 }
 

@@ -155,12 +155,13 @@ impl Lane {
                 let reason = memories.take_reason(*member);
                 let Some(mut report) = report(family, *member, *verdict, entry, reason) else { continue };
                 report.certain = !(entry.lost || any_lost);
+                report.lost_elsewhere = (any_lost && !entry.lost).then_some(at);
                 report.place = place.map(|place| place());
-                match report.certain {
-                    true => outcome.counts.violated += 1,
-                    false => outcome.counts.uncertain += 1,
+                let (is_open, notice) = (report.lost_elsewhere.is_some(), Notice::Property(Box::new(report)));
+                if !is_open {
+                    outcome.counts.count(&notice);
                 }
-                outcome.notices.push((line, Notice::Property(Box::new(report))));
+                outcome.notices.push((line, notice));
             }
             if is_done {
                 // The key itself is still kept.
@@ -218,5 +219,6 @@ fn report(
         unexplained: None,
         deadline,
         sentence: reason.map(|reason| reason.sentence),
+        lost_elsewhere: None,
     })
 }

@@ -40,8 +40,8 @@ pub(crate) struct Record {
     pub(super) what: What,
     /// Whether this is the first record of its line.
     pub(super) is_first: bool,
-    /// Whether nobody asks for such events, and nothing is wrong with this one.
-    pub(super) is_indifferent: bool,
+    /// Which of the texts that patterns ask for it has, from 1; 0 if none, [`NO_LETTER`] if that is not all there is to say.
+    pub(super) letter: u8,
     pub(super) family: u16,
     pub(super) shard: u16,
     pub(super) line: u32,
@@ -167,7 +167,7 @@ fn lose(plan: &PropertyPlan, session: &Session, line: u32, decoded: &mut Decoded
         key_is_apart: true,
         what,
         is_first: false,
-        is_indifferent: false,
+        letter: NO_LETTER,
         family: family as u16,
         shard,
         line,
@@ -280,7 +280,7 @@ fn push(
             key_is_apart,
             what: What::Event,
             is_first,
-            is_indifferent: keyed.indifference.as_ref().is_some_and(|asked| is_indifferent(asked, &event)),
+            letter: keyed.indifference.as_ref().map_or(NO_LETTER, |asked| letter(asked, &event)),
             family: family as u16,
             shard,
             line: event.line,
@@ -298,27 +298,32 @@ fn push(
     Ok(())
 }
 
-/// Whether nobody asks for `event`, which has nothing but members that are texts or integers as they stand.
+/// An event is more than its letter.
+pub(super) const NO_LETTER: u8 = u8::MAX;
+
+/// Which of the texts that patterns ask for `event` has, if it has nothing but members that are texts or integers as they stand.
 #[inline]
-fn is_indifferent((place, indifference): &(usize, Indifference), event: &Line<'_>) -> bool {
+fn letter((place, indifference): &(usize, Indifference), event: &Line<'_>) -> u8 {
     let asked = event.members.get(*place).filter(|span| !span.is_empty() && span.twice().is_none());
-    if let Some([b'"', inner @ .., b'"']) = asked.map(|span| span.of(event.text).as_bytes())
-        && indifference.texts.iter().any(|text| text.as_bytes() == inner)
-    {
-        return false;
+    let mut letter = 0;
+    if let Some([b'"', inner @ .., b'"']) = asked.map(|span| span.of(event.text).as_bytes()) {
+        let found = indifference.texts.iter().position(|text| text.as_bytes() == inner);
+        letter = found.map_or(0, |place| u8::try_from(place + 1).unwrap_or(NO_LETTER));
     }
-    if !event.spans.has_no(&[Part::From, Part::To, Part::Label, Part::Payload]) {
-        return false;
+    if letter > 0 && !indifference.decides
+        || !event.spans.has_no(&[Part::From, Part::To, Part::Label, Part::Payload])
+    {
+        return NO_LETTER;
     }
     for span in event.members.iter().filter(|span| !span.is_empty()) {
         match span.of(event.text).as_bytes() {
-            _ if span.twice().is_some() => return false,
+            _ if span.twice().is_some() => return NO_LETTER,
             [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {}
             [b'1'..=b'9', digits @ ..] if digits.len() < 18 && digits.iter().all(u8::is_ascii_digit) => {}
-            _ => return false,
+            _ => return NO_LETTER,
         }
     }
-    true
+    letter
 }
 
 /// Where the key of the only family is, if it is a text or an integer as it stands.

@@ -10,7 +10,7 @@ use referee_theory::time;
 use rustc_hash::FxHashSet;
 
 use super::clock::Clock;
-use super::decode::{NO_TIME, Record, What, decode};
+use super::decode::{NO_LETTER, NO_TIME, Record, What, decode};
 use super::event::{FORWARDED, show};
 use super::instances::{Entry, History, Instances, NOBODY};
 use super::plan::{Family, PropertyPlan};
@@ -127,7 +127,7 @@ impl Job for PropertyPlan {
 impl PropertyPlan {
     /// The number of the shard of `record` within its lane.
     #[inline]
-    fn shard_in_lane(&self, record: &Record) -> usize {
+    pub(super) fn shard_in_lane(&self, record: &Record) -> usize {
         usize::from(record.shard) >> self.lanes.trailing_zeros()
     }
 
@@ -160,7 +160,7 @@ impl Lane {
                 *hint = instances.find(record.hash, key);
             }
             let entry = instances.entries().get(*hint as usize);
-            let entry = entry.filter(|entry| !(record.is_indifferent && entry.rests));
+            let entry = entry.filter(|entry| !(record.letter == 0 && entry.rests));
             touched ^= entry.and_then(|entry| entry.bundle.as_ref()).map_or(0, PropertyBundle::touch);
         }
         std::hint::black_box(touched);
@@ -176,7 +176,7 @@ impl Lane {
     fn step(&mut self, position: Position<'_>, record: &Record, hint: u32, outcome: &mut Outcome) {
         let Position { plan, decoded, .. } = position;
         if record.what != What::Event {
-            return self.lose(position, record);
+            return self.lose(position, record, outcome);
         }
         let Self { shards, memories, bump, lost, clock } = self;
         let Some(shard) = shards.get_mut(plan.shard_in_lane(record)) else { return };
@@ -185,9 +185,13 @@ impl Lane {
         let (Some(family), Some(memories)) = (plan.families.get(family), memories.get_mut(family)) else {
             return;
         };
-        if record.is_indifferent && shard.pass(record, decoded.key_of(record).as_bytes(), hint) {
-            outcome.counts.events += u64::from(record.is_first);
-            return;
+        if record.letter != NO_LETTER {
+            let key = decoded.key_of(record).as_bytes();
+            let is_passed = record.letter == 0 && shard.pass(record, key, hint);
+            if is_passed || shard.step_letter(plan, (record, key), family, hint, clock) {
+                outcome.counts.events += u64::from(record.is_first);
+                return;
+            }
         }
         let line = record.place.of(&decoded.text);
         let columns = decoded.chunk.columns.as_deref();
@@ -208,7 +212,7 @@ impl Lane {
             }
             Err(flaw) => {
                 malformed(position, record, flaw, outcome);
-                self.lose(position, record);
+                self.lose(position, record, outcome);
                 return;
             }
         }
@@ -261,7 +265,7 @@ impl Lane {
                 let notice = Notice::Malformed(position.place(record.line), TOO_LATE.to_owned());
                 outcome.notices.push((record.line, notice));
             }
-            self.lose(position, record);
+            self.lose(position, record, outcome);
             return false;
         }
         let timed = position.plan.families.get(usize::from(record.family)).is_some_and(|family| family.timed);
@@ -287,7 +291,7 @@ impl Lane {
             outcome.counts.malformed += 1;
             outcome.notices.push((record.line, Notice::Malformed(position.place(record.line), why)));
         }
-        self.lose(position, record);
+        self.lose(position, record, outcome);
     }
 }
 
@@ -297,7 +301,7 @@ const MAX_LOST_KEYS: usize = 1 << 16;
 impl Lane {
     /// An event of the record's key, or of any, could not be read.
     #[cold]
-    fn lose(&mut self, position: Position<'_>, record: &Record) {
+    fn lose(&mut self, position: Position<'_>, record: &Record, outcome: &mut Outcome) {
         let family = usize::from(record.family);
         let Some(shard) = self.shards.get_mut(position.plan.shard_in_lane(record)) else { return };
         let mut anywhere = record.what == What::LostAnywhere;
@@ -309,8 +313,15 @@ impl Lane {
                 None if shard.lost.len() < MAX_LOST_KEYS => {
                     shard.lost.insert((record.family, key.into()));
                 }
-                None => anywhere = true,
+                None => {
+                    anywhere = true;
+                    outcome.lost_of_families.push((record.line, record.family));
+                }
             }
+        }
+        // Every shard is told of an event of any key, and one of them counts it.
+        if record.what == What::LostAnywhere && record.shard == 0 {
+            outcome.lost_of_families.push((record.line, record.family));
         }
         if anywhere && let Some(lost) = self.lost.get_mut(family) {
             *lost = true;
@@ -481,18 +492,16 @@ impl Stepping<'_> {
             report.got = Some(show(event));
             report.sentence = self.memories.take_reason(*member).map(|reason| reason.sentence);
             report.certain = !(entry.lost || self.any_lost);
+            let is_open = self.any_lost && !entry.lost && *verdict != PropertyVerdict::ResourceLimit;
+            report.lost_elsewhere = is_open.then_some(self.record.family);
             if let Some(history) = &entry.history {
                 self.explain(history, &mut report);
             }
-            match verdict {
-                PropertyVerdict::Violation | PropertyVerdict::Satisfaction if !report.certain => {
-                    self.outcome.counts.uncertain += 1;
-                }
-                PropertyVerdict::Violation => self.outcome.counts.violated += 1,
-                PropertyVerdict::Satisfaction => self.outcome.counts.satisfied += 1,
-                PropertyVerdict::ResourceLimit => self.outcome.counts.limited += 1,
+            let notice = Notice::Property(Box::new(report));
+            if !is_open {
+                self.outcome.counts.count(&notice);
             }
-            self.outcome.notices.push((self.record.line, Notice::Property(Box::new(report))));
+            self.outcome.notices.push((self.record.line, notice));
         }
     }
 
@@ -555,6 +564,7 @@ impl Stepping<'_> {
             unexplained: None,
             deadline: None,
             sentence: None,
+            lost_elsewhere: None,
         })
     }
 }

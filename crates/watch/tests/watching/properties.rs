@@ -52,6 +52,34 @@ fn each_session_has_its_instance() {
 }
 
 #[test]
+fn one_bad_line_does_not_disarm_properties() {
+    let property = "property ok for each \"/key\" again each time { max X.([{event: \"bad\"}]ff and [_]X) }";
+    let event = |key: u32| format!("{{\"key\":{key},\"event\":\"bad\"}}\n");
+    let junk = "\u{1}what was this?\n";
+    let count = |log: &str, threads: usize, chunk: usize| {
+        let (told, summary) = watch(property, log, Options { threads, chunk, ..Options::default() });
+        (told, summary.counts.violated, summary.counts.uncertain)
+    };
+    // What was lost may have been of one instance: which has no verdict that is certain from there on.
+    for (log, violated, uncertain) in [
+        (event(1) + junk, 1, 0),
+        (junk.to_owned() + &event(1) + &event(1), 0, 2),
+        (junk.to_owned() + &event(1) + &event(2), 1, 1),
+        (event(1) + junk + &event(1) + &event(2) + junk + &event(3) + &event(4), 3, 2),
+    ] {
+        let (_, found, open) = count(&log, 1, 1 << 20);
+        assert_eq!((found, open), (violated, uncertain), "{log}");
+    }
+    let line = |number: u32| if number % 7 == 3 { junk.to_owned() } else { event(number * number % 50) };
+    let log: String = (0..300).map(line).collect();
+    let one = count(&log, 1, 1 << 20);
+    assert!(one.1 > 0 && one.2 > 0, "{one:?}");
+    for (threads, chunk) in [(2, 100), (4, 1000)] {
+        assert_eq!(count(&log, threads, chunk), one);
+    }
+}
+
+#[test]
 fn rows_of_csv_are_events() {
     let rows = "session,status,path\n1,200,/a\n1,503,/b\n2,500,/a\n";
     let property = "property ok { max X.([{status >= 500, status < 503}]ff and [_]X) }";
@@ -319,6 +347,8 @@ fn events_that_nobody_asks_for_change_nothing() {
         "[{event: \"a\"} at t]max X.([{event: \"b\"} at u when u - t > 4s]ff and [_]X)",
         "[{event: \"a\"}][{event: \"b\"} when count([{event: \"b\"}] in 9s) > 0]ff",
         "max X.([{event: \"a\"}][{event: \"b\"}]expect [{event: \"c\"}] within 1s and [_]X)",
+        "max X.([{event: \"a\"}]expect [{event: \"b\"}] within 1s and [{event: \"c\"}]never [{event: \"a\"}] for 2s and [_]X)",
+        "max X.([{event: \"a\"}][{event: \"b\"}]never [{event: \"c\"}] for 2s and [{event: \"x\"}]X and [{event: \"b\"}]X)",
         "max X.([{event: \"a\"}][_]expect [{event: \"b\"}] within 1s and [_]X)",
         "max X.([{event: \"a\"} when count([{event: \"a\"}] in last 4) > 2]ff and [_]X)",
         "max X.([{event: \"a\", n: n}]expect [{event: \"b\", n: n}] within 3s and [_]X)",
