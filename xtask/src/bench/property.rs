@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<()> {
 fn peers(folder: &Path) -> Result<()> {
     let examples = workspace::root().join("crates/watch/examples/peers");
     let rtlola = tools::find("rtlola-cli", &tools::by_cargo("rtlola-cli"));
-    let reelay = python_with("reelay");
+    let reelay = python_with("reelay", "reelay");
     for (keys, few) in [(10, 100_000), (100, 20_000), (1_000, 5_000)] {
         let (many, lines, table) = (2_000_000, folder.join("keys.jsonl"), folder.join("keys.csv"));
         write_events(&lines, &table, many, few, keys)?;
@@ -63,15 +63,14 @@ fn peers(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A Python that has `package`; that there is none has then been said.
-pub(super) fn python_with(package: &str) -> Option<PathBuf> {
+/// A Python that has `module`, which comes with `package`; that there is none has then been said.
+pub(super) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     let install =
         format!("`python3 -m venv target/bench-tools && target/bench-tools/bin/pip install {package}`");
     let python = tools::find("python3", &install)?;
-    let has =
-        Command::new(&python).args(["-c", &format!("import {package}")]).output().ok()?.status.success();
+    let has = Command::new(&python).args(["-c", &format!("import {module}")]).output().ok()?.status.success();
     if !has {
-        println!("skipped: Python has no `{package}`; {install}");
+        println!("skipped: Python has no `{module}`; {install}");
     }
     has.then_some(python)
 }

@@ -1,5 +1,5 @@
 //! Properties that speak of time, over lines of JSON: (A) more than ten failures in 60 seconds for a key, (B) a request without a reply within
-//! five seconds. Events for each second of a processor, beside a program written by hand, DuckDB and a loop in Python, in one run; all
+//! five seconds. Events for each second of a processor, beside a program written by hand, DuckDB, Flink and a loop in Python, in one run; all
 //! find the same number of keys.
 
 use std::fs::{self, File};
@@ -34,7 +34,8 @@ pub(crate) fn run() -> Result<()> {
 fn rows(folder: &Path) -> Result<()> {
     let examples = workspace::root().join("crates/watch/examples/peers");
     let (rules, lines) = (folder.join("rules.hml"), folder.join("events.jsonl"));
-    let duckdb = python_with("duckdb");
+    let duckdb = python_with("duckdb", "duckdb");
+    let flink = python_with("pyflink", "apache-flink");
     for (name, property) in [("A", FAILURES), ("B", REPLIES)] {
         fs::write(&rules, property)?;
         let mut few = 0.0;
@@ -77,6 +78,11 @@ fn rows(folder: &Path) -> Result<()> {
             if let Some(python) = &duckdb {
                 let query = || question(Command::new(python).arg(examples.join("time_duckdb.py")));
                 report("DuckDB", measure(&mut query())?.processor, answer(query())?);
+            }
+            // Slow to start and slow to run; its start is in the figure.
+            if let (Some(python), 10_000) = (&flink, keys) {
+                let query = || question(Command::new(python).arg(examples.join("time_flink.py")));
+                report("Flink", measure(&mut query())?.processor, answer(query())?);
             }
             report("Python", measure(&mut python())?.processor, counted);
         }

@@ -1,6 +1,7 @@
 //! `referee watch` on files: events per second of one processor, two threads against one, memory, and beside it what
 //! one would use instead: a loop in Python, jq with awk, RTLola's interpreter.
 
+mod captures;
 mod raw;
 
 use std::fs::{self, File};
@@ -54,6 +55,7 @@ impl Bench {
         let rate = self.threads()?;
         self.raw()?;
         self.merging()?;
+        self.captures()?;
         self.memory()?;
         self.open_sessions()?;
         self.scripts(rate)?;

@@ -67,6 +67,26 @@ impl Bench {
             let program = r#"[., inputs] | map(capture("^(?<address>\\S+) \\S+ (?<user>\\S+) \\[(?<time>[^\\]]+)\\] \"(?<method>[^ \"]+) (?<path>[^ \"]*) HTTP/[0-9.]+\" (?<status>\\d{3}) (?<size>\\d+)")) | map(select((.status | tonumber) >= 600)) | length"#;
             super::compare("jq", FEW, rate, Command::new(jq).args(["-R", program]).arg(&few))?;
         }
+        // They count the same lines, with their own parsers of the format.
+        if let Some(lnav) = tools::find("lnav", "it is a package of every distribution") {
+            let question = ";SELECT count(*) FROM access_log WHERE sc_status >= 600";
+            let mut command = Command::new(lnav);
+            super::compare(
+                "lnav",
+                FEW,
+                rate,
+                command.env("HOME", &self.folder).args(["-n", "-c", question]).arg(&few),
+            )?;
+        }
+        if let Some(agrind) = tools::find("agrind", &tools::by_cargo("ag")) {
+            let question = r#"* | parse "* - * [*] \"* * HTTP/*\" * *" as address, user, time, method, path, version, status, size | where status >= 600 | count"#;
+            super::compare(
+                "angle-grinder",
+                FEW,
+                rate,
+                Command::new(agrind).arg("-f").arg(&few).arg(question),
+            )?;
+        }
         fs::remove_file(many)?;
         fs::remove_file(few)?;
         Ok(())
