@@ -8,6 +8,7 @@ mod hostile;
 mod inputs;
 mod lost;
 mod merge;
+mod messages;
 mod properties;
 mod sessions;
 mod skew;
