@@ -330,6 +330,32 @@ class Others(unittest.TestCase):
         session.end()
         self.assertEqual(self.verdicts(journal), [])
 
+    def test_own_language_server(self):
+        """`referee lsp` behind a guard with the preset of its protocol."""
+        session, journal = self.guarded("lsp", [REFEREE, "lsp"])
+        session.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        session.notify("initialized", {})
+        uri = "untitled:a.scr"
+        text = "protocol P(role client, role server) {\n  Ping(n: int) from client to server;\n}\n"
+        session.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "scribble", "version": 1, "text": text}})
+        place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 4}}
+        methods = ["hover", "definition", "documentSymbol", "foldingRange", "semanticTokens/full", "codeLens", "completion", "prepareRename"]
+        # All at once; one is cancelled, one is of no known method.
+        for number, method in enumerate([*methods, "noSuchMethod"]):
+            session.send({"jsonrpc": "2.0", "id": 100 + number, "method": f"textDocument/{method}", "params": place})
+        session.notify("$/cancelRequest", {"id": 105})
+        wanted = set(range(100, 101 + len(methods)))
+        answered = {}
+        while wanted - set(answered):
+            answer = session.answer(lambda message: message.get("id") in wanted and "method" not in message)
+            answered[answer["id"]] = answer
+        self.assertIn("message label", answered[100]["result"]["contents"]["value"])
+        self.assertEqual(answered[108]["error"]["code"], -32601)
+        session.ask("shutdown")
+        session.notify("exit")
+        session.end()
+        self.assertEqual(self.verdicts(journal), [])
+
     def test_debug_adapter(self):
         python("python")
         session, journal = self.guarded("dap", [python("python"), "-m", "debugpy.adapter"])

@@ -14,6 +14,8 @@ pub fn format(file: &File) -> Result<Option<Vec<Edit>>, Vec<Diagnostic>> {
         Language::Hml => hml::format(file.text())?,
         _ => return Ok(None),
     };
+    // Lines end as they did: editors show nothing of it, and would show every line as changed.
+    let formatted = if file.text().contains("\r\n") { formatted.replace('\n', "\r\n") } else { formatted };
     Ok(Some(line_edits(file.text(), &formatted)))
 }
 

@@ -301,6 +301,19 @@ fn formatting_is_that_of_fmt() {
 }
 
 #[test]
+fn formatting_keeps_the_ends_of_lines() {
+    let mut workspace = Workspace::default();
+    let tidy = "protocol P(role a, role b) {\r\n  Go() from a to b;\r\n}\r\n";
+    workspace.set("p.scr", tidy);
+    assert_eq!(format(workspace.file("p.scr").unwrap()).unwrap(), Some(Vec::new()));
+    let untidy = tidy.replace("  Go", "Go");
+    workspace.set("p.scr", &untidy);
+    let edits = format(workspace.file("p.scr").unwrap()).unwrap().unwrap();
+    assert_eq!(apply(&untidy, &edits), tidy);
+    assert_eq!(edits[0].span, Span::new(30, 49), "only the line that changes");
+}
+
+#[test]
 fn signatures_follow_the_argument() {
     let at_call = |condition: &str| {
         let text = format!(

@@ -4,13 +4,14 @@
 //! hovers, corrections, hints) is done by a worker on a snapshot of the workspace, what needs a check (lenses) by another, so
 //! that a check never delays an answer. Whatever is not wanted any more is cancelled: by the client, or by the next change.
 //!
-//! Reading order: `server` (the loop), `handlers` (one function per request), `convert` (places and edits), `worker`,
+//! Reading order: `stdio` (messages), `server` (the loop), `handlers` (one function per request), `convert` (places and edits), `worker`,
 //! `files` (what is read from disk).
 
 mod convert;
 mod files;
 mod handlers;
 mod server;
+mod stdio;
 mod uri;
 mod worker;
 
@@ -60,10 +61,9 @@ impl From<serde_json::Error> for ServerError {
 /// # Errors
 /// The client does not follow the protocol, or the connection fails.
 pub fn serve_stdio() -> Result<(), ServerError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = stdio::open();
     let served = serve(connection);
-    // Their channels are closed: they end once everything is written.
-    threads.join().map_err(ServerError::Io)?;
+    threads.finish().map_err(ServerError::Io)?;
     served
 }
 

@@ -1,6 +1,7 @@
 //! The loop: one message after the other, none of which takes longer than a keystroke may.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
@@ -461,9 +462,14 @@ fn answer<R: lsp::Request>(
 ) -> Response {
     match serde_json::from_value(params) {
         Err(error) => Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string()),
-        Ok(params) => match handler(snapshot, params, cancel) {
-            Ok(result) => Response::new_ok(id, result),
-            Err(Failure { code, message }) => Response::new_err(id, code, message),
+        // A panic is answered too: a client waits for each of its requests.
+        Ok(params) => match catch_unwind(AssertUnwindSafe(|| handler(snapshot, params, cancel))) {
+            Ok(Ok(result)) => Response::new_ok(id, result),
+            Ok(Err(Failure { code, message })) => Response::new_err(id, code, message),
+            Err(_) => {
+                let message = "this went wrong, and should not".to_owned();
+                Response::new_err(id, ErrorCode::InternalError as i32, message)
+            }
         },
     }
 }

@@ -10,10 +10,10 @@ pub(crate) fn to_path(uri: &Uri) -> String {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let digits = path.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (byte, digits) {
-            (b'%', Some(value)) => {
-                decoded.push(value);
+        let digit = |at: usize| bytes.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+        match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high << 4 | low) as u8);
                 at += 3;
             }
             _ => {
@@ -53,5 +53,6 @@ mod tests {
         assert_eq!(to_path(&Uri("file:///a%20b/%C3%BC.scr".to_owned())), "/a b/ü.scr");
         assert_eq!(to_path(&Uri("file:///a%zz".to_owned())), "/a%zz");
         assert_eq!(to_path(&Uri("file:///%".to_owned())), "/%");
+        assert_eq!(to_path(&Uri("file:///a%+1%é".to_owned())), "/a%+1%é");
     }
 }

@@ -352,6 +352,24 @@ impl Drop for Folder {
 }
 
 #[test]
+fn messages_that_are_none_are_answered_or_end_the_connection() {
+    let mut client = Client::start();
+    client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": {} }));
+    client.notify("initialized", json!({}));
+    for text in ["hello", "{\"id\": 1, ", "[]", "\u{0}"] {
+        write!(client.input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+        client.input.flush().unwrap();
+        assert_eq!(client.receive()["error"]["code"], -32700, "{text}");
+    }
+    // What follows is understood.
+    assert_eq!(client.ask("textDocument/hover", at(0, 0))["result"], Value::Null);
+    assert_eq!(client.ask("no/such", Value::Null)["error"]["code"], -32601);
+    write!(client.input, "Content-Length: 99999999999999\r\n\r\n").unwrap();
+    client.input.flush().unwrap();
+    assert_eq!(client.child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
 fn a_client_that_just_leaves_is_an_error() {
     let mut client = Client::start();
     client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": {} }));
