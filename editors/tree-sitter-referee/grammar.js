@@ -13,11 +13,10 @@ module.exports = grammar({
   name: "referee",
   extras: ($) => [/\s/, $.comment],
   word: ($) => $.identifier,
-  conflicts: ($) => [[$.message, $.signature]],
   rules: {
     source_file: ($) =>
       repeat(choice($.pragma, $.module, $.import, $.type_declaration, $.foreign, $.external, $.protocol)),
-    comment: () => token(choice(seq("//", /[^\n]*/), seq("/*", /[^*]*\*+([^/*][^*]*\*+)*/, "/"), seq("(*", /[^#*)]([^*]|\*[^)])*/, "*)"))),
+    comment: () => token(choice(seq("//", /[^\n]*/), seq("(*)", /[^\n]*/), seq("/*", /[^*]*\*+([^/*][^*]*\*+)*/, "/"), seq("(*", /[^#*)]([^*]|\*[^)])*/, "*)"))),
     pragma: () => token(seq("(*#", /[^#]*/, "#*)")),
     identifier: () => /[\p{L}_][\p{L}\p{N}_']*/u,
     number: () => /[0-9]+(\.[0-9]+)?(ms|s|m|h)?/,
@@ -25,7 +24,7 @@ module.exports = grammar({
     qualified: ($) => prec.right(seq($.identifier, repeat(seq(".", $.identifier)))),
     module: ($) => seq("module", field("name", $.qualified), ";"),
     import: ($) => seq("import", field("name", $.qualified), optional(seq("as", field("alias", $.identifier))), ";"),
-    type_declaration: ($) => seq("type", field("name", $.identifier), "=", $._type, ";"),
+    type_declaration: ($) => seq("type", field("name", $.identifier), optional(seq("=", $._type)), ";"),
     foreign: ($) =>
       seq(choice("type", "data", "sig"), "<", $.qualified, ">", $.string, "from", $.string, "as", field("name", $.identifier), ";"),
     external: ($) =>
@@ -39,7 +38,7 @@ module.exports = grammar({
       seq(
         repeat(choice("global", "explicit", "aux", "nested")), "protocol", field("name", $.identifier),
         optional(seq("<", list(seq(choice("type", "sig", "data"), $.identifier)), ">")),
-        "(", list($.role), optional(seq(";", list(seq("new", $.role)))), ")",
+        "(", list($.role), optional(seq(";", list(seq(optional("new"), $.role)))), ")",
         optional(seq("per", field("key", $.identifier), ":", $._type)), field("body", $.block),
         optional(seq("interrupted", "by", $.message, "from", field("interrupter", $.identifier))),
       ),
@@ -51,8 +50,10 @@ module.exports = grammar({
         $.message, choice("from", "connect"), field("sender", $.identifier), "to", list(field("receiver", $.identifier)),
         repeat($._time), optional(seq("where", $._expression, repeat($._time))), ";", optional(seq("@", $.string)),
       ),
-    message: ($) => seq(optional(field("label", $.identifier)), "(", optional(list($.field)), ")"),
-    signature: ($) => field("label", $.identifier),
+    message: ($) => seq(optional(field("label", $._label)), "(", optional(list($.field)), ")"),
+    _label: ($) => choice($.identifier, $.number, alias(choice("open", "close", token(prec(-1, /[0-9]+[\p{L}_][\p{L}\p{N}_]*/u))), $.identifier)),
+    // An argument without a label is read as a type.
+    labelled: ($) => seq(field("label", $._label), "(", optional(list($.field)), ")"),
     field: ($) => seq(optional(seq(field("name", $.identifier), ":")), $._type, optional($.refinement)),
     refinement: ($) => seq("{", $._expression, "}"),
     _time: ($) => choice($.within, $.after),
@@ -62,11 +63,14 @@ module.exports = grammar({
     par: ($) => seq("par", $.block, repeat(seq("and", $.block))),
     rec: ($) => seq("rec", field("name", $.identifier), optional(seq("[", list($.datum), "]")), $.block),
     datum: ($) =>
-      seq($.identifier, optional(seq("<", list($.identifier), ">")), ":", $._type, optional($.refinement), "=", $._expression),
+      seq(
+        $.identifier, optional(seq("<", list($.identifier), ">")), ":",
+        choice(seq($._type, optional($.refinement)), seq("(", $.identifier, ":", $._type, optional($.refinement), ")")), "=", $._expression,
+      ),
     continue: ($) => seq("continue", field("name", $.identifier), optional(seq("[", list($._expression), "]")), ";"),
     do: ($) =>
       seq(
-        "do", field("protocol", $.qualified), optional(seq("<", list(choice($.message, $.signature, $._type)), ">")),
+        "do", field("protocol", $.qualified), optional(seq("<", list(choice(alias($.labelled, $.message), $._type)), ">")),
         "(", list(seq($.identifier, optional(seq("as", $.identifier)))), ")", ";",
       ),
     calls: ($) => seq($.identifier, "calls", field("protocol", $.identifier), "(", list($.identifier), ")", ";"),

@@ -27,40 +27,45 @@ function run(parameters) {
   });
 }
 
-function panel(title, html) {
+/** Shows the studio's own page, opened at what `open` names. */
+function panel(title, html, open) {
   const shown = vscode.window.createWebviewPanel("referee", title, vscode.ViewColumn.Beside, { enableScripts: true });
-  shown.webview.html = html;
+  shown.webview.html = html.replace('<div id="app">', () => `<div id="app" data-open="${new URLSearchParams(open)}">`);
 }
 
-async function showMachine(uri, protocol, role) {
-  const file = uri ? vscode.Uri.parse(uri).fsPath : vscode.window.activeTextEditor?.document.fileName;
-  if (!file) return;
-  const parameters = ["show", file, "--view", "machine", "--format", "svg"];
-  if (protocol) parameters.push("--protocol", protocol);
-  if (!role) role = await vscode.window.showInputBox({ prompt: "Role" });
-  if (!role) return;
-  const svg = await run([...parameters, "--role", role]);
-  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-  const image = `data:image/svg+xml;base64,${Buffer.from(svg).toString("base64")}`;
-  panel(
-    `machine of ${role}`,
-    `<!doctype html><meta http-equiv="Content-Security-Policy" content="${policy}">` +
-      `<style>body { background: white } img { max-width: 100% }</style><img alt="machine" src="${image}">`,
-  );
-}
-
-async function showTrace(uri) {
-  const file = uri ? vscode.Uri.parse(uri).fsPath : vscode.window.activeTextEditor?.document.fileName;
-  if (!file) return;
+/** The page that `parameters` make the program write, if it writes one. */
+async function exported(parameters) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "referee-"));
-  const page = path.join(folder, "trace.html");
+  const page = path.join(folder, "page.html");
   try {
-    await run(["check", file, "--export-html", page]);
-    if (fs.existsSync(page)) panel("counterexample", fs.readFileSync(page, "utf8"));
-    else vscode.window.showInformationMessage("There is no counterexample.");
+    await run([...parameters, page]);
+    return fs.existsSync(page) ? fs.readFileSync(page, "utf8") : undefined;
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The file meant, written as it is in the editor: the program reads it from disk. */
+async function saved(uri) {
+  const document = uri ? await vscode.workspace.openTextDocument(vscode.Uri.parse(uri)) : vscode.window.activeTextEditor?.document;
+  if (!document || (document.isDirty && !(await document.save()))) return undefined;
+  return document.fileName;
+}
+
+async function showMachine(uri, protocol, role) {
+  const file = await saved(uri);
+  if (!file) return;
+  const page = await exported(["studio", file, "--export"]);
+  const picture = role ?? "sequence";
+  if (page) panel(role ? `machine of ${role}` : "pictures", page, { picture, ...(protocol ? { protocol } : {}) });
+}
+
+async function showTrace(uri) {
+  const file = await saved(uri);
+  if (!file) return;
+  const page = await exported(["check", file, "--export-html"]);
+  if (page) panel("counterexample", page, {});
+  else vscode.window.showInformationMessage("There is no counterexample.");
 }
 
 async function start() {
