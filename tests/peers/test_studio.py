@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -178,6 +179,13 @@ class Studio(unittest.TestCase):
         self.assertEqual(get("/", Cookie=cookie, Origin="null").status, 403)
         self.assertEqual(get("/", Cookie=cookie, Host="127.0.0.1:1").status, 403)
         self.assertEqual(get("/../Cargo.toml", Cookie=cookie).status, 404)
+        # Each header and the address itself count, whichever comes first.
+        host, port = address.split(":")
+        for lines in ([f"GET / HTTP/1.1", f"Host: {address}", "Host: evil.example"], [f"GET http://evil.example/ HTTP/1.1", f"Host: {address}"],
+                      ["GET / HTTP/1.1", f"Host: {address}", f"Origin: http://{address}", "Origin: http://evil.example"], ["GET / HTTP/1.0"]):
+            with socket.create_connection((host, int(port)), timeout=10) as stream:
+                stream.sendall("\r\n".join([*lines, f"Cookie: {cookie}", "Connection: close", "", ""]).encode())
+                self.assertIn(b" 403 ", stream.makefile("rb").readline(), lines)
 
     def test_a_label_is_text_everywhere(self):
         protocol, events = hostile_events(self.folder)
@@ -347,15 +355,122 @@ class Studio(unittest.TestCase):
 
     @unittest.skipUnless(AXE.exists(), "axe-core could not be had from npm")
     def test_accessibility(self):
+        """Every view but the live one, whose test is in `test_live`, in both themes."""
+        wrong, counter = self.folder / "wrong.scr", self.folder / "counter.scr"
+        wrong.write_text(WRONG)
+        counter.write_text(COUNTER)
+        page = self.folder / "both.html"
+        subprocess.run([REFEREE, "studio", self.protocol.name, "--journal", self.folder, "--export", page], timeout=60, cwd=self.folder)
+        for dark in (False, True):
+            browser = self.browser(dark=dark)
+            browser.open(f"file://{self.exported()}")
+            wait(lambda: browser.text(".counter"))
+            self.assertEqual(browser.serious(AXE), [], "trace")
+            browser.open(self.serve(wrong.name))
+            wait(lambda: browser.text(".problems .fix"))
+            self.assertEqual(browser.serious(AXE), [], "diagnostics")
+            browser.open(self.serve(counter.name))
+            wait(lambda: "safe for every channel size" in (browser.text(".verdict") or ""))
+            browser.click(".begin")
+            wait(lambda: "client sends Add to server" in (browser.text(".choices") or ""))
+            self.assertEqual(browser.serious(AXE), [], "play")
+            browser.close()
+
+    def test_protocols_by_keyboard_alone(self):
+        (self.folder / "counter.scr").write_text(COUNTER)
+        (self.folder / "other.scr").write_text(COUNTER.replace("Counter", "Other"))
         browser = self.browser()
-        for url in [f"file://{self.exported()}", self.serve(self.folder)]:
-            browser.open(url)
-            wait(lambda: browser.text("main h2"))
-            browser.run(AXE.read_text())
-            script = "const done = arguments[arguments.length - 1]; axe.run().then((found) => done(found.violations))"
-            found = browser.ask("POST", "/execute/async", {"script": script, "args": []})
-            serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-            self.assertEqual(serious, [])
+        browser.open(self.serve("counter.scr", "other.scr"))
+        wait(lambda: "safe for every channel size" in (browser.text(".verdict") or ""))
+        focus = "return document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+
+        def tab_to(wanted):
+            for _ in range(40):
+                if browser.run(focus) == wanted:
+                    return
+                browser.press("tab")
+            self.fail(f"no way to {wanted}")
+
+        tab_to("other.scr")
+        browser.press("enter")
+        wait(lambda: "Other" in browser.run("return document.querySelector('textarea').value"))
+        # What is typed stays when another file is looked at.
+        tab_to("text of the protocol")
+        browser.press("x")
+        tab_to("counter.scr")
+        browser.press("enter")
+        wait(lambda: "Counter" in browser.run("return document.querySelector('textarea').value"))
+        tab_to("other.scr")
+        browser.press("enter")
+        wait(lambda: "Other" in browser.run("return document.querySelector('textarea').value"))
+        self.assertIn("x", browser.run("return document.querySelector('textarea').value"))
+        tab_to("counter.scr")
+        browser.press("enter")
+        wait(lambda: browser.text('[role=tab][aria-selected="true"]') == "sequence")
+        tab_to("sequence")
+        for name in ("client", "server", "monitor of client", "monitor of server", "client and server"):
+            browser.press("right")
+            wait(lambda: browser.text('[role=tab][aria-selected="true"]') == name)
+            self.assertEqual(browser.run(focus), name)
+            self.assertIn("Sum", browser.text(".picture"))
+        # The outline leads to its place.
+        browser.run("const s = document.querySelector('.outline'); s.value = s.options[s.options.length - 1].value; s.dispatchEvent(new Event('change'))")
+        self.assertEqual(browser.run("const a = document.activeElement; return a.value.slice(a.selectionStart, a.selectionStart + 4)"), "MORE")
+        self.assertEqual(browser.log(), [])
+
+    def test_a_transition_leads_to_its_own_line(self):
+        (self.folder / "counter.scr").write_text(COUNTER)
+        browser = self.browser()
+        browser.open(self.serve("counter.scr"))
+        wait(lambda: browser.text('[role=tab][aria-selected="true"]') == "sequence")
+        for tab, label, line in (("client", "Add", 4), ("client", "Quit", 7), ("monitor of server", "Sum", 8)):
+            browser.run("[...document.querySelectorAll('[role=tab]')].find((one) => one.textContent === arguments[0]).click()", tab)
+            hot = browser.run("""
+                const edge = [...document.querySelectorAll('.rd-edge')].find((one) => one.textContent.includes(arguments[0]));
+                edge.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+                return [...document.querySelectorAll('.editor pre div')].flatMap((one, at) => one.classList.contains('hot') ? [at + 1] : [])""", label)
+            self.assertEqual(hot, [line], tab)
+
+    def test_ends_of_lines_and_other_bytes_survive_a_save(self):
+        crlf, latin, link = (self.folder / name for name in ("crlf.scr", "latin.scr", "link.scr"))
+        crlf.write_bytes(WRONG.replace("\n", "\r\n").encode())
+        latin.write_bytes(b"// \xe9\n" + COUNTER.encode())
+        (self.folder / "outside.txt").write_text(COUNTER)
+        link.symlink_to(self.folder / "outside.txt")
+        browser = self.browser()
+        browser.open(self.serve("--edit", crlf.name, latin.name, link.name))
+        wait(lambda: browser.text(".problems .fix") == "insert `;`")
+        # Places are those of the text in the page, which has no carriage returns.
+        wait(lambda: browser.text(".editor pre div:nth-child(3) .keyword") == "from")
+        browser.click(".problems .fix")
+        wait(lambda: "safe for every channel size" in (browser.text(".verdict") or ""))
+        browser.click(".files .save")
+        wait(lambda: crlf.read_bytes() == WRONG.replace("server\n", "server;\n", 1).replace("\n", "\r\n").encode())
+        for file, why in ((latin, "not UTF-8"), (link, "is a link")):
+            held = file.read_bytes()
+            browser.run("document.querySelector(`[data-name=\"${arguments[0]}\"]`).click()", file.name)
+            wait(lambda: "Counter" in browser.run("return document.querySelector('textarea').value"))
+            wait(lambda: browser.text(".files [aria-current]") == file.name)
+            browser.click(".files .save")
+            wait(lambda: why in (browser.text(".toast:last-of-type") or ""))
+            self.assertEqual(file.read_bytes(), held)
+            browser.run("document.querySelector('.toast').remove(); document.querySelector('textarea').value = ''")
+
+    def test_violations_have_machines_and_lines(self):
+        protocol = self.folder / "counter.scr"
+        protocol.write_text(COUNTER)
+        events = self.folder / "events.jsonl"
+        said = [("client", "server", "Add", [50]), ("client", "server", "Quit", []), ("server", "client", "Add", [1])]
+        events.write_text("".join(json.dumps({"from": one, "to": other, "label": label, "payload": payload}) + "\n" for one, other, label, payload in said))
+        page = self.folder / "violation.html"
+        subprocess.run([REFEREE, "watch", "--protocol", protocol, events, "--export-html", page], capture_output=True, timeout=60)
+        browser = self.browser()
+        browser.open(f"file://{page}#trace=1&step=2")
+        wait(lambda: browser.text(".counter") == "2 / 3")
+        self.assertEqual(browser.run("return document.querySelectorAll('.rd-node.lit').length"), 1)
+        self.assertIn("Quit", browser.text(".text li.lit"))
+        self.assertIn("Quit", browser.text(".rd-edge.lit"))
+        self.assertEqual(browser.log(), [])
 
     def test_screenshots(self):
         page = self.exported()
@@ -370,7 +485,33 @@ class Studio(unittest.TestCase):
                     self.assertLessEqual(browser.run("return document.documentElement.scrollWidth - innerWidth"), 0, name)
                 finally:
                     browser.close()
-        browser = self.browser(dark=True)
-        browser.open(self.serve(ROOT / "examples" / "auth"))
-        wait(lambda: "hecking" not in (browser.text(".verdict") or "hecking"))
-        browser.screenshot(SHOTS / "protocol-dark-1280.png")
+        for dark in (False, True):
+            for width, height in ((1280, 800), (480, 900)):
+                browser = self.browser(width=width, height=height, dark=dark)
+                browser.open(self.serve(ROOT / "examples" / "auth"))
+                wait(lambda: "safe for every" in (browser.text(".verdict") or ""))
+                name = f"protocol-{'dark' if dark else 'light'}-{width}.png"
+                browser.screenshot(SHOTS / name)
+                self.assertLessEqual(browser.run("return document.documentElement.scrollWidth - innerWidth"), 0, name)
+                browser.click(".begin")
+                wait(lambda: browser.text(".choices button"))
+                browser.run("document.querySelector('.play').scrollIntoView()")
+                browser.screenshot(SHOTS / f"playing-{'dark' if dark else 'light'}-{width}.png")
+                self.assertLessEqual(browser.run("return document.documentElement.scrollWidth - innerWidth"), 0, name)
+                browser.close()
+        # Twice the size: half as many pixels to a side.
+        browser = self.browser()
+        browser.devtools("Emulation.setDeviceMetricsOverride", {"width": 640, "height": 400, "deviceScaleFactor": 2, "mobile": False})
+        for url in (f"file://{page}", self.serve(ROOT / "examples" / "auth")):
+            browser.open(url)
+            wait(lambda: browser.text("main h2"))
+            self.assertLessEqual(browser.run("return document.documentElement.scrollWidth - innerWidth"), 0, url)
+            browser.screenshot(SHOTS / f"zoomed-{'trace' if url.startswith('file') else 'protocol'}.png")
+        # On paper: all steps, and what is wrong; no controls.
+        browser.open(f"file://{page}")
+        wait(lambda: browser.text(".counter"))
+        browser.devtools("Emulation.setEmulatedMedia", {"media": "print"})
+        browser.run("dispatchEvent(new Event('beforeprint'))")
+        shown = browser.run("return ['.bar', '.player', '.sequence .row', '.verdict'].map((one) => document.querySelector(one).getClientRects().length > 0)")
+        self.assertEqual(shown, [False, False, True, True])
+        browser.screenshot(SHOTS / "printed.png")

@@ -25,7 +25,7 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 ]
-KEYS = {"right": "\ue014", "left": "\ue012", "end": "\ue010", "home": "\ue011", "tab": "\ue004", "escape": "\ue00c", "down": "\ue015", "up": "\ue013", "enter": "\ue007"}
+KEYS = {"right": "\ue014", "left": "\ue012", "end": "\ue010", "home": "\ue011", "tab": "\ue004", "escape": "\ue00c", "down": "\ue015", "up": "\ue013", "enter": "\ue007", "space": "\ue00d"}
 
 
 def free_port():
@@ -116,6 +116,12 @@ class Browser:
         """What the script, which calls its last argument, calls it with."""
         return self.ask("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
+    def serious(self, axe):
+        """What axe-core finds in the page that keeps people out."""
+        self.run(axe.read_text())
+        found = self.wait_for("const done = arguments[arguments.length - 1]; axe.run().then((found) => done(found.violations))")
+        return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+
     def screenshot(self, file):
         """A picture of the page; with REFEREE_BLESS=1 also in the documents, where they show it."""
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -124,6 +130,8 @@ class Browser:
             shutil.copyfile(file, DOCUMENTS / IN_DOCUMENTS[file.name])
 
     def close(self):
+        if self.driver.returncode is not None:
+            return
         try:
             self.call("DELETE", self.session)
         except (RuntimeError, OSError):

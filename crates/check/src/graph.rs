@@ -11,9 +11,12 @@ use crate::model::Model;
 use crate::numbering::Numbering;
 use crate::store::{Store, Words};
 
-/// Where the owner is in the number of an edge, and the edge's number there.
-const OWNER: u32 = 48;
+/// Where the owner is in the number of an edge, and the edge's number there. So many edges have no room in any address space.
+const OWNER: u32 = if usize::BITS == 64 { 48 } else { 30 };
 const OWN: usize = (1 << OWNER) - 1;
+
+/// A graph has so many owners at most.
+pub(crate) const MAX_OWNERS: usize = 1 << (usize::BITS - OWNER);
 
 /// An explored transition system: TS_k or a reduction of it.
 #[derive(Debug)]

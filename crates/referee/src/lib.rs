@@ -47,9 +47,9 @@
 //! # What is compiled
 //!
 //! With `default-features = false` the library is languages, projections, session and property monitors: no checker, no
-//! thread pool, no network. The feature `command-line`, on by default, adds the rest: `capture`, `check`, `draw`, `extract`, `functions`,
-//! `generate`, `probe`, `watch`, `jetstream`, `wire`, `guard`, `ide`, `lsp`, `session`, `studio`, and `view`, which the `referee` binary is
-//! made of.
+//! thread pool, no network. The feature `view` adds `check`, `draw` and `view`: answers and pictures. The feature `command-line`, on by
+//! default, adds that and the rest: `capture`, `extract`, `functions`, `generate`, `probe`, `watch`, `jetstream`, `wire`, `guard`, `ide`,
+//! `lsp`, `session`, `studio`, which the `referee` binary is made of.
 
 pub use referee_monitor as monitor;
 pub use referee_pipeline as pipeline;
@@ -61,8 +61,6 @@ pub use referee_theory as theory;
 #[cfg(feature = "command-line")]
 mod complete {
     pub use referee_capture as capture;
-    pub use referee_check as check;
-    pub use referee_draw as draw;
     pub use referee_extract as extract;
     pub use referee_functions as functions;
     pub use referee_generate as generate;
@@ -80,5 +78,9 @@ mod complete {
 #[cfg(feature = "command-line")]
 pub use complete::*;
 
-#[cfg(feature = "command-line")]
+#[cfg(feature = "view")]
+pub use referee_check as check;
+#[cfg(feature = "view")]
+pub use referee_draw as draw;
+#[cfg(feature = "view")]
 pub mod view;

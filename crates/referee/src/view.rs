@@ -6,9 +6,11 @@ pub mod local;
 pub mod machine;
 pub mod monitor;
 pub mod multiparty;
+pub mod pictures;
 pub mod property;
 pub mod relative;
 pub mod sequence;
+#[cfg(feature = "command-line")]
 pub mod trace;
 pub mod witness;
 

@@ -3,20 +3,34 @@
 use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::api::asset;
 use crate::trace::Trace;
 
 /// The modules of the page, each after those that it imports.
-const MODULES: [&str; 6] = ["model.js", "sequence.js", "compare.js", "diagram.js", "trace.js", "main.js"];
+const MODULES: [&str; 8] =
+    ["model.js", "sequence.js", "compare.js", "diagram.js", "trace.js", "play.js", "protocol.js", "main.js"];
 
-/// One self-contained page with `traces`. It needs no server and asks nothing of the network; its policy admits its own
+/// A protocol in an exported page: the answers that a server would give about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportedProtocol {
+    /// The file's name.
+    pub name: String,
+    /// The answer to `/api/file`.
+    pub file: Value,
+    /// The answer to `/api/check`.
+    pub check: Value,
+}
+
+/// One self-contained page with `traces` and `protocols`. It needs no server and asks nothing of the network; its policy admits its own
 /// script and style and no other.
 #[must_use]
-pub fn export(title: &str, traces: &[Trace]) -> String {
+pub fn export(title: &str, traces: &[Trace], protocols: &[ExportedProtocol]) -> String {
     let script: String = MODULES.iter().map(|name| unlinked(asset(name).unwrap_or_default())).collect();
     let style = asset("style.css").unwrap_or_default();
-    let data = serde_json::json!({ "title": title, "traces": traces });
+    let data = serde_json::json!({ "title": title, "traces": traces, "protocols": protocols });
     // Within a script element only `<` could end it; JSON may write it otherwise.
     let data = data
         .to_string()
@@ -98,18 +112,18 @@ mod tests {
         let hostile = "</script><img src=x onerror=alert(1)>\u{2028}";
         let step = StepView { role: hostile.to_owned(), label: hostile.to_owned(), ..StepView::default() };
         let trace = Trace { title: hostile.to_owned(), steps: vec![step], ..Trace::default() };
-        let page = export(hostile, &[trace]);
+        let page = export(hostile, &[trace], &[]);
         assert!(!page.contains("<img"), "only as text");
         assert_eq!(page.matches("</script>").count(), 2);
         let (_, data) = page.split_once("id=\"data\">").unwrap();
         let (data, _) = data.split_once("</script>").unwrap();
-        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let data: Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["traces"][0]["steps"][0]["label"], hostile);
     }
 
     #[test]
     fn the_script_is_one_and_whole() {
-        let page = export("x", &[]);
+        let page = export("x", &[], &[]);
         assert!(!page.contains("\nimport ") && !page.contains("\nexport "));
         assert!(page.len() < 300_000, "{}", page.len());
     }

@@ -10,7 +10,7 @@ pub mod live;
 pub mod server;
 pub mod trace;
 
-pub use export::export;
+pub use export::{ExportedProtocol, export};
 pub use live::{GuardPlace, GuardSource};
 pub use server::{Studio, StudioError};
 pub use trace::{EdgeView, MachineView, SourceView, StepAction, StepView, Trace, TraceKind};

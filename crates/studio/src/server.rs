@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Either, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::net::TcpListener;
@@ -157,16 +157,21 @@ fn is_same(left: &str, right: &str) -> bool {
 }
 
 impl Gate {
-    /// Whether `Host` and `Origin` are this server.
-    fn is_own(&self, headers: &HeaderMap) -> bool {
+    /// Whether `Host`, `Origin` and the address itself are this server: each that is there, and `Host` once.
+    fn is_own(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let port = self.address.port();
         let own = [self.address.to_string(), format!("localhost:{port}")];
         let is_own = |host: &str| own.iter().any(|own| own == host);
-        let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
-        let host = headers.get(header::HOST).map(text);
-        let origin = headers.get(header::ORIGIN).map(text);
-        host.is_some_and(|host| is_own(&host))
-            && origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_own))
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let is_host = |value: &HeaderValue| value.to_str().is_ok_and(is_own);
+        let is_origin = |value: &HeaderValue| {
+            value.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(is_own)
+        };
+        hosts.next().is_some_and(is_host)
+            && hosts.next().is_none()
+            && origins.all(is_origin)
+            && uri.authority().is_none_or(|authority| is_own(authority.as_str()))
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
@@ -204,7 +209,7 @@ async fn respond(
     guards: Arc<Vec<GuardSource>>,
 ) -> Result<Response, Infallible> {
     let (parts, body) = request.into_parts();
-    if !gate.is_own(&parts.headers) {
+    if !gate.is_own(&parts.uri, &parts.headers) {
         return Ok(plain(StatusCode::FORBIDDEN, "This page answers to its own address only."));
     }
     let is_visit = parts.method == Method::GET && parts.uri.path() == "/" && parts.uri.query().is_some();

@@ -78,6 +78,8 @@ pub struct StepView {
     pub text: String,
     /// The state of the role before and after, as numbers of its machine.
     pub states: Option<(u32, u32)>,
+    /// The same of its peer, where both move in one step.
+    pub peer_states: Option<(u32, u32)>,
     /// The line of the text that says so, from 1, and the last one of it.
     pub lines: Option<(usize, usize)>,
     /// Whether this is what is wrong.

@@ -16,14 +16,20 @@ const AGAIN = 1000;
 
 /**
  * Calls `heard` with each event of a stream, which is opened again when it ends unless `once`. What is returned closes it.
+ * A page that nobody sees has none: a browser opens six connections to a server, and there may be more tabs.
  * @param {string} path @param {(name: string, guard: number, data: any) => void} heard @param {boolean} once
  */
 function listen(path, heard, once) {
   /** @type {EventSource|null} */
   let source = null;
   let closed = false;
+  const turned = () => {
+    if (!document.hidden) return open();
+    source?.close();
+    source = null;
+  };
   const open = () => {
-    if (closed) return;
+    if (closed || document.hidden || source) return;
     source = new EventSource(path);
     for (const name of ["hello", "sessions", "rates", "verdict", "end", "dropped", "unreachable", "messages", "state", "gone"]) {
       source.addEventListener(name, (event) => {
@@ -33,12 +39,16 @@ function listen(path, heard, once) {
     }
     source.addEventListener("error", () => {
       source?.close();
-      if (!once) setTimeout(open, AGAIN);
+      source = null;
+      if (once) closed = true;
+      else setTimeout(open, AGAIN);
     });
   };
+  document.addEventListener("visibilitychange", turned);
   open();
   return () => {
     closed = true;
+    document.removeEventListener("visibilitychange", turned);
     source?.close();
   };
 }

@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{role: string, action: "send"|"receive"|"exchange"|"end", peer: string|null, label: string, text: string,
- *   states: [number, number]|null, lines: [number, number]|null, wrong: boolean, bindings: [string, string][],
+ *   states: [number, number]|null, peer_states?: [number, number]|null, lines: [number, number]|null, wrong: boolean, bindings: [string, string][],
  *   note: string|null}} Step
  * @typedef {{from: number, to: number, lines: [number, number]}} MachineEdge
  * @typedef {{role: string, states: string[], svg: string|null, edges: MachineEdge[]}} Machine
@@ -49,6 +49,7 @@ export class Replay {
 /** @param {Situation} now @param {Step} done @param {number} index */
 function step(now, done, index) {
   if (done.states) now.states.set(done.role, done.states[1]);
+  if (done.peer_states && done.peer) now.states.set(done.peer, done.peer_states[1]);
   for (const [name, value] of done.bindings) now.bindings.set(name, value);
   if (done.action === "send") {
     const channel = `${done.role} → ${done.peer}`;
@@ -95,6 +96,32 @@ export function el(tag, attributes = {}, ...children) {
 /** `text` with what stands between backticks as code. @param {string} text @returns {(Node|string)[]} */
 export function prose(text) {
   return text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+}
+
+/**
+ * Tabs: one of them is chosen, with the pointer or the arrow keys.
+ * @param {string} label @param {string[]} names @param {number} chosen @param {(index: number) => void} turn
+ */
+export function tabList(label, names, chosen, turn) {
+  const choose = (/** @type {number} */ index) => {
+    tabs.forEach((tab, other) => {
+      tab.setAttribute("aria-selected", String(other === index));
+      tab.tabIndex = other === index ? 0 : -1;
+    });
+    turn(index);
+  };
+  const tabs = names.map((name, index) => el("button", { type: "button", role: "tab", "aria-selected": String(index === chosen), tabindex: index === chosen ? 0 : -1, onclick: () => choose(index) }, name));
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    const at = tabs.findIndex((tab) => tab === document.activeElement);
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (at < 0 || !by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = (at + by + tabs.length) % tabs.length;
+    choose(next);
+    tabs[next].focus();
+  };
+  return el("div", { class: "tabs", role: "tablist", "aria-label": label, onkeydown: key }, ...tabs);
 }
 
 const adopted = new Set();

@@ -2,7 +2,7 @@
 // The trace view: the diagram, and beside it how things stand after the chosen step.
 import { align, fold } from "./compare.js";
 import { diagram, download, png, svgText } from "./diagram.js";
-import { el, lightEdges, linkEdges, matches, picture, prose, Replay, sentence } from "./model.js";
+import { el, lightEdges, linkEdges, matches, picture, prose, Replay, sentence, tabList } from "./model.js";
 import { Sequence } from "./sequence.js";
 
 const HELP = "← → or k j: one step · Page Up, Page Down: ten · Home, End · /: search · n: next match · m: next machine · f: fold repetitions";
@@ -231,7 +231,7 @@ export class TraceView {
     if (now.states.size) {
       const rows = this.trace.machines.map((machine) => {
         const state = now.states.get(machine.role) ?? 0;
-        const changed = state !== before.states.get(machine.role) || last?.role === machine.role;
+        const changed = state !== before.states.get(machine.role) || (last?.role === machine.role && !last.wrong);
         return el("tr", { class: changed ? "changed" : "" }, el("th", { scope: "row" }, machine.role), el("td", {}, machine.states[state] ?? String(state)));
       });
       parts.push(el("table", {}, el("caption", {}, "states"), el("tbody", {}, ...rows)));
@@ -269,17 +269,18 @@ export class TraceView {
     const machine = machines[this.machine % machines.length];
     if (this.pictured !== machine) {
       this.pictured = machine;
-      const tabs = machines.map((other, index) =>
-        el("button", { type: "button", role: "tab", "aria-selected": String(other === machine), onclick: () => this.turn(index) }, other.role),
-      );
+      const focused = this.machines.contains(document.activeElement) && document.activeElement?.getAttribute("role") === "tab";
+      const tabs = tabList("machines", machines.map((other) => other.role), machines.indexOf(machine), (index) => this.turn(index));
       const shown = picture(machine.svg ?? "");
       if (shown) linkEdges(shown, machine.edges ?? [], (lines) => this.pointAt(lines), (line) => this.nextAt(line));
-      this.machines.replaceChildren(el("h2", {}, "Machine"), el("div", { class: "tabs", role: "tablist" }, ...tabs), el("div", { class: "picture", tabindex: "0", "aria-label": `machine of ${machine.role}` }, shown));
+      this.machines.replaceChildren(el("h2", {}, "Machine"), tabs, el("div", { class: "picture", role: "tabpanel", tabindex: "0", "aria-label": `machine of ${machine.role}` }, shown));
+      if (focused) tabs.querySelector('[aria-selected="true"]')?.focus();
     }
     const replay = /** @type {Replay} */ (this.replay);
     const state = String(replay.at(this.count).states.get(machine.role) ?? 0);
     for (const node of this.machines.querySelectorAll(".rd-node")) node.classList.toggle("lit", node.getAttribute("data-node") === state);
-    const taken = last?.role === machine.role && last.states ? last.states.map(String) : null;
+    const moved = last?.role === machine.role ? last.states : last?.peer === machine.role ? last.peer_states : null;
+    const taken = moved?.map(String);
     for (const edge of this.machines.querySelectorAll(".rd-edge")) {
       const is = taken && edge.getAttribute("data-from") === taken[0] && edge.getAttribute("data-to") === taken[1];
       edge.classList.toggle("lit", Boolean(is));
@@ -305,7 +306,21 @@ export class TraceView {
       return row;
     });
     this.lines = lines;
-    this.text.replaceChildren(el("h2", {}, source.name), el("ol", { class: "text", tabindex: "0", "aria-label": "text of the protocol" }, ...lines));
+    // By keyboard: ↓ and ↑ go through the lines that steps come from, Enter to the next step of one.
+    let chosen = -1;
+    const key = (/** @type {KeyboardEvent} */ event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Enter" && chosen >= 0) return this.nextAt(chosen + 1);
+      if (!by) return;
+      event.preventDefault();
+      let next = chosen + by;
+      while (lines[next] && !lines[next].classList.contains("linked")) next += by;
+      if (!lines[next]) return;
+      chosen = next;
+      this.pointAt([next + 1, next + 1]);
+      this.lightMachine(next + 1);
+    };
+    this.text.replaceChildren(el("h2", {}, source.name), el("ol", { class: "text", tabindex: "0", "aria-label": "text of the protocol: arrow keys choose a line, Enter goes to its next step", onkeydown: key }, ...lines));
   }
 
   /** Marks the lines that a transition comes from. @param {[number, number]|null} lines */

@@ -39,6 +39,7 @@ const SESSION: &str = "referee-session";
 const VERDICT: &str = "referee-verdict";
 const WIRE: &str = "referee-wire";
 const GUARD: &str = "referee-guard";
+const FACADE: &str = "referee";
 const REFERENCE: &str = "referee-reference";
 const TESTKIT: &str = "referee-testkit";
 
@@ -89,7 +90,7 @@ const RULES: &[Rule] = &[
         tests_use: &[],
     },
     Rule {
-        name: "referee",
+        name: FACADE,
         pure: false,
         uses: &[
             THEORY, SYNTAX, DRAW, CHECK, MONITOR, PIPELINE, VERDICT, FUNCTIONS, EXTRACT, CAPTURE, SESSION,
@@ -97,6 +98,8 @@ const RULES: &[Rule] = &[
         ],
         tests_use: &[],
     },
+    // Its exports are `extern` functions with a buffer between them, so it is not listed as pure: it has a state.
+    Rule { name: "referee-wasm", pure: false, uses: &[FACADE, IDE], tests_use: &[] },
     Rule { name: REFERENCE, pure: false, uses: &[THEORY], tests_use: &[] },
     Rule { name: TESTKIT, pure: false, uses: &[THEORY, SYNTAX, REFERENCE], tests_use: &[] },
     Rule { name: "xtask", pure: false, uses: &[], tests_use: &[] },

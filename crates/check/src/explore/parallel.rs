@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::proviso::{Again, Part, Proviso};
 use super::{Explored, Limits, Observer, Progress, Stop, View, best_role, exceeded};
 use crate::edges::Edges;
-use crate::graph::Graph;
+use crate::graph::{Graph, MAX_OWNERS};
 use crate::keys::hash;
 use crate::layout::Layout;
 use crate::model::Model;
@@ -285,7 +285,7 @@ struct Search<'m, 'l> {
 impl<'m, 'l> Search<'m, 'l> {
     fn new(model: &'m Model, bound: u32, reduced: bool, limits: Limits<'l>) -> Self {
         let layout = Layout::new(model, bound);
-        let threads = limits.threads.max(1);
+        let threads = limits.threads.clamp(1, MAX_OWNERS);
         let shard = |_| Shard::new(model, &layout, threads, limits.keep_edges);
         let mut shards: Vec<Shard> = (0..threads).map(shard).collect();
         let initial = zeros(layout.width());

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Also show the verdicts of the journal in this folder, which a guard has written. May be given several times.
     #[arg(long, value_name = "DIR")]
     journal: Vec<PathBuf>,
-    /// Write a page with the counterexamples and verdicts to this file, to be opened anywhere, and serve nothing.
+    /// Write a page with the protocols, counterexamples and verdicts to this file, to be opened anywhere, and serve nothing.
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Where to listen: an address of loopback. Default: 127.0.0.1 and a port that is free.
@@ -79,15 +79,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let given: Vec<String> =
         arguments.paths.iter().filter(|path| path.is_file()).map(|path| library::name(path)).collect();
     let checked = if arguments.export.is_some() { library.names() } else { given };
-    for name in checked {
-        library.add_counterexamples(&name);
+    for name in &checked {
+        library.add_counterexamples(name);
     }
     if let Some(file) = &arguments.export {
-        if library.traces.is_empty() {
-            bail!("there is neither a counterexample nor a verdict to export");
+        let protocols = library.exported()?;
+        if library.traces.is_empty() && protocols.is_empty() {
+            bail!("there is neither a protocol nor a verdict to export");
         }
         let title = library.title();
-        std::fs::write(file, studio::export(&title, &library.traces))
+        std::fs::write(file, studio::export(&title, &library.traces, &protocols))
             .with_context(|| format!("cannot write `{}`", file.display()))?;
         return Ok(Outcome::Holds);
     }

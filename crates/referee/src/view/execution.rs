@@ -5,6 +5,7 @@ use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
 use referee_theory::{Action, Role, System, Vocabulary};
 
 mod rows;
+#[cfg(feature = "command-line")]
 pub mod stepping;
 
 use super::signature;

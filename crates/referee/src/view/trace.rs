@@ -3,10 +3,12 @@
 use referee_draw::{Message, MessageStyle, Participant, ParticipantId, Sequence};
 use referee_monitor::Kind;
 use referee_pipeline::Projected;
-use referee_studio::{StepAction, StepView, Trace, TraceKind};
+use referee_studio::{MachineView, StepAction, StepView, Trace, TraceKind};
+use referee_theory::{Action, Machine, Origin, State, Vocabulary};
 use referee_watch::{Report, visible};
 
-use super::execution::stepping::{lines_of, source};
+use super::execution::stepping::{machine_view, source};
+use super::pictures::lines_of;
 
 /// The chart of the events that `report` has kept, the wrong one marked. `roles` are the protocol's, in order,
 /// and `role_called` gives the role behind a name in the events.
@@ -67,8 +69,9 @@ pub fn chart(report: &Report, roles: &[&str], role_called: &dyn Fn(&str) -> Stri
 pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str) -> String) -> Trace {
     let mut roles: Vec<String> = protocol.role_names().into_iter().map(str::to_owned).collect();
     let last = report.history.len().saturating_sub(1);
-    let rule = lines_of(protocol, std::iter::once(report.origin)).get(&report.origin).copied();
+    let mut standing = Standing::new(protocol, report.before);
     let mut steps = Vec::with_capacity(report.history.len());
+    let mut origins = Vec::with_capacity(report.history.len());
     for (index, event) in report.history.iter().enumerate() {
         let role = role_called(&event.from);
         let peer = match (event.to.is_empty(), &roles[..]) {
@@ -84,13 +87,17 @@ pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str
         }
         let is_end = event.message.is_empty();
         let is_last = index == last;
+        let label = event.message.split(['(', ' ']).next().unwrap_or_default().to_owned();
+        let moved = if is_last { Moved::NOTHING } else { standing.moves(&role, peer.as_deref(), &label) };
+        origins.push(if is_last { report.origin } else { moved.origin });
         steps.push(StepView {
             role,
             action: if is_end { StepAction::End } else { StepAction::Exchange },
             peer: peer.filter(|_| !is_end),
-            label: event.message.split('(').next().unwrap_or_default().to_owned(),
+            label,
+            states: moved.states,
+            peer_states: moved.peer_states,
             text: if is_end { "ends".to_owned() } else { event.message.clone() },
-            lines: rule.filter(|_| is_last),
             wrong: is_last,
             bindings: match is_last {
                 true => {
@@ -104,6 +111,13 @@ pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str
             ..StepView::default()
         });
     }
+    let lines = lines_of(protocol, origins.iter().copied());
+    for (step, origin) in steps.iter_mut().zip(&origins) {
+        step.lines = lines.get(origin).copied();
+        if !standing.is_known {
+            (step.states, step.peer_states) = (None, None);
+        }
+    }
     Trace {
         kind: TraceKind::Violation,
         title: format!("{} at {}:{}", report.kind, report.place.file, report.place.line),
@@ -111,6 +125,7 @@ pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str
         protocol: protocol.name().map(str::to_owned),
         session: report.session.clone(),
         roles,
+        machines: if standing.is_known { standing.views(protocol) } else { Vec::new() },
         steps,
         ending: report
             .expected
@@ -122,5 +137,71 @@ pub fn stepping(report: &Report, protocol: &Projected, role_called: &dyn Fn(&str
         before: report.before,
         source: Some(source(protocol)),
         ..Trace::default()
+    }
+}
+
+/// The states of roles while events are stepped through.
+struct Standing<'p> {
+    machines: Vec<(&'p str, &'p Machine, State)>,
+    /// Whether every event fitted: events of channels may be recorded in another order than roles saw them, and the first ones may
+    /// not be kept.
+    is_known: bool,
+    vocabulary: &'p Vocabulary,
+}
+
+/// What an event did to the roles that took part.
+struct Moved {
+    states: Option<(u32, u32)>,
+    peer_states: Option<(u32, u32)>,
+    origin: Origin,
+}
+
+impl Moved {
+    const NOTHING: Self = Self { states: None, peer_states: None, origin: Origin::NONE };
+}
+
+impl<'p> Standing<'p> {
+    fn new(protocol: &'p Projected, before: u64) -> Self {
+        let vocabulary = protocol.vocabulary();
+        let start = |machine: &'p Machine| (vocabulary.role_name(machine.role()), machine, machine.initial());
+        let machines: Vec<_> = protocol.machines().flatten().map(start).collect();
+        Self { is_known: before == 0 && !machines.is_empty(), machines, vocabulary }
+    }
+
+    /// `role` sends a message called `label` to `peer`.
+    fn moves(&mut self, role: &str, peer: Option<&str>, label: &str) -> Moved {
+        let Some(peer) = peer else {
+            self.is_known = false;
+            return Moved::NOTHING;
+        };
+        let sent = self.take(role, Action::Send, peer, label);
+        let received = self.take(peer, Action::Receive, role, label);
+        self.is_known &= sent.is_some() || received.is_some();
+        let origin = sent.or(received).map_or(Origin::NONE, |(_, origin)| origin);
+        Moved {
+            states: sent.map(|(states, _)| states),
+            peer_states: received.map(|(states, _)| states),
+            origin,
+        }
+    }
+
+    fn take(&mut self, own: &str, action: Action, peer: &str, label: &str) -> Option<((u32, u32), Origin)> {
+        let (_, machine, state) = self.machines.iter_mut().find(|(role, ..)| *role == own)?;
+        let fits = machine.transitions(*state).iter().find(|transition| {
+            transition.action == action
+                && self.vocabulary.role_name(transition.peer) == peer
+                && self.vocabulary.label_of(transition.message) == label
+        });
+        let Some(transition) = fits else {
+            self.is_known = false;
+            return None;
+        };
+        let before = std::mem::replace(state, transition.target);
+        Some(((before.0, transition.target.0), transition.origin))
+    }
+
+    fn views(&self, protocol: &Projected) -> Vec<MachineView> {
+        let view = |(_, machine, _): &(_, &Machine, _)| machine_view(machine, self.vocabulary, protocol);
+        self.machines.iter().map(view).collect()
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use referee::check::Options;
 use referee::monitor::multiparty::{RoleMonitor, draft};
-use referee::{NoNetwork, Projected, SubjectKind, view};
+use referee::{NoNetwork, Projected, view};
 
 use super::{Arguments, Format, MonitorName, View, need_global, not_available, pretty};
 
@@ -14,10 +14,7 @@ const MAX_STATES: usize = 1_000_000;
 pub(super) fn is_meant(subject: &Projected, asked: Option<MonitorName>) -> bool {
     match asked {
         Some(name) => name == MonitorName::Multiparty,
-        None => subject.global().is_some_and(|global| {
-            let relative_first = subject.kind() == SubjectKind::Global { relative_first: true };
-            (relative_first || global.participants().len() > 2) && subject.relative_types().is_ok()
-        }),
+        None => view::pictures::is_network(subject),
     }
 }
 

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::{Result, anyhow};
 use referee::check::{Observer, Options, Progress, Verdict, check};
 use referee::guard::read_module;
 use referee::ide::diagnostics::diagnostics;
 use referee::ide::semantic::{TokenKind, semantic_tokens};
-use referee::ide::{NameKind, Workspace};
+use referee::ide::{NameKind, Symbol, Workspace};
 use referee::studio::api::Backend;
-use referee::studio::{EdgeView, Trace};
-use referee::syntax::scr;
+use referee::studio::{ExportedProtocol, Trace};
 use referee::view::execution::Run;
-use referee::view::execution::stepping::machine_view;
-use referee::view::sequence;
+use referee::view::pictures::{Link, Picture, pictures};
 use referee::{Followers, Language, Packages, Parsed, Projected, Source, WellFormed};
 use serde_json::{Value, json};
 
@@ -27,9 +26,8 @@ use crate::output::write_safely;
 const MAX_STATES: usize = 300_000;
 const MAX_MEMORY: usize = 512 << 20;
 
-/// So many pictures are shown of a file, of machines with so many states.
-const MAX_PICTURES: usize = 16;
-const MAX_DRAWN_STATES: usize = 80;
+/// So many pictures are shown of a protocol.
+const MAX_PICTURES: usize = 24;
 
 /// Files, and what was found in them.
 pub(super) struct Library {
@@ -89,6 +87,19 @@ impl Library {
                 self.traces.extend(trace);
             }
         }
+    }
+
+    /// What a page without a server shows of the files.
+    pub(super) fn exported(&self) -> Result<Vec<ExportedProtocol>> {
+        let names = self.names().into_iter();
+        let of = |name: String| {
+            let file = self.file(&name, None)?;
+            let mut check = self.check(&name, None, "")?;
+            // The page has the traces of all files already.
+            check["traces"] = json!([]);
+            Ok(ExportedProtocol { name, file, check })
+        };
+        names.map(|name| of(name).map_err(|why: String| anyhow!(why))).collect()
     }
 
     /// The file called `name`: only those that were given are read or written.
@@ -151,12 +162,16 @@ impl Backend for Library {
         let tokens = tokens
             .iter()
             .map(|token| json!([places.of(token.span.start), places.of(token.span.end), class(token.kind)]));
-        let pictures = well_formed(name, &text).map(|found| pictures(&found, &text)).unwrap_or_default();
+        let index = workspace.file(name).map(|file| file.index());
+        let mut outline = Vec::new();
+        entries(index.map_or(&[], |index| &index.symbols), 0, &places, &mut outline);
+        let pictures = well_formed(name, &text).map(|found| drawn(&found)).unwrap_or_default();
         Ok(json!({
             "text": text,
             "diagnostics": shown.collect::<Vec<_>>(),
             "tokens": tokens.collect::<Vec<_>>(),
             "pictures": pictures,
+            "outline": outline,
         }))
     }
 
@@ -202,10 +217,22 @@ impl Backend for Library {
         if !self.edit {
             return Err("nothing is written: `referee studio --edit` lets the page write".to_owned());
         }
+        let path = self.path(name)?;
+        // It may lead out of the folder that was given.
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+            return Err(format!("`{name}` is a link: it is not written through"));
+        }
+        let held = fs::read(path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+        // What is shown of other bytes is not what they are.
+        if std::str::from_utf8(&held).is_err() {
+            return Err(format!("`{name}` is not UTF-8: it is not overwritten"));
+        }
         if self.text(name)? != before {
             return Err(format!("`{name}` was changed by somebody else meanwhile"));
         }
-        write_safely(self.path(name)?, text).map_err(|error| format!("cannot write `{name}`: {error}"))
+        let mark = if held.starts_with("\u{feff}".as_bytes()) { "\u{feff}" } else { "" };
+        write_safely(path, &format!("{mark}{text}"))
+            .map_err(|error| format!("cannot write `{name}`: {error}"))
     }
 }
 
@@ -244,30 +271,24 @@ fn answers(text: &WellFormed, running: &RunningCheck) -> Vec<(String, bool, Opti
     text.protocols().map(answer).collect()
 }
 
-/// The sequence diagrams and machines of a text.
-fn pictures(text: &WellFormed, written: &str) -> Vec<Value> {
-    let mut all = Vec::new();
-    let mut add = |name: String, svg: Option<String>, edges: Vec<EdgeView>| {
-        if let Some(svg) = svg.filter(|_| all.len() < MAX_PICTURES) {
-            all.push(json!({ "name": name, "svg": svg, "edges": edges }));
-        }
+/// The pictures of a text, and where its lines stand in them.
+fn drawn(text: &WellFormed) -> Vec<Value> {
+    let of = |picture: Picture| {
+        let edge = |(from, to, lines): &Link| json!({ "from": from, "to": to, "lines": lines });
+        let edges: Vec<Value> = picture.edges.iter().map(edge).collect();
+        json!({ "name": picture.name, "svg": picture.svg, "edges": edges })
     };
-    for protocol in text.protocols() {
-        let of = protocol.name().filter(|_| text.protocols().count() > 1);
-        let of = of.map(|name| format!("{name}: ")).unwrap_or_default();
-        if Language::detect(protocol.source().name(), written) == Some(Language::Scr) {
-            let (module, _) = scr::parse_module(written);
-            let declared = module.protocols.iter().find(|known| protocol.name() == Some(&*known.name.text));
-            let svg = declared.and_then(|declared| sequence::chart(&module, declared).to_svg().ok());
-            add(format!("{of}sequence"), svg, Vec::new());
-        }
-        for drawn in protocol.machines().flatten().filter(|machine| machine.state_count() <= MAX_DRAWN_STATES)
-        {
-            let view = machine_view(drawn, protocol.vocabulary(), &protocol);
-            add(format!("{of}{}", view.role), view.svg, view.edges);
-        }
+    pictures(text, MAX_PICTURES).into_iter().map(of).collect()
+}
+
+/// The declarations of a text, those inside one after it.
+fn entries(symbols: &[Symbol], depth: usize, places: &Utf16, outline: &mut Vec<Value>) {
+    for symbol in symbols {
+        outline.push(
+            json!({ "name": &*symbol.name, "start": places.of(symbol.selection.start), "depth": depth }),
+        );
+        entries(&symbol.children, depth + 1, places, outline);
     }
-    all
 }
 
 /// The style of a token.

@@ -13,7 +13,8 @@ use referee::monitor::{Event, FieldValue, Monitor, Payload, Session, Verdict};
 use referee::studio::{StepAction, StepView, Trace, TraceKind};
 use referee::theory::{Action, Origin, Role, Transition, Vocabulary};
 use referee::verdict::json_value;
-use referee::view::execution::stepping::{lines_of, machine_view, source};
+use referee::view::execution::stepping::{machine_view, source};
+use referee::view::pictures::lines_of;
 use serde_json::{Value, json};
 
 /// So many moves a run has at most, and so many of them others make at once.

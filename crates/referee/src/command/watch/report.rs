@@ -136,7 +136,7 @@ impl<'a> Reporter<'a> {
             return Ok(());
         }
         let title = self.traces.iter().find_map(|trace| Some(trace.source.as_ref()?.name.clone()));
-        std::fs::write(file, studio::export(&title.unwrap_or_default(), &self.traces))
+        std::fs::write(file, studio::export(&title.unwrap_or_default(), &self.traces, &[]))
             .with_context(|| format!("cannot write `{}`", file.display()))
     }
 

@@ -1,17 +1,13 @@
 //! An execution to step through: what the studio's page shows of it.
 
-use std::collections::HashMap;
-
 use referee_check::{Fault, Step};
 use referee_pipeline::Projected;
 use referee_studio::{EdgeView, MachineView, SourceView, StepAction, StepView, Trace, TraceKind};
-use referee_theory::{Action, Machine, Origin, State, System, Transition, Vocabulary};
+use referee_theory::{Action, Machine, State, System, Transition, Vocabulary};
 
 use super::Run;
+use crate::view::pictures::{MAX_DRAWN_STATES, lines_of};
 use crate::view::{machine, signature};
-
-/// Larger machines are not drawn: nobody finds a state in them.
-const MAX_DRAWN_STATES: usize = 80;
 
 impl Run<'_> {
     /// The execution, of the system of `protocol`, to step through.
@@ -31,6 +27,7 @@ impl Run<'_> {
             label: vocabulary.label_of(step.message).to_owned(),
             text: text(step, self.system),
             states: Some((step.source.0, step.target.0)),
+            peer_states: None,
             lines: lines.get(&step.origin).copied(),
             wrong: self.wrong.contains(&index),
             bindings: Vec::new(),
@@ -102,17 +99,4 @@ pub fn machine_view(drawn: &Machine, vocabulary: &Vocabulary, protocol: &Project
 pub fn source(protocol: &Projected) -> SourceView {
     let file = protocol.source().file(0);
     SourceView { name: file.name.to_owned(), text: file.text.to_owned() }
-}
-
-/// The first and the last line of each of `origins` that is in the protocol's own file.
-#[must_use]
-pub fn lines_of(
-    protocol: &Projected,
-    origins: impl Iterator<Item = Origin>,
-) -> HashMap<Origin, (usize, usize)> {
-    let mut distinct: Vec<Origin> = origins.collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let own = protocol.extents(distinct).into_iter().filter(|(_, extent)| extent.imported.is_none());
-    own.map(|(origin, extent)| (origin, (extent.start.line, extent.end.line))).collect()
 }

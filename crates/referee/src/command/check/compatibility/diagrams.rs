@@ -82,7 +82,7 @@ impl Diagrams {
     pub(crate) fn finish(mut self) -> Result<()> {
         if let Some(page) = self.page.as_ref().filter(|_| !self.traces.is_empty()) {
             let title = self.traces.iter().find_map(|trace| Some(trace.source.as_ref()?.name.clone()));
-            let written = std::fs::write(page, studio::export(&title.unwrap_or_default(), &self.traces))
+            let written = std::fs::write(page, studio::export(&title.unwrap_or_default(), &self.traces, &[]))
                 .with_context(|| format!("cannot write `{}`", page.display()));
             self.failure = self.failure.take().or(written.err());
         }
