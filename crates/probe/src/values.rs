@@ -1,8 +1,10 @@
 //! Choice of values: what the fields of a message may be, so that the protocol takes it, or refuses it for its assertion.
 //!
 //! Examples come first. Where there are none: the values of all parts of the assertion that can be evaluated already, one more and one less, what
-//! is bound, texts that its patterns match, and a few of each type. Combinations are tried in the order of how far they are down
+//! it asks for by its shape (`shapes`), what is bound, texts that its patterns match, and a few of each type. Combinations are tried in the order of how far they are down
 //! the lists, at most [`MAX_TRIES`] of them, and the monitor says which are right.
+
+mod shapes;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -303,11 +305,14 @@ impl<'a> Search<'a> {
             return list.values;
         }
         if let Some(assertion) = &self.spec.assertion {
+            let mut computed = Vec::new();
             parts(assertion, &mut |part| match part.node() {
                 Node::Matches(..) | Node::Call(Function::Matches, _) => {}
                 _ if part.free_variables().iter().any(|free| Some(*free) == name) => {}
-                _ => list.near(eval(part, known, &NoExternals).ok()),
+                _ => computed.extend(eval(part, known, &NoExternals).ok()),
             });
+            list.shaped(assertion, name, known, &computed);
+            computed.into_iter().for_each(|value| list.near(Some(value)));
         }
         list.extend(self.samples.iter().cloned());
         list.extend(known.values().cloned());
@@ -350,6 +355,35 @@ impl Candidates<'_> {
             if self.values.len() < MAX_CANDIDATES && value.has_type(self.ty) && !self.values.contains(&value)
             {
                 self.values.push(value);
+            }
+        }
+    }
+
+    /// What `assertion` asks for by its shape, where `computed` are the values of its parts.
+    fn shaped(
+        &mut self,
+        assertion: &Expr,
+        name: Option<&Arc<str>>,
+        known: &HashMap<Arc<str>, Value>,
+        computed: &[Value],
+    ) {
+        if let Some(name) = name {
+            for bound in shapes::bounds(assertion, known, name, self.ty) {
+                self.near(Some(bound));
+            }
+        }
+        match self.ty {
+            Type::String => self.extend(shapes::texts(assertion, known)),
+            Type::Bytes => self.extend(shapes::bytes(assertion, known)),
+            Type::List(element) => {
+                let element = usual(element, 3).into_iter().next();
+                self.extend(element.iter().flat_map(|element| shapes::lists(assertion, known, element)));
+            }
+            _ => {}
+        }
+        if matches!(self.ty, Type::List(_) | Type::Tuple(_) | Type::Record(_)) {
+            for plain in usual(self.ty, 3) {
+                self.extend(computed.iter().flat_map(|part| shapes::with_part(&plain, part)));
             }
         }
     }

@@ -4,7 +4,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -124,9 +129,7 @@ pub mod s {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: A, signature: 2, label: "auth" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: A, signature: 2, label: "auth" }];
 
         fn judge(self, from: usize, message: Message) -> Result<AfterLoginEvent<L>, Error> {
             match (from, message) {

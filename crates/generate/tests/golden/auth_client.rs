@@ -4,7 +4,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -65,10 +70,16 @@ impl referee_endpoint::Message for Message {
     fn from_values(signature: usize, values: &mut dyn Iterator<Item = Value>) -> Result<Self, usize> {
         let mut next = || values.next().unwrap_or(Value::Unit);
         Ok(match signature {
-            0 => Self::Auth { uname: Field::from_value(next()).ok_or(0_usize)?, pwd: Field::from_value(next()).ok_or(1_usize)? },
+            0 => Self::Auth {
+                uname: Field::from_value(next()).ok_or(0_usize)?,
+                pwd: Field::from_value(next()).ok_or(1_usize)?,
+            },
             1 => Self::Succ { tok: Field::from_value(next()).ok_or(0_usize)? },
             2 => Self::Fail { code: Field::from_value(next()).ok_or(0_usize)? },
-            3 => Self::Get { resource: Field::from_value(next()).ok_or(0_usize)?, req_tok: Field::from_value(next()).ok_or(1_usize)? },
+            3 => Self::Get {
+                resource: Field::from_value(next()).ok_or(0_usize)?,
+                req_tok: Field::from_value(next()).ok_or(1_usize)?,
+            },
             4 => Self::Rvk { rvk_tok: Field::from_value(next()).ok_or(0_usize)? },
             5 => Self::Res { content: Field::from_value(next()).ok_or(0_usize)? },
             6 => Self::Timeout,
@@ -80,24 +91,17 @@ impl referee_endpoint::Message for Message {
 /// `[a-z]+` as a table.
 static PATTERN_1: eval::Pattern = eval::Pattern {
     classes: &[
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1,
-        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-        1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1,
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ],
     width: 3,
-    next: &[
-        0, 1, 2, 3, 4, 3, 2, 2, 2, 3, 3, 3, 4, 4, 4,
-    ],
+    next: &[0, 1, 2, 3, 4, 3, 2, 2, 2, 3, 3, 3, 4, 4, 4],
     start: 0,
     accepts: &[false, false, false, true, true],
 };
@@ -234,7 +238,7 @@ impl<L: Link<Message>> AfterSucc<L> {
     /// Whether `Get` with these fields is right now: `reqTok == tok`.
     pub fn admits_get(&self, resource: &str, req_tok: &str) -> Result<(), Error> {
         let admitted = || -> Result<(), Failure> {
-            if !((*req_tok == *self.tok)) {
+            if !(*req_tok == *self.tok) {
                 return Err(Failure::Undefined);
             }
             Ok(())
@@ -258,7 +262,7 @@ impl<L: Link<Message>> AfterSucc<L> {
     /// Whether `Rvk` with these fields is right now: `rvkTok == tok`.
     pub fn admits_rvk(&self, rvk_tok: &str) -> Result<(), Error> {
         let admitted = || -> Result<(), Failure> {
-            if !((*rvk_tok == *self.tok)) {
+            if !(*rvk_tok == *self.tok) {
                 return Err(Failure::Undefined);
             }
             Ok(())

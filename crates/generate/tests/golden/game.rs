@@ -6,7 +6,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -95,7 +100,7 @@ pub mod player {
         /// Whether `Guess` with these fields is right now: `num > 1 && num < 100`.
         pub fn admits_guess(&self, num: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(((num > 1_i64) && (num < 100_i64))) {
+                if !((num > 1_i64) && (num < 100_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -140,7 +145,7 @@ pub mod player {
         /// Whether `Correct` with these fields is right now: `ans == num`.
         fn admits_correct(&self, from: Peer, ans: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((ans == self.num)) {
+                if !(ans == self.num) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -253,7 +258,7 @@ pub mod server {
         /// Whether `Guess` with these fields is right now: `num > 1 && num < 100`.
         fn admits_guess(&self, from: Peer, num: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(((num > 1_i64) && (num < 100_i64))) {
+                if !((num > 1_i64) && (num < 100_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -329,7 +334,7 @@ pub mod server {
         /// Whether `Correct` with these fields is right now: `ans == num`.
         pub fn admits_correct(&self, ans: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((ans == self.num)) {
+                if !(ans == self.num) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())

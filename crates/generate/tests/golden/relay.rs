@@ -4,7 +4,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -216,9 +221,7 @@ pub mod b {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: A, signature: 0, label: "task" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: A, signature: 0, label: "task" }];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {
@@ -345,9 +348,7 @@ pub mod c {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: B, signature: 3, label: "report" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: B, signature: 3, label: "report" }];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {

@@ -7,7 +7,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -101,13 +106,14 @@ pub mod host {
         /// What follows from `Begin`, if it is right now: `rounds > 0 && rounds >= 0; left := rounds`.
         fn computes_begin(&self, rounds: i64) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(((rounds > 0_i64) && (rounds >= 0_i64))) {
+                if !((rounds > 0_i64) && (rounds >= 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = rounds;
                 Ok(new_left)
             };
-            admitted().map_err(|failure| failure.on_send("Begin", "rounds > 0 && rounds >= 0; left := rounds"))
+            admitted()
+                .map_err(|failure| failure.on_send("Begin", "rounds > 0 && rounds >= 0; left := rounds"))
         }
 
         /// Sends `Begin` to player.
@@ -141,7 +147,7 @@ pub mod host {
         /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         pub fn admits_ask(&self, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(((number == self.left) && (self.left > 0_i64))) {
+                if !((number == self.left) && (self.left > 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -163,7 +169,7 @@ pub mod host {
         /// Whether `End` with these fields is right now: `left == 0`.
         pub fn admits_end(&self) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((self.left == 0_i64)) {
+                if !(self.left == 0_i64) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -202,13 +208,14 @@ pub mod host {
         /// What follows from `Answer`, if it is right now: `left - 1 >= 0; left := left - 1`.
         fn computes_answer(&self, from: Peer, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !((eval::subtract(self.left, 1_i64)? >= 0_i64)) {
+                if !(eval::subtract(self.left, 1_i64)? >= 0_i64) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = eval::subtract(self.left, 1_i64)?;
                 Ok(new_left)
             };
-            admitted().map_err(|failure| failure.on_receive(from, "Answer", "left - 1 >= 0; left := left - 1"))
+            admitted()
+                .map_err(|failure| failure.on_receive(from, "Answer", "left - 1 >= 0; left := left - 1"))
         }
 
         /// Awaits the next message.
@@ -216,9 +223,7 @@ pub mod host {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: PLAYER, signature: 3, label: "Answer" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: PLAYER, signature: 3, label: "Answer" }];
 
         fn judge(self, from: usize, message: Message) -> Result<AfterAskEvent<L>, Error> {
             match (from, message) {
@@ -305,13 +310,15 @@ pub mod player {
         /// What follows from `Begin`, if it is right now: `rounds > 0 && rounds >= 0; left := rounds`.
         fn computes_begin(&self, from: Peer, rounds: i64) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(((rounds > 0_i64) && (rounds >= 0_i64))) {
+                if !((rounds > 0_i64) && (rounds >= 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = rounds;
                 Ok(new_left)
             };
-            admitted().map_err(|failure| failure.on_receive(from, "Begin", "rounds > 0 && rounds >= 0; left := rounds"))
+            admitted().map_err(|failure| {
+                failure.on_receive(from, "Begin", "rounds > 0 && rounds >= 0; left := rounds")
+            })
         }
 
         /// Awaits the next message.
@@ -319,9 +326,7 @@ pub mod player {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: HOST, signature: 0, label: "Begin" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: HOST, signature: 0, label: "Begin" }];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {
@@ -371,7 +376,7 @@ pub mod player {
         /// Whether `Ask` with these fields is right now: `number == left && left > 0`.
         fn admits_ask(&self, from: Peer, number: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(((number == self.left) && (self.left > 0_i64))) {
+                if !((number == self.left) && (self.left > 0_i64)) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -382,7 +387,7 @@ pub mod player {
         /// Whether `End` with these fields is right now: `left == 0`.
         fn admits_end(&self, from: Peer) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((self.left == 0_i64)) {
+                if !(self.left == 0_i64) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -466,7 +471,7 @@ pub mod player {
         /// What follows from `Answer`, if it is right now: `left - 1 >= 0; left := left - 1`.
         fn computes_answer(&self, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !((eval::subtract(self.left, 1_i64)? >= 0_i64)) {
+                if !(eval::subtract(self.left, 1_i64)? >= 0_i64) {
                     return Err(Failure::Undefined);
                 }
                 let new_left = eval::subtract(self.left, 1_i64)?;

@@ -6,7 +6,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -16,7 +21,7 @@ pub enum Message {
     /// `Hello`.
     Hello { name: String, account: Opaque, key: Vec<u8>, at: () },
     /// `Order`.
-    Order { article: OrderArticle, count: i64, price: f64, box_: (i64, bool,) },
+    Order { article: OrderArticle, count: i64, price: f64, box_: (i64, bool) },
     /// `Bye`.
     Bye { loop_: i64 },
     /// `Confirm`.
@@ -46,8 +51,12 @@ impl referee_endpoint::Message for Message {
 
     fn to_values(&self) -> Vec<Value> {
         match self {
-            Self::Hello { name, account, key, at } => alloc::vec![name.to_value(), account.to_value(), key.to_value(), at.to_value()],
-            Self::Order { article, count, price, box_ } => alloc::vec![article.to_value(), count.to_value(), price.to_value(), box_.to_value()],
+            Self::Hello { name, account, key, at } => {
+                alloc::vec![name.to_value(), account.to_value(), key.to_value(), at.to_value()]
+            }
+            Self::Order { article, count, price, box_ } => {
+                alloc::vec![article.to_value(), count.to_value(), price.to_value(), box_.to_value()]
+            }
             Self::Bye { loop_ } => alloc::vec![loop_.to_value()],
             Self::Confirm { total, text } => alloc::vec![total.to_value(), text.to_value()],
             Self::Refuse { reasons } => alloc::vec![reasons.to_value()],
@@ -57,10 +66,23 @@ impl referee_endpoint::Message for Message {
     fn from_values(signature: usize, values: &mut dyn Iterator<Item = Value>) -> Result<Self, usize> {
         let mut next = || values.next().unwrap_or(Value::Unit);
         Ok(match signature {
-            0 => Self::Hello { name: Field::from_value(next()).ok_or(0_usize)?, account: Field::from_value(next()).ok_or(1_usize)?, key: Field::from_value(next()).ok_or(2_usize)?, at: Field::from_value(next()).ok_or(3_usize)? },
-            1 => Self::Order { article: Field::from_value(next()).ok_or(0_usize)?, count: Field::from_value(next()).ok_or(1_usize)?, price: Field::from_value(next()).ok_or(2_usize)?, box_: Field::from_value(next()).ok_or(3_usize)? },
+            0 => Self::Hello {
+                name: Field::from_value(next()).ok_or(0_usize)?,
+                account: Field::from_value(next()).ok_or(1_usize)?,
+                key: Field::from_value(next()).ok_or(2_usize)?,
+                at: Field::from_value(next()).ok_or(3_usize)?,
+            },
+            1 => Self::Order {
+                article: Field::from_value(next()).ok_or(0_usize)?,
+                count: Field::from_value(next()).ok_or(1_usize)?,
+                price: Field::from_value(next()).ok_or(2_usize)?,
+                box_: Field::from_value(next()).ok_or(3_usize)?,
+            },
             2 => Self::Bye { loop_: Field::from_value(next()).ok_or(0_usize)? },
-            3 => Self::Confirm { total: Field::from_value(next()).ok_or(0_usize)?, text: Field::from_value(next()).ok_or(1_usize)? },
+            3 => Self::Confirm {
+                total: Field::from_value(next()).ok_or(0_usize)?,
+                text: Field::from_value(next()).ok_or(1_usize)?,
+            },
             4 => Self::Refuse { reasons: Field::from_value(next()).ok_or(0_usize)? },
             _ => return Err(0),
         })
@@ -78,7 +100,10 @@ pub struct OrderArticle {
 
 impl Field for OrderArticle {
     fn to_value(&self) -> Value {
-        Value::Record(alloc::vec![("id".to_owned(), self.id.to_value()), ("tags".to_owned(), self.tags.to_value())])
+        Value::Record(alloc::vec![
+            ("id".to_owned(), self.id.to_value()),
+            ("tags".to_owned(), self.tags.to_value())
+        ])
     }
 
     fn from_value(value: Value) -> Option<Self> {
@@ -90,24 +115,18 @@ impl Field for OrderArticle {
 /// `^[a-z]{1,8}$` as a table.
 static PATTERN_1: eval::Pattern = eval::Pattern {
     classes: &[
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1,
-        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-        1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1,
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ],
     width: 3,
     next: &[
-        1, 2, 1, 1, 1, 1, 1, 3, 4, 1, 5, 4, 4, 4, 4, 1, 6, 4, 1, 7,
-        4, 1, 8, 4, 1, 9, 4, 1, 10, 4, 1, 1, 4,
+        1, 2, 1, 1, 1, 1, 1, 3, 4, 1, 5, 4, 4, 4, 4, 1, 6, 4, 1, 7, 4, 1, 8, 4, 1, 9, 4, 1, 10, 4, 1, 1, 4,
     ],
     start: 0,
     accepts: &[false, false, false, false, true, false, false, false, false, false, false],
@@ -152,7 +171,20 @@ pub mod customer {
         /// What follows from `Hello`, if it is right now: `knownCustomer(name, account) && size(key) == 4 && name.matches("^[a-z]{1,8}$"); spent := 0`.
         fn computes_hello(&self, name: &str, account: &Opaque, key: &[u8], at: ()) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(eval::and(|| eval::and(|| Ok(eval::ask("knownCustomer", crate::predicates::known_customer(name, account))?), || Ok((eval::length((key).len()) == 4_i64))), || Ok(PATTERN_1.is_match(name)))?) {
+                if !(eval::and(
+                    || {
+                        eval::and(
+                            || {
+                                Ok(eval::ask(
+                                    "knownCustomer",
+                                    crate::predicates::known_customer(name, account),
+                                )?)
+                            },
+                            || Ok((eval::length((key).len()) == 4_i64)),
+                        )
+                    },
+                    || Ok(PATTERN_1.is_match(name)),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 let new_spent = 0_i64;
@@ -166,7 +198,13 @@ pub mod customer {
         /// Sends `Hello` to shop.
         ///
         /// Nothing is sent unless this holds: `knownCustomer(name, account) && size(key) == 4 && name.matches("^[a-z]{1,8}$"); spent := 0`.
-        pub fn hello(self, name: impl Into<String>, account: impl Into<Opaque>, key: Vec<u8>, at: ()) -> L::Sent<AfterHello<L>> {
+        pub fn hello(
+            self,
+            name: impl Into<String>,
+            account: impl Into<Opaque>,
+            key: Vec<u8>,
+            at: (),
+        ) -> L::Sent<AfterHello<L>> {
             let name: String = name.into();
             let account: Opaque = account.into();
             let new_spent = match self.computes_hello(&name, &account, &key, at) {
@@ -194,9 +232,51 @@ pub mod customer {
 
     impl<L: Link<Message>> AfterHello<L> {
         /// Whether `Order` with these fields is right now: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith("t")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)`.
-        pub fn admits_order(&self, article: &OrderArticle, count: i64, price: f64, box_: &(i64, bool,)) -> Result<(), Error> {
+        pub fn admits_order(
+            &self,
+            article: &OrderArticle,
+            count: i64,
+            price: f64,
+            box_: &(i64, bool),
+        ) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(eval::and(|| eval::and(|| eval::and(|| eval::and(|| eval::and(|| Ok((count > 0_i64)), || Ok((eval::divide(eval::multiply(count, 100_i64)?, count)? == 100_i64))), || Ok((article.id >= 0_i64))), || Ok(eval::or(|| Ok((eval::length((&*article.tags).len()) == 0_i64)), || Ok((&*(*eval::element(&*article.tags, 0_i64)?)).starts_with("t")))?)), || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0))), || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })))?) {
+                if !(eval::and(
+                    || {
+                        eval::and(
+                            || {
+                                eval::and(
+                                    || {
+                                        eval::and(
+                                            || {
+                                                eval::and(
+                                                    || Ok((count > 0_i64)),
+                                                    || {
+                                                        Ok((eval::divide(
+                                                            eval::multiply(count, 100_i64)?,
+                                                            count,
+                                                        )? == 100_i64))
+                                                    },
+                                                )
+                                            },
+                                            || Ok((article.id >= 0_i64)),
+                                        )
+                                    },
+                                    || {
+                                        Ok(eval::or(
+                                            || Ok((eval::length((&*article.tags).len()) == 0_i64)),
+                                            || {
+                                                Ok((&*(*eval::element(&*article.tags, 0_i64)?))
+                                                    .starts_with("t"))
+                                            },
+                                        )?)
+                                    },
+                                )
+                            },
+                            || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0)),
+                        )
+                    },
+                    || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -209,7 +289,13 @@ pub mod customer {
         /// Sends `Order` to shop.
         ///
         /// Nothing is sent unless this holds: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith("t")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)`.
-        pub fn order(self, article: OrderArticle, count: i64, price: f64, box_: (i64, bool,)) -> L::Sent<AfterOrder<L>> {
+        pub fn order(
+            self,
+            article: OrderArticle,
+            count: i64,
+            price: f64,
+            box_: (i64, bool),
+        ) -> L::Sent<AfterOrder<L>> {
             if let Err(error) = self.admits_order(&article, count, price, &box_) {
                 return L::refuse(error);
             }
@@ -220,12 +306,16 @@ pub mod customer {
         /// Whether `Bye` with these fields is right now: `loop == spent || abs(loop) == max(7, 8, spent)`.
         pub fn admits_bye(&self, loop_: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(eval::or(|| Ok((loop_ == self.spent)), || Ok((eval::abs(loop_)? == eval::max(eval::max(7_i64, 8_i64), self.spent))))?) {
+                if !(eval::or(
+                    || Ok((loop_ == self.spent)),
+                    || Ok((eval::abs(loop_)? == eval::max(eval::max(7_i64, 8_i64), self.spent))),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
             };
-            admitted().map_err(|failure| failure.on_send("Bye", "loop == spent || abs(loop) == max(7, 8, spent)"))
+            admitted()
+                .map_err(|failure| failure.on_send("Bye", "loop == spent || abs(loop) == max(7, 8, spent)"))
         }
 
         /// Sends `Bye` to shop.
@@ -261,7 +351,10 @@ pub mod customer {
         /// What follows from `Confirm`, if it is right now: `total == double(count) * price && text == "order " + string(count) && spent < 3; spent := spent + 1`.
         fn computes_confirm(&self, from: Peer, total: f64, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(((total == ((self.count as f64) * self.price)) && (*text == *["order ", &*(self.count).to_string()].concat()) && (self.spent < 3_i64))) {
+                if !((total == ((self.count as f64) * self.price))
+                    && (*text == *["order ", &*(self.count).to_string()].concat())
+                    && (self.spent < 3_i64))
+                {
                     return Err(Failure::Undefined);
                 }
                 let new_spent = eval::add(self.spent, 1_i64)?;
@@ -273,7 +366,7 @@ pub mod customer {
         /// Whether `Refuse` with these fields is right now: `!("" in reasons)`.
         fn admits_refuse(&self, from: Peer, reasons: &[String]) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((!(reasons).iter().any(|part_| *part_ == *""))) {
+                if !(!(reasons).iter().any(|part_| *part_ == *"")) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -390,9 +483,29 @@ pub mod shop {
         }
 
         /// What follows from `Hello`, if it is right now: `knownCustomer(name, account) && size(key) == 4 && name.matches("^[a-z]{1,8}$"); spent := 0`.
-        fn computes_hello(&self, from: Peer, name: &str, account: &Opaque, key: &[u8], at: ()) -> Result<i64, Error> {
+        fn computes_hello(
+            &self,
+            from: Peer,
+            name: &str,
+            account: &Opaque,
+            key: &[u8],
+            at: (),
+        ) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(eval::and(|| eval::and(|| Ok(eval::ask("knownCustomer", crate::predicates::known_customer(name, account))?), || Ok((eval::length((key).len()) == 4_i64))), || Ok(PATTERN_1.is_match(name)))?) {
+                if !(eval::and(
+                    || {
+                        eval::and(
+                            || {
+                                Ok(eval::ask(
+                                    "knownCustomer",
+                                    crate::predicates::known_customer(name, account),
+                                )?)
+                            },
+                            || Ok((eval::length((key).len()) == 4_i64)),
+                        )
+                    },
+                    || Ok(PATTERN_1.is_match(name)),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 let new_spent = 0_i64;
@@ -406,9 +519,7 @@ pub mod shop {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: CUSTOMER, signature: 0, label: "Hello" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: CUSTOMER, signature: 0, label: "Hello" }];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {
@@ -464,9 +575,52 @@ pub mod shop {
 
     impl<L: Link<Message>> AfterHello<L> {
         /// Whether `Order` with these fields is right now: `count > 0 && count * 100 / count == 100 && article.id >= 0 && (size(article.tags) == 0 || article.tags[0].startsWith("t")) && box[0] in [1, 2, 3] && (box[1] ? price < 10.0 : price <= 99.5)`.
-        fn admits_order(&self, from: Peer, article: &OrderArticle, count: i64, price: f64, box_: &(i64, bool,)) -> Result<(), Error> {
+        fn admits_order(
+            &self,
+            from: Peer,
+            article: &OrderArticle,
+            count: i64,
+            price: f64,
+            box_: &(i64, bool),
+        ) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(eval::and(|| eval::and(|| eval::and(|| eval::and(|| eval::and(|| Ok((count > 0_i64)), || Ok((eval::divide(eval::multiply(count, 100_i64)?, count)? == 100_i64))), || Ok((article.id >= 0_i64))), || Ok(eval::or(|| Ok((eval::length((&*article.tags).len()) == 0_i64)), || Ok((&*(*eval::element(&*article.tags, 0_i64)?)).starts_with("t")))?)), || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0))), || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })))?) {
+                if !(eval::and(
+                    || {
+                        eval::and(
+                            || {
+                                eval::and(
+                                    || {
+                                        eval::and(
+                                            || {
+                                                eval::and(
+                                                    || Ok((count > 0_i64)),
+                                                    || {
+                                                        Ok((eval::divide(
+                                                            eval::multiply(count, 100_i64)?,
+                                                            count,
+                                                        )? == 100_i64))
+                                                    },
+                                                )
+                                            },
+                                            || Ok((article.id >= 0_i64)),
+                                        )
+                                    },
+                                    || {
+                                        Ok(eval::or(
+                                            || Ok((eval::length((&*article.tags).len()) == 0_i64)),
+                                            || {
+                                                Ok((&*(*eval::element(&*article.tags, 0_i64)?))
+                                                    .starts_with("t"))
+                                            },
+                                        )?)
+                                    },
+                                )
+                            },
+                            || Ok((&*alloc::vec![1_i64, 2_i64, 3_i64]).iter().any(|part_| *part_ == box_.0)),
+                        )
+                    },
+                    || Ok((if box_.1 { (price < (10.0_f64)) } else { (price <= (99.5_f64)) })),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
@@ -477,12 +631,17 @@ pub mod shop {
         /// Whether `Bye` with these fields is right now: `loop == spent || abs(loop) == max(7, 8, spent)`.
         fn admits_bye(&self, from: Peer, loop_: i64) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !(eval::or(|| Ok((loop_ == self.spent)), || Ok((eval::abs(loop_)? == eval::max(eval::max(7_i64, 8_i64), self.spent))))?) {
+                if !(eval::or(
+                    || Ok((loop_ == self.spent)),
+                    || Ok((eval::abs(loop_)? == eval::max(eval::max(7_i64, 8_i64), self.spent))),
+                )?) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())
             };
-            admitted().map_err(|failure| failure.on_receive(from, "Bye", "loop == spent || abs(loop) == max(7, 8, spent)"))
+            admitted().map_err(|failure| {
+                failure.on_receive(from, "Bye", "loop == spent || abs(loop) == max(7, 8, spent)")
+            })
         }
 
         /// Awaits the next message.
@@ -533,7 +692,7 @@ pub mod shop {
             /// `price`.
             price: f64,
             /// `box`.
-            box_: (i64, bool,),
+            box_: (i64, bool),
             /// The session goes on here.
             next: AfterOrder<L>,
         },
@@ -573,7 +732,10 @@ pub mod shop {
         /// What follows from `Confirm`, if it is right now: `total == double(count) * price && text == "order " + string(count) && spent < 3; spent := spent + 1`.
         fn computes_confirm(&self, total: f64, text: &str) -> Result<i64, Error> {
             let admitted = || -> Result<i64, Failure> {
-                if !(((total == ((self.count as f64) * self.price)) && (*text == *["order ", &*(self.count).to_string()].concat()) && (self.spent < 3_i64))) {
+                if !((total == ((self.count as f64) * self.price))
+                    && (*text == *["order ", &*(self.count).to_string()].concat())
+                    && (self.spent < 3_i64))
+                {
                     return Err(Failure::Undefined);
                 }
                 let new_spent = eval::add(self.spent, 1_i64)?;
@@ -598,7 +760,7 @@ pub mod shop {
         /// Whether `Refuse` with these fields is right now: `!("" in reasons)`.
         pub fn admits_refuse(&self, reasons: &[String]) -> Result<(), Error> {
             let admitted = || -> Result<(), Failure> {
-                if !((!(reasons).iter().any(|part_| *part_ == *""))) {
+                if !(!(reasons).iter().any(|part_| *part_ == *"")) {
                     return Err(Failure::Undefined);
                 }
                 Ok(())

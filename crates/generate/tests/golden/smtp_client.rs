@@ -6,7 +6,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -129,9 +134,7 @@ impl<L: Link<Message>> Start<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 0, label: "220" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 0, label: "220" }];
 
     fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
         match (from, message) {
@@ -207,9 +210,7 @@ impl<L: Link<Message>> AfterHelo<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 3, label: "250" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterHeloEvent<L>, Error> {
         match (from, message) {
@@ -257,9 +258,7 @@ impl<L: Link<Message>> After220Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 4, label: "221" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
 
     fn judge(self, from: usize, message: Message) -> Result<After220QuitEvent<L>, Error> {
         match (from, message) {
@@ -356,9 +355,7 @@ impl<L: Link<Message>> AfterMailFrom<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 3, label: "250" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterMailFromEvent<L>, Error> {
         match (from, message) {
@@ -406,9 +403,7 @@ impl<L: Link<Message>> AfterHelo250Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 4, label: "221" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterHelo250QuitEvent<L>, Error> {
         match (from, message) {
@@ -491,9 +486,7 @@ impl<L: Link<Message>> AfterRcptTo<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 3, label: "250" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterRcptToEvent<L>, Error> {
         match (from, message) {
@@ -541,9 +534,7 @@ impl<L: Link<Message>> AfterData<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 8, label: "354" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 8, label: "354" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterDataEvent<L>, Error> {
         match (from, message) {
@@ -591,9 +582,7 @@ impl<L: Link<Message>> AfterMailFrom250Quit<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 4, label: "221" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 4, label: "221" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterMailFrom250QuitEvent<L>, Error> {
         match (from, message) {
@@ -664,9 +653,7 @@ impl<L: Link<Message>> AfterContent<L> {
         L::receive(self, Self::EXPECTED, Self::judge)
     }
 
-    const EXPECTED: &'static [Expect] = &[
-        Expect { from: SERVER, signature: 3, label: "250" },
-    ];
+    const EXPECTED: &'static [Expect] = &[Expect { from: SERVER, signature: 3, label: "250" }];
 
     fn judge(self, from: usize, message: Message) -> Result<AfterContentEvent<L>, Error> {
         match (from, message) {

@@ -6,7 +6,12 @@
 
 #![allow(dead_code, unused_imports, unused_mut, unused_parens, unused_variables, clippy::all)]
 
-use referee_endpoint::alloc::{self, borrow::ToOwned as _, string::{String, ToString as _}, vec::Vec};
+use referee_endpoint::alloc::{
+    self,
+    borrow::ToOwned as _,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use referee_endpoint::value::Members;
 use referee_endpoint::{Error, Expect, Failure, Field, Link, Opaque, Peer, Session, Signature, Value, eval};
 
@@ -215,9 +220,7 @@ pub mod server {
             L::receive(self, Self::EXPECTED, Self::judge)
         }
 
-        const EXPECTED: &'static [Expect] = &[
-            Expect { from: CLIENT, signature: 0, label: "Ask" },
-        ];
+        const EXPECTED: &'static [Expect] = &[Expect { from: CLIENT, signature: 0, label: "Ask" }];
 
         fn judge(self, from: usize, message: Message) -> Result<StartEvent<L>, Error> {
             match (from, message) {

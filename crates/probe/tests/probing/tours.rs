@@ -69,6 +69,12 @@ fn values_are_found_for_assertions() {
         "x in [7, 8, 9] && !b",
         "p.a == x + 1 && p.b",
         "f > 2.5 && f < 3.5",
+        "f * 2.0 > 9.5 && f < 5.0",
+        "x * 3 + 4 == 337",
+        "s.size() > 3",
+        "s.size() == 17 && s.startsWith(\"ab\") && s.contains(\"mn\") && s.endsWith(\"yz\")",
+        "xs.size() == 6",
+        "p.a == 31 && !p.b",
     ] {
         let text = format!(
             "type Pair = {{ a: int, b: bool }};
