@@ -323,7 +323,11 @@ impl<'a> Parser<'a> {
             return builder.finish();
         };
         if mentions.is_empty() {
-            self.cursor.report(systems::no_transitions(automaton.header, self.vocabulary.role_name(role)));
+            // Where something could not be read, they may be there.
+            if !self.unread {
+                let name = self.vocabulary.role_name(role);
+                self.cursor.report(systems::no_transitions(automaton.header, name));
+            }
             builder.add_named_state(name);
             return builder.finish();
         }

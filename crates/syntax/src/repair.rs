@@ -21,6 +21,7 @@ use crate::source::Span;
 mod candidate;
 mod certain;
 mod foreign;
+mod likely;
 mod message;
 mod pieces;
 mod slips;
@@ -113,7 +114,7 @@ fn searched(text: &str, language: Language, document: Document, read: fn(&str) -
         // What does not lead to a text that can be read was perhaps not meant.
         repairs.found.iter_mut().filter_map(|found| found.fix.as_mut()).for_each(|fix| fix.certain = false);
     }
-    let repaired = repairs.finish(last, guessed);
+    let repaired = repairs.finish(last, &corrected, guessed);
     if reads_well {
         return repaired;
     }
@@ -203,7 +204,7 @@ impl<'a> Scene<'a> {
         let hugs = matches!(text, ";" | "," | ")" | "]" | ">" | ":" | "." | "(" | "!" | "?");
         // A block stands apart from the word and the parenthesis before it.
         let opens_block = text == "{" && left == Some(')');
-        let before_block = right == Some('{') && text.starts_with(char::is_alphabetic);
+        let before_block = matches!(right, Some('{' | '[' | '<')) && text.starts_with(char::is_alphabetic);
         let left = if hugs || is_tight(left) && !opens_block { "" } else { " " };
         let is_close = is_tight(right) && !before_block;
         let right = if hugs && !matches!(text, ":" | ",") || is_close { "" } else { " " };
@@ -313,13 +314,16 @@ impl Repairs {
         });
         let corrects =
             !matches!(candidate.kind, Kind::Slip { corrects: false, .. }) && !candidate.has_placeholder();
+        let is_likely =
+            candidate.has_placeholder() || likely::is_likely(&scene, &candidate, &corrected, reading);
         let certain = corrects
+            && is_likely
             && reading.others == 0
             && !rivalled
             && scene.is_sure(&candidate.kind)
             && scene.is_all(&candidate, &corrected);
-        let mut diagnostic = message::of(&scene, &candidate, error);
-        if corrects && !matches!(error.code.id, "RF0002" | "RF0003") {
+        let mut diagnostic = if is_likely { message::of(&scene, &candidate, error) } else { error.clone() };
+        if is_likely && corrects && !matches!(error.code.id, "RF0002" | "RF0003") {
             diagnostic.fix = Some(Box::new(Fix { edits: candidate.edits.to_vec(), certain }));
         }
         Some(Repair { text: corrected, document, diagnostic, guessed: !certain, candidate })
@@ -370,11 +374,11 @@ impl Repairs {
     }
 
     /// What there is to say: the corrected mistakes, and what is left in the corrected text.
-    fn finish(mut self, mut document: Document, guessed: bool) -> Document {
+    fn finish(mut self, mut document: Document, text: &str, guessed: bool) -> Document {
         let left = std::mem::take(&mut document.diagnostics);
         for mut diagnostic in left {
             // What follows from a guess is no mistake of the author's.
-            if guessed && !is_syntactic(&diagnostic) {
+            if guessed && !is_syntactic(&diagnostic) || is_elsewhere(&diagnostic, text) {
                 continue;
             }
             self.to_original(&mut diagnostic);
@@ -404,21 +408,22 @@ fn words(text: &str, language: Language) -> Vec<String> {
     pieces(text, language).iter().map(|piece| text[piece.range.clone()].to_owned()).collect()
 }
 
+/// Whether it is about what another module declares: that is not known where a text is corrected.
+fn is_elsewhere(diagnostic: &Diagnostic, text: &str) -> bool {
+    diagnostic.code.id == "RF0101" && text.get(diagnostic.span.range()).is_some_and(|name| name.contains('.'))
+}
+
 fn reading(text: &str, document: &Document, candidate: &Candidate) -> Reading {
     let stuck = first_syntactic(document).map(|error| error.span.start as usize);
     // At the very end something is missing: that is not quite as good as nothing missing.
     let unread = stuck.map_or(0, |at| text.len().saturating_sub(at) + 1);
-    // What other modules declare is not known here.
-    let is_elsewhere = |d: &Diagnostic| {
-        d.code.id == "RF0101" && text.get(d.span.range()).is_some_and(|name| name.contains('.'))
-    };
     let is_placeholder = |d: &Diagnostic| text.get(d.span.range()).is_some_and(|at| at.contains(PLACEHOLDER));
     let others = document.diagnostics.iter().filter(|diagnostic| {
         diagnostic.is_error()
             && !is_syntactic(diagnostic)
             && stuck.is_none_or(|at| (diagnostic.span.start as usize) < at)
             && !is_placeholder(diagnostic)
-            && !is_elsewhere(diagnostic)
+            && !is_elsewhere(diagnostic, text)
     });
     Reading { unread, others: others.count(), cost: candidate.cost }
 }

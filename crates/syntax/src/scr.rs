@@ -119,7 +119,7 @@ fn document(text: &str, modules: &[Linked], mut diagnostics: Vec<Diagnostic>) ->
     // Where labels differ, the pragma changes nothing.
     let same_label = diagnostics.iter().any(|found| found.code.id == "RF0202");
     diagnostics.extend(names.unique_by_guard.filter(|_| same_label).map(not_told_apart_by_guards));
-    if diagnostics.iter().any(|found| found.code.id == "RF0120") {
+    if diagnostics.iter().any(|found| found.code.id == "RF0120" || repair::is_syntactic(found)) {
         // That the protocols of a module are not there need not be said where the module is not.
         let missing = missing_modules(&modules[0]);
         diagnostics.retain(|found| {

@@ -237,7 +237,8 @@ pub fn misspelt_in_header(span: Span, declared: &str, used: Span, name: &str) ->
         .at(span, format!("the header declares `{declared}`, but the protocol names `{name}`"))
         .related(used, "named here")
         .help(format!("write `role {name}`"));
-    diagnostic.fix = Some(Box::new(Fix { edits, certain: true }));
+    // Names of roles are known outside the text, and another declaration may be missing.
+    diagnostic.fix = Some(Box::new(Fix { edits, certain: false }));
     diagnostic
 }
 

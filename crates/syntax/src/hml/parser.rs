@@ -424,6 +424,11 @@ impl<'a> Parser<'a> {
                 }
                 None => {
                     let error = unknown_recursion_variable(start, word, self.recursion.nearest());
+                    let error = match word {
+                        "false" | "False" | "FALSE" => error.help("did you mean `ff`?"),
+                        "true" | "True" | "TRUE" => error.help("did you mean `tt`?"),
+                        _ => error,
+                    };
                     self.cursor.report(error);
                     // What follows can still be read.
                     let origin = self.origins.add(start);

@@ -12,8 +12,13 @@ use crate::language::Language;
 use crate::payload;
 use crate::source::Span;
 
+mod keeps;
+
 /// Parts of words that are shorter may be the same by chance.
 const SHORT: usize = 3;
+
+/// Longer blocks are not searched for lines that are written twice.
+const MAX_LINES: usize = 200;
 
 fn is_bracket(word: &str) -> bool {
     matches!(word, "(" | ")" | "[" | "]" | "{" | "}" | "<" | ">")
@@ -30,12 +35,13 @@ impl Scene<'_> {
                     self.pieces.iter().all(|p| self.text[p.range.clone()] != *",")
                 }
                 // Behind a comma, or in the call of a predicate, more is missing.
-                ")" | "}" | "]" if before > 0 && self.word(before - 1) == "," => false,
+                ")" | "}" | "]" if self.expects_more(before) => false,
                 ")" if self.language == Language::St && self.calls_with_nothing(before) => false,
                 ")" => self.ends_a_payload(before) && self.closes_the_last(before) && !self.joins(before),
                 // Between brackets with nothing in them something else is missing.
                 "}" | "]" => {
                     self.closes_the_last(before)
+                        && !self.opens_behind_a_label(before)
                         && (self.opens_at_the_end(before)
                             || candidate::opening_piece(self, before) != before.checked_sub(1))
                 }
@@ -52,6 +58,8 @@ impl Scene<'_> {
                 self.is_repeated_on_line(piece) && !is_bracket(self.word(piece))
                     || self.word(piece) == ";" && piece > 0 && self.word(piece - 1) == "}"
             }
+            // Events stand in brackets of two kinds: which of a pair is wrong nobody knows.
+            Kind::Replace { text, .. } if is_bracket(text) && self.language == Language::Hml => false,
             Kind::Replace { piece, text } => {
                 let is_word = self.pieces.get(piece).is_some_and(|piece| piece.kind == PieceKind::Word);
                 candidate::are_alike(self.word(piece), text)
@@ -60,14 +68,43 @@ impl Scene<'_> {
             Kind::Swap { piece } => {
                 self.pieces.get(piece + 1).is_some_and(|next| next.indent.is_none())
                     && !self.leaves_a_comma_alone(piece)
+                    && !self.moves_a_bracket(piece)
             }
         }
+    }
+
+    /// Whether something has to stand between what is before a piece and a bracket that closes.
+    fn expects_more(&self, before: usize) -> bool {
+        let last = before.checked_sub(1).map_or("", |last| self.word(last));
+        matches!(last, "," | "and" | "or" | "when" | "not" | "&&" | "||")
     }
 
     /// Whether the bracket that is open before a piece stands at the end of its line, as that of a block.
     fn opens_at_the_end(&self, before: usize) -> bool {
         candidate::opening_piece(self, before)
             .is_some_and(|open| self.pieces.get(open + 1).is_none_or(|next| next.indent.is_some()))
+    }
+
+    /// Whether swapping a piece and the one behind it makes other brackets of them, or moves a type out of its brackets or into them.
+    fn moves_a_bracket(&self, piece: usize) -> bool {
+        let (left, right) = (self.word(piece), self.word(piece + 1));
+        let opens = |word: &str| matches!(word, "(" | "[" | "{" | "<");
+        match (is_bracket(left), is_bracket(right)) {
+            (true, true) => opens(left) || opens(right),
+            (true, false) => right == ":",
+            (false, true) => left == ":",
+            (false, false) => false,
+        }
+    }
+
+    /// Whether the bracket that is open before a piece of an `.hml` text is a brace or a bracket behind the label of a message, which has
+    /// parentheses.
+    fn opens_behind_a_label(&self, before: usize) -> bool {
+        let label = candidate::opening_piece(self, before).and_then(|open| open.checked_sub(1));
+        self.language == Language::Hml
+            && label.is_some_and(|label| {
+                self.pieces[label].kind == PieceKind::Word && label > 0 && self.word(label - 1) == ":"
+            })
     }
 
     /// Whether swapping a piece and the one behind it puts a comma where nothing stands before or behind it.
@@ -116,8 +153,24 @@ impl Scene<'_> {
             if candidate::opening_piece(self, before).is_some_and(|open| (open..before).any(is_twice)));
         !runs_together
             && !closes_twice
+            && !self.closes_a_line_written_twice(&candidate.kind)
             && !self.has_run_together(&candidate.edits)
             && !self.is_read_in_two_ways(&candidate.edits, corrected)
+            && keeps::keeps(self, candidate, corrected)
+    }
+
+    /// Whether a bracket is closed that stands open in two lines that are the same.
+    fn closes_a_line_written_twice(&self, kind: &Kind) -> bool {
+        let Kind::Insert { before, text: "}" | ")" | "]" } = *kind else { return false };
+        let start = candidate::opening_piece(self, before).map_or(0, |open| self.pieces[open].range.start);
+        let first = self.text[..start]
+            .trim_end_matches(|c| c != '\n')
+            .trim_end()
+            .rfind('\n')
+            .map_or(0, |end| end + 1);
+        let lines: Vec<&str> = self.text[first..].lines().map(str::trim).take(MAX_LINES).collect();
+        let is_opening = |line: &str| line.ends_with(['{', '(', '[']);
+        lines.windows(2).any(|pair| pair[0] == pair[1] && is_opening(pair[0]))
     }
 
     /// Whether one of `edits` lies in a condition of a `corrected` text that nuScr reads otherwise than most languages: who has not
@@ -247,7 +300,7 @@ impl Scene<'_> {
         })
     }
 
-    fn is_repeated_on_line(&self, piece: usize) -> bool {
+    pub(super) fn is_repeated_on_line(&self, piece: usize) -> bool {
         let same = |left: usize, right: usize| {
             self.word(left) == self.word(right)
                 && self.pieces.get(right).is_some_and(|right| right.indent.is_none())

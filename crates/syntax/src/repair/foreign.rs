@@ -42,21 +42,35 @@ fn global(scene: &Scene<'_>, arrow: usize) -> Option<Diagnostic> {
     Some(said(scene, first, arrow + 1, "this is a global type, as papers write it", help))
 }
 
-/// `B⊕{l. …}` and `!B(l)`.
+/// `B⊕{l. …}`, `B + {l. …}`, `⊕{…}`, `B!{l. …}`, `B!⟨int⟩`, `p[B]!l` and `!B(l)`.
 fn of_machines(scene: &Scene<'_>, piece: usize) -> Option<Diagnostic> {
     let before = piece.checked_sub(1)?;
     let message = "this is the notation of papers, not of `.kmc` files";
+    let begins = |piece: usize| matches!(scene.word(piece), ":" | "{" | ";" | "," | ".");
+    let choice = |peer: &str, action: &str| format!("write `{{{peer}{action}l1; …, {peer}{action}l2; …}}`");
     match scene.word(piece) {
-        sign @ ("⊕" | "&") if scene.is_word(before) && scene.word(piece + 1) == "{" => {
-            let (peer, action) = (scene.word(before), if sign == "&" { "?" } else { "!" });
-            let help = format!("write `{{{peer}{action}l1; …, {peer}{action}l2; …}}`");
-            Some(said(scene, before, piece, message, help))
+        sign @ ("⊕" | "&" | "+") if scene.word(piece + 1) == "{" => {
+            let action = if sign == "&" { "?" } else { "!" };
+            let (first, peer) =
+                if scene.is_word(before) { (before, scene.word(before)) } else { (piece, "B") };
+            Some(said(scene, first, piece, message, choice(peer, action)))
+        }
+        action @ ("!" | "?") if scene.is_word(before) && scene.word(piece + 1) == "{" => {
+            Some(said(scene, before, piece, message, choice(scene.word(before), action)))
+        }
+        action @ ("!" | "?") if scene.is_word(before) && matches!(scene.word(piece + 1), "⟨" | "<") => {
+            let help = format!("write `{}{action}l<…>; …`, with a label of your own", scene.word(before));
+            Some(said(scene, before, piece + 1, "a message has a label", help))
         }
         action @ ("!" | "?") if scene.is_word(piece + 1) && scene.word(piece + 2) == "(" => {
-            let begins = matches!(scene.word(before), ":" | "{" | ";" | "," | ".");
             let label = if scene.is_word(piece + 3) { scene.word(piece + 3) } else { "l" };
             let help = format!("write `{}{action}{label}; …`", scene.word(piece + 1));
-            begins.then(|| said(scene, piece, piece + 2, message, help))
+            begins(before).then(|| said(scene, piece, piece + 2, message, help))
+        }
+        "[" if scene.is_word(before) && scene.word(piece + 2) == "]" => {
+            let action = Some(scene.word(piece + 3)).filter(|action| matches!(*action, "!" | "?"))?;
+            let help = format!("write `{}{action}{}; …`", scene.word(piece + 1), scene.word(piece + 4));
+            Some(said(scene, before, piece + 3, message, help))
         }
         _ => None,
     }
@@ -72,6 +86,22 @@ fn of_sessions(scene: &Scene<'_>, piece: usize) -> Option<Diagnostic> {
     if let Some(name) = word.strip_prefix(['µ', 'μ']) {
         let name = if name.is_empty() { scene.word(piece + 1) } else { name };
         return Some(said(scene, piece, piece, message, format!("write `rec {name}.( … )`")));
+    }
+    if matches!(word, "!" | "?") && matches!(scene.word(piece + 1), "⟨" | "<") {
+        let help = format!("write `{word}l(x: {}).…`, with a label of your own", scene.word(piece + 2));
+        return Some(said(scene, piece, piece + 1, "a message has a label, and its fields have names", help));
+    }
+    if word == ":" && matches!(scene.word(piece + 1), "!" | "?" | "+" | "&" | "rec" | "end") {
+        let label = piece.checked_sub(1).filter(|&label| label > 0 && scene.is_word(label))?;
+        let is_branch = matches!(scene.word(label - 1), "{" | ",");
+        let help =
+            format!("write `+{{!{}().…, …}}`, or `&{{?{}().…, …}}`", scene.word(label), scene.word(label));
+        return is_branch.then(|| said(scene, label, piece, "a branch begins with its message", help));
+    }
+    if word == "rec" && scene.word(piece + 2) == "." && !matches!(scene.word(piece + 3), "(" | "") {
+        let name = scene.word(piece + 1);
+        let help = format!("write `rec {name}.( … )`, and messages as `!l().…`");
+        return Some(said(scene, piece, piece + 2, "the body of a recursion stands in parentheses", help));
     }
     let before = piece.checked_sub(2)?;
     let names_peer = matches!(word, "!" | "?")
@@ -103,9 +133,10 @@ fn of_formulas(scene: &Scene<'_>, piece: usize) -> Option<Diagnostic> {
             return Some(said(scene, piece, piece, "fixed points are written as words here", help));
         }
     }
+    let is_sign = word.starts_with(['□', '◇', '◊', '○']);
     let is_temporal = piece == 0 && matches!(word, "AG" | "AF" | "EG" | "EF" | "G" | "F");
-    is_temporal.then(|| {
+    (is_sign || is_temporal).then(|| {
         let help = "write a fixed point, `max X.( … and [_]X)` for what always holds, or a rule (docs/languages/hml.md)";
-        said(scene, 0, 0, "temporal operators are written as fixed points here", help.to_owned())
+        said(scene, piece, piece, "temporal operators are written as fixed points here", help.to_owned())
     })
 }

@@ -9,12 +9,14 @@ use crate::diagnostics::Edit;
 use crate::language::Language;
 use crate::source::Span;
 
+mod automata;
 mod blocks;
 mod clauses;
 pub(super) mod conditions;
 mod data;
 mod declarations;
 mod foreign;
+mod formulas;
 mod habits;
 mod locals;
 mod loops;
@@ -22,6 +24,7 @@ mod messages;
 mod names;
 mod paper;
 mod protocols;
+mod sessions;
 mod types;
 
 /// The slips that may have been made where reading got stuck.
@@ -45,10 +48,17 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
         }
         Language::Gt | Language::St | Language::Kmc => {
             found.extend(locals::slips(scene));
+            found.extend(sessions::slips(scene));
             found.extend(types::slips(scene));
         }
-        Language::Hml => found.extend(types::unparenthesised_guard(scene)),
-        Language::Fsm => found.extend(locals::slips(scene)),
+        Language::Hml => {
+            found.extend(types::unparenthesised_guard(scene));
+            found.extend(formulas::slips(scene));
+        }
+        Language::Fsm => {
+            found.extend(locals::slips(scene));
+            found.extend(automata::slips(scene));
+        }
         Language::GtJson => {}
     }
     found
@@ -76,6 +86,12 @@ fn refused(span: Span, message: impl Into<String>, help: impl Into<String>, skip
     let mut found = refusal(span, message, help, skipped);
     found.cost = 0;
     found
+}
+
+/// A slip that only its author can correct: reading goes on as after `edits`.
+fn unsettled(span: Span, message: impl Into<String>, help: impl Into<String>, edits: Vec<Edit>) -> Candidate {
+    let kind = Kind::Slip { span, message: message.into(), help: help.into(), corrects: false };
+    Candidate::new(edits, kind, 0)
 }
 
 fn replace(span: Span, text: impl Into<String>) -> Edit {
@@ -185,6 +201,8 @@ fn characters(scene: &Scene<'_>) -> Vec<Candidate> {
         '‘' | '’' => ("'", format!("`{found}` is a typographic apostrophe")),
         '–' | '—' | '−' => ("-", format!("`{found}` is a dash, not a hyphen")),
         '→' | '⟶' | '⇒' => ("->", format!("`{found}` is an arrow of one character")),
+        '⟨' if scene.language == Language::Hml => ("<", format!("`{found}` is the bracket of papers")),
+        '⟩' if scene.language == Language::Hml => (">", format!("`{found}` is the bracket of papers")),
         '\u{a0}' | '\u{2007}' | '\u{202f}' | '\u{2009}' => {
             (" ", String::from("this is a non-breaking space"))
         }
@@ -210,6 +228,7 @@ fn characters(scene: &Scene<'_>) -> Vec<Candidate> {
         scene.text[span.range().start..line_end].char_indices().filter(|(_, c)| same_kind(*c, found));
     let edits = others.map(|(at, c)| {
         let start = span.range().start + at;
+        let plain = if c == '⟩' { ">" } else { plain };
         replace(Span::new(start, start + c.len_utf8()), plain)
     });
     let one = slip(first, what.clone(), help.clone(), [replace(first, plain)]);
@@ -220,5 +239,5 @@ fn characters(scene: &Scene<'_>) -> Vec<Candidate> {
 
 fn same_kind(left: char, right: char) -> bool {
     let alike = |all: &[char]| all.contains(&left) && all.contains(&right);
-    left == right || alike(&['“', '”', '„', '«', '»']) || alike(&['‘', '’'])
+    left == right || alike(&['“', '”', '„', '«', '»']) || alike(&['‘', '’']) || alike(&['⟨', '⟩'])
 }

@@ -73,9 +73,13 @@ fn declared_name(text: &str) -> Option<Span> {
     if text.get(first.1)? != "module" {
         return None;
     }
-    let mut name = tokens.take_while(|(token, _)| matches!(token, Token::Word | Token::Dot));
-    let start = name.next()?.1;
-    Some(Span::new(start.start, name.last().map_or(start.end, |(_, range)| range.end)))
+    let (_, start) = tokens.next().filter(|(token, _)| *token == Token::Word)?;
+    let mut end = start.end;
+    // Where its `;` is missing, the next declaration is no part of the name.
+    while let Some((Token::Dot, _)) = tokens.next() {
+        end = tokens.next().filter(|(token, _)| *token == Token::Word)?.1.end;
+    }
+    Some(Span::new(start.start, end))
 }
 
 /// A module, and for each of its imports which module that is.

@@ -465,7 +465,11 @@ impl<'a> Names<'a> {
                     return Type::Opaque(Arc::clone(&name.text));
                 }
                 let declared = self.types[module].len();
-                let worth_while = name.text.len() > 3
+                let looks_built_in = name.text.starts_with(|first: char| first.is_lowercase());
+                // Shorter names are like many others by chance, unless they are those of built-in types with two letters swapped.
+                let is_swapped =
+                    looks_built_in && payload::NAMES.iter().any(|known| is_swapped(&name.text, known));
+                let worth_while = (name.text.len() > 3 || is_swapped)
                     && !self.not_misspelt.contains(&name.text)
                     && self.may_compare(declared + 1);
                 let declared = self.types[module].keys().map(|name| &**name);
@@ -473,7 +477,6 @@ impl<'a> Names<'a> {
                 let close = if worth_while { suggest::closest(&name.text, known) } else { None };
                 let close = close.filter(|close| !close.eq_ignore_ascii_case(&name.text));
                 // Types of one's own have names with capitals; others look as if they were built in.
-                let looks_built_in = name.text.starts_with(|first: char| first.is_lowercase());
                 let meant = payload::elsewhere(&name.text).or(close);
                 let is_qualified = name.text.contains('.');
                 // nuScr reads a declared message as a type, too.
@@ -559,4 +562,20 @@ pub(super) fn named_types(ty: &TypeSyntax) -> Vec<&Name> {
         }
     }
     names
+}
+
+/// Whether `name` is `known` with two letters swapped.
+fn is_swapped(name: &str, known: &str) -> bool {
+    let differ: Vec<usize> =
+        (0..name.len()).filter(|&at| name.as_bytes().get(at) != known.as_bytes().get(at)).collect();
+    match differ[..] {
+        [one, other] => {
+            let (name, known) = (name.as_bytes(), known.as_bytes());
+            name.len() == known.len()
+                && other == one + 1
+                && name[one] == known[other]
+                && name[other] == known[one]
+        }
+        _ => false,
+    }
 }

@@ -28,7 +28,37 @@ pub(super) fn once(text: &str, module: &Module, diagnostics: Vec<Diagnostic>) ->
         }
         all.extend(found);
     }
-    without_echoes(too_large_once(crate::document::in_order(all)))
+    let all = without_values(too_large_once(crate::document::in_order(all)));
+    misspelt_types(text, without_echoes(all))
+}
+
+/// What has no role has no sender either: that its fields have no value follows from it.
+fn without_values(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if diagnostics.iter().any(|found| found.code.id == "RF0103") {
+        diagnostics.retain(|found| found.code.id != "RF0312" || !found.message.ends_with("has no value"));
+    }
+    diagnostics
+}
+
+/// A type that is misspelt has no operators: the first place that needs one says so, and what may have been meant.
+fn misspelt_types(text: &str, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let misspelt: Vec<(String, String)> = diagnostics
+        .iter()
+        .filter(|found| found.code.id == "RF0106")
+        .filter_map(|found| {
+            let help = found.help.as_ref().filter(|help| help.starts_with("did you mean"))?;
+            Some((format!("`{}`", text.get(found.span.range())?), help.clone()))
+        })
+        .collect();
+    let mut said: FxHashSet<String> = FxHashSet::default();
+    diagnostics.retain_mut(|found| {
+        let about =
+            misspelt.iter().find(|(name, _)| found.code.id == "RF0301" && found.message.contains(name));
+        let Some((name, help)) = about else { return true };
+        found.help = Some(help.clone());
+        said.insert(name.clone())
+    });
+    diagnostics
 }
 
 /// That nothing behind a recursive `do` is reached follows from its not being the last step.

@@ -27,7 +27,7 @@ const PROBES: &[(&str, Language, &[&str])] = &[
     ("g18-comment-after-comma", Language::Kmc, &[]),
     ("g19-comment-before-comma", Language::Kmc, &[]),
     ("g20-trailing-comma", Language::Kmc, &["RF0004"]),
-    ("g21-choice-prefix", Language::Kmc, &["RF0004", "RF0004"]),
+    ("g21-choice-prefix", Language::Kmc, &["RF0004"]),
     ("g22-dup-participant", Language::Kmc, &["RF0501"]),
     ("g23-unbound-var", Language::Kmc, &["RF0105"]),
     ("g24-unguarded", Language::Kmc, &["RF0203"]),

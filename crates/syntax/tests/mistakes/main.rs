@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "tests fail by panicking, in helpers too")]
 
+mod certain;
+mod edits;
 mod fix;
 mod meaning;
 mod mutation;

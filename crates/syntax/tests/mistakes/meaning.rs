@@ -255,3 +255,19 @@ fn notations_of_papers_are_one_error() {
         assert_eq!(corrected(text, language).text, text);
     }
 }
+
+/// What other modules declare is not known where a text with syntax errors is read.
+#[test]
+fn what_an_imported_module_declares_is_not_missed_beside_a_syntax_error() {
+    let text = "module pack.A;\nimport pack.B;\nprotocol P(role a, role b) {\n  do B.Q(a, b);\n  x() from a too b;\n}\n";
+    assert_eq!(only_error(text).1, "did you mean `to`?");
+}
+
+/// The name of a module ends where a dot is missing, also where its `;` is.
+#[test]
+fn the_next_declaration_is_no_part_of_the_name_of_a_module() {
+    let text = "module x\nprotocol P(role a, role b) { m() from a to b; }\n";
+    assert!(referee_syntax::scr::misnamed(text, "x.scr").is_none());
+    let found = referee_syntax::scr::misnamed(text, "y.scr").expect("another name");
+    assert_eq!(found.message, "the file of the module `x` is not called `x.scr`");
+}

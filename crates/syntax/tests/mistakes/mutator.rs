@@ -19,6 +19,13 @@ pub(crate) fn mutations(few: usize) -> usize {
     std::env::var("REFEREE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
 }
 
+/// Other seeds than those of every run: what `REFEREE_SEEDS=1,2,3` says.
+#[expect(clippy::disallowed_methods, reason = "a measurement, over what it is asked to be")]
+pub(crate) fn seeds() -> Vec<u64> {
+    let said = std::env::var("REFEREE_SEEDS").unwrap_or_default();
+    said.split(',').filter_map(|seed| seed.parse().ok()).collect()
+}
+
 /// SplitMix64.
 pub(crate) struct Random(u64);
 
@@ -27,7 +34,7 @@ impl Random {
         Self(seed)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -104,7 +111,7 @@ pub(crate) fn mutate(text: &str, random: &mut Random) -> Option<Mutant> {
 }
 
 /// Two letters of a word swapped, or one left out.
-fn misspelt(word: &str, random: &mut Random) -> Option<String> {
+pub(crate) fn misspelt(word: &str, random: &mut Random) -> Option<String> {
     let mut letters: Vec<char> = word.chars().collect();
     if letters.len() < 3 || !letters[0].is_alphabetic() {
         return None;

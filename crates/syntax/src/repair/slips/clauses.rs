@@ -16,6 +16,7 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(lone_condition(scene));
     found.extend(answer(scene));
     found.extend(seconds(scene));
+    found.extend(annotation(scene));
     found.extend(connection(scene));
     found.extend(refined_type(scene));
     found.extend(generic_type(scene));
@@ -255,15 +256,29 @@ fn seconds(scene: &Scene<'_>) -> Option<Candidate> {
             [replace(span, right)],
         ));
     }
-    let is_word = |piece: &usize| matches!(scene.word(*piece), "timeout" | "deadline" | "before");
+    let is_word =
+        |piece: &usize| matches!(scene.word(*piece), "timeout" | "deadline" | "before" | "until" | "in");
     let word = statement.clone().find(is_word).filter(|&word| is_number(word + 1))?;
+    let is_clear = !matches!(scene.word(word), "until" | "in");
     let help = format!("write `within {}`", scene.word(word + 1));
-    Some(slip(
+    let found = slip(
         scene.span(word),
         "how long a message may take stands behind `within`",
         help,
         [replace(scene.span(word), "within")],
-    ))
+    );
+    Some(found.doubtful_if(!is_clear))
+}
+
+/// `m() from A to B @"x > 0";`
+fn annotation(scene: &Scene<'_>) -> Option<Candidate> {
+    let at = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece) == "@")?;
+    let last = at.checked_sub(1).filter(|&last| scene.is_word(last))?;
+    let is_one = scene.word(at + 1).starts_with('"') && scene.word(at + 2) == ";";
+    let edits = [super::insert(scene.span(last).end, ";"), replace(scene.span(at + 2), "")];
+    let message = "an annotation stands behind the `;` of its message";
+    let help = format!("write `; @{}`", scene.word(at + 1));
+    is_one.then(|| slip(scene.spans(at..at + 2), message, help, edits).doubtful())
 }
 
 /// `connect A -> B;`, `connect A, B;`, `disconnect A to B;`

@@ -134,6 +134,9 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
     let dialect = condition.dialect;
     let (span, next) = run(scene, piece)?;
     let wrong = scene.text.get(span.range()).unwrap_or_default();
+    if matches!(wrong, "&" | "|") && joins_numbers(scene, condition, piece) {
+        return Some(unknown(span, wrong, next));
+    }
     let right = match wrong {
         "and" | "&" | "∧" if !dialect.words => "&&",
         "or" | "|" | "∨" if !dialect.words => "||",
@@ -148,6 +151,7 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
         "True" | "TRUE" => "true",
         "False" | "FALSE" => "false",
         "mod" => "%",
+        "div" => "/",
         "=" if dialect.equal == "==" => "==",
         "===" | ":=" => dialect.equal,
         "<>" if dialect.different == "!=" => "!=",
@@ -174,7 +178,7 @@ fn operator(scene: &Scene<'_>, condition: &Condition, piece: usize) -> Option<Wr
     let is_other = |other: usize| !(piece..next).contains(&other) && !is_apart(scene, piece, other);
     let is_chain = is_equal(piece) && equalities.any(is_other);
     let is_value = opening_piece(scene, piece).is_some_and(|open| scene.word(open) == "[");
-    let doubtful = matches!(wrong, "~=" | "=-" | "=!")
+    let doubtful = matches!(wrong, "~=" | "=-" | "=!" | "div")
         || wrong == ":=" && is_value
         || is_chain
         || matches!(wrong, "&" | "|") && is_compared(scene, condition, piece);
@@ -233,6 +237,16 @@ fn is_compared(scene: &Scene<'_>, condition: &Condition, piece: usize) -> bool {
     [before, behind].into_iter().flatten().any(|beside| sort(scene, beside) != Some(Sort::Value))
 }
 
+/// Whether `&` or `|` stands between numbers, not between conditions.
+fn joins_numbers(scene: &Scene<'_>, condition: &Condition, piece: usize) -> bool {
+    let (left, right) = operands(scene, condition, piece..piece + 1);
+    let compares = |at: &usize| is_comparison(scene.word(*at));
+    let is_value = |pieces: Range<usize>| sort(scene, pieces) == Some(Sort::Value);
+    let before = left.clone().rev().find(compares).map_or(left.start, |at| at + 1)..left.end;
+    let behind = right.start..right.clone().find(compares).unwrap_or(right.end);
+    before == left && is_value(before) || behind == right && is_value(behind)
+}
+
 /// `n => 3` is a comparison, `a => b` says that `a` implies `b`: what they are decides.
 fn greater_or_implied(scene: &Scene<'_>, condition: &Condition, operator: Range<usize>) -> Wrong {
     let (left, right) = operands(scene, condition, operator.clone());
@@ -278,6 +292,9 @@ fn unknown(span: Span, wrong: &str, next: usize) -> Wrong {
     let message = format!("conditions have no operator `{wrong}`");
     let help = match wrong {
         "iff" | "<=>" | "<->" => "write `==` between two truth values, each in parentheses",
+        "&" | "|" => {
+            "numbers are not joined bit by bit: docs/languages/conditions.md lists the operators and functions"
+        }
         "xor" => "write `!=` between two truth values, each in parentheses",
         _ => "docs/languages/conditions.md lists the operators and functions",
     };

@@ -1,6 +1,6 @@
 //! Slips in the statements of `.scr` texts.
 
-use super::{Candidate, Scene, insert, refusal, replace, slip};
+use super::{Candidate, Scene, insert, refusal, replace, slip, unsettled};
 use crate::diagnostics::Edit;
 use crate::payload;
 use crate::source::Span;
@@ -11,6 +11,8 @@ pub(super) fn slips(scene: &Scene<'_>) -> Vec<Candidate> {
     found.extend(arrow(scene));
     found.extend(reversed_arrow(scene));
     found.extend(sends(scene));
+    found.extend(send_to(scene));
+    found.extend(nameless_field(scene));
     found.extend(from_first(scene));
     found.extend(several_senders(scene));
     found.extend(and_for_comma(scene));
@@ -197,6 +199,32 @@ fn from_first(scene: &Scene<'_>) -> Option<Candidate> {
     Some(slip(span, "the message comes first, then who sends it", help, [replace(span, right)]))
 }
 
+/// `send m to B;`: who sends is not said.
+fn send_to(scene: &Scene<'_>) -> Option<Candidate> {
+    let statement = scene.statement();
+    let start = statement.start;
+    let to = start + 2;
+    let is_one = matches!(scene.word(start), "send" | "emit" | "tell")
+        && scene.is_word(start + 1)
+        && scene.word(to) == "to"
+        && statement.end == to + 2;
+    let help = format!("write `{}() from … to {};`", scene.word(start + 1), scene.word(to + 1));
+    let skipped = scene.spans(start..statement.end + usize::from(scene.word(statement.end) == ";"));
+    is_one
+        .then(|| super::refused(scene.spans(start..statement.end), "it is not said who sends", help, skipped))
+}
+
+/// `m(: int)`, `{x: int, : string}`
+fn nameless_field(scene: &Scene<'_>) -> Option<Candidate> {
+    let colon = (scene.at.saturating_sub(1)..=scene.at).find(|&piece| scene.word(piece) == ":")?;
+    let before = scene.word(colon.checked_sub(1)?);
+    let is_field = matches!(before, "(" | "," | "{") && scene.in_parentheses(colon);
+    let span = scene.span(colon);
+    let placeholder = insert(span.start, super::super::candidate::PLACEHOLDER);
+    let help = format!("write `NAME: {}`", scene.word(colon + 1));
+    is_field.then(|| unsettled(span, "the field has no name", help, vec![placeholder]))
+}
+
 /// `m() from A, B to C`.
 fn several_senders(scene: &Scene<'_>) -> Option<Candidate> {
     let statement = scene.statement();
@@ -322,7 +350,10 @@ fn call_without_do(scene: &Scene<'_>) -> Option<Candidate> {
     let span = scene.spans(statement.start..name + 1);
     let edit =
         if verb { replace(scene.span(statement.start), "do") } else { insert(scene.span(name).start, "do ") };
-    Some(slip(span, "another protocol is begun with `do`", format!("write `do {call};`"), [edit]))
+    let found = slip(span, "another protocol is begun with `do`", format!("write `do {call};`"), [edit]);
+    // A nested one is begun with `calls`.
+    let has_nested = (0..scene.pieces.len()).any(|piece| matches!(scene.word(piece), "nested" | "calls"));
+    Some(found.doubtful_if(has_nested))
 }
 
 /// `continue;` or `continue [n - 1];` without saying where: certain where there is one recursion around it only.

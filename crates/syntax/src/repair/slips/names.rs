@@ -114,12 +114,10 @@ fn nameless_recursion(scene: &Scene<'_>) -> Option<Candidate> {
     let mut names: Vec<&str> = continues.map(|piece| scene.word(piece + 1)).collect();
     names.dedup();
     match names[..] {
-        [name] if name.starts_with(char::is_alphabetic) => Some(slip(
-            span,
-            message,
-            format!("write `rec {name} {{`"),
-            [insert(span.end, format!(" {name}"))],
-        )),
+        [name] if name.starts_with(char::is_alphabetic) => Some(
+            slip(span, message, format!("write `rec {name} {{`"), [insert(span.end, format!(" {name}"))])
+                .doubtful(),
+        ),
         _ => Some(nameless(span, message, "write `rec NAME { … continue NAME; }`")),
     }
 }

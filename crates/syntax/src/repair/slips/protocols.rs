@@ -107,7 +107,10 @@ fn choice_without_at(scene: &Scene<'_>) -> Option<Candidate> {
     let gap = Span { start: span.end, end: scene.span(open).start };
     let right = format!("choice at {chooser} {{");
     let message = "it is not said who chooses";
-    Some(slip(span, message, format!("write `{right}`"), [replace(gap, format!(" at {chooser} "))]))
+    // Another role may choose, and tell this one by another way.
+    Some(
+        slip(span, message, format!("write `{right}`"), [replace(gap, format!(" at {chooser} "))]).doubtful(),
+    )
 }
 
 /// The parentheses of the header where reading got stuck: `(` and `)`.
@@ -171,12 +174,14 @@ fn no_roles(scene: &Scene<'_>) -> Option<Candidate> {
     let name = scene.word(open - 1);
     let span = scene.span(open - 1);
     let message = format!("the roles of `{name}` are not declared");
-    Some(slip(
+    // Not all of them need be named where they are used.
+    let found = slip(
         span,
         message,
         format!("write `protocol {name}({list})`"),
         [insert(span.end, format!("({list})"))],
-    ))
+    );
+    Some(found.doubtful())
 }
 
 /// `local protocol P at A(role B) { … }`.

@@ -175,15 +175,10 @@ fn no_end(scene: &Scene<'_>) -> Option<Candidate> {
     let at = scene.span(mark + 1).end;
     let message = "what follows this action is missing: the machine ends with `end`";
     let action = scene.words(mark - 1..behind);
-    // In a recursion it may as well begin again.
-    let is_head = |piece: &usize| scene.word(*piece) == ":";
-    let begin = (0..mark).rev().find(is_head).unwrap_or(0);
-    let recurs = (begin..mark).any(|piece| scene.word(piece) == "rec");
     is_over.then(|| {
         let help = format!("write `{action}; end`");
-        let found = slip(scene.spans(mark - 1..behind), message, help, [super::insert(at, "; end")]);
-        // Where the label is called `end`, it may be the label that is missing.
-        found.doubtful_if(recurs || scene.word(mark + 1) == "end")
+        // Anything may follow.
+        slip(scene.spans(mark - 1..behind), message, help, [super::insert(at, "; end")]).doubtful()
     })
 }
 

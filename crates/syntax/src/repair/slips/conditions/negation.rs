@@ -54,7 +54,11 @@ fn mark_for_word(scene: &Scene<'_>, condition: &Condition, mark: usize) -> Optio
 /// `x: bool{a && not b}`.
 fn inner_not(scene: &Scene<'_>, condition: &Condition, not: usize) -> Option<Wrong> {
     let group = condition.group(scene, not);
-    let end = condition.operand_end(scene, not + 1);
+    let operand = condition.operand_end(scene, not + 1);
+    // A comparison is negated as a whole: `not` reaches to the end.
+    let compares = is_comparison(scene.word(operand)) && operand < group.end;
+    let joined = (operand..group.end).find(|&piece| is_connective(scene.word(piece))).unwrap_or(group.end);
+    let end = if compares { joined } else { operand };
     let is_inner = group.start < not && scene.word(not - 1) != "not";
     let follows = is_connective(scene.word(not.saturating_sub(1)));
     (is_inner && follows).then(|| negated(scene, not, end, false).doubtful(end < group.end))
