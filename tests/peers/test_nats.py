@@ -32,6 +32,9 @@ protocol Work(role client, role worker) {
 """
 
 
+DEADLINES = PROTOCOL.replace("from worker to client;", "from worker to client within 5s;")
+
+
 class Nats:
     """As much of the protocol as is needed here."""
 
@@ -99,6 +102,19 @@ def generate(seed, count, keys):
         yield f"events.{key % 4}".encode(), json.dumps(event).encode()
 
 
+def timed(events, seed, late=0.0):
+    """The same every ten milliseconds, up to `late` seconds out of order; the last an hour after all others, of a session of its own."""
+    chance = random.Random(seed)
+    start = 1_770_000_000.0
+    placed = []
+    for number, (subject, line) in enumerate(events):
+        time = start + number / 100
+        placed.append((time + chance.uniform(0, late), subject, dict(json.loads(line), time=round(time, 2))))
+    placed.sort(key=lambda place: place[0])
+    last = {"session": "last", "from": "client", "to": "worker", "label": "Request", "payload": {"id": 0, "size": 0}, "time": start + 1e5}
+    return [(subject, json.dumps(event).encode()) for _, subject, event in [*placed, (0, b"events.0", last)]]
+
+
 def verdict(line):
     value = json.loads(line)
     return (value.get("property"), value.get("session"), value.get("key"), value["event"], value["verdict"], value["got"])
@@ -110,7 +126,10 @@ class Workers(Case):
     def server(self):
         with folder() as place:
             port = free_port()
-            with process("nats-server", "-a", "127.0.0.1", "-p", port, "-js", "-sd", place, stderr=subprocess.DEVNULL, port=port):
+            # With one message more deadlines may pass than a message has room for.
+            (place / "nats.conf").write_text("max_payload: 65536\n")
+            arguments = ["-c", place / "nats.conf", "-a", "127.0.0.1", "-p", port, "-js", "-sd", place]
+            with process("nats-server", *arguments, stderr=subprocess.DEVNULL, port=port):
                 with Nats(port) as nats:
                     nats.api("STREAM.CREATE.EVENTS", name="EVENTS", subjects=["events.*"])
                     yield place, port, nats
@@ -125,11 +144,12 @@ class Workers(Case):
         self.addCleanup(lambda: (child.kill(), child.wait()))
         return child
 
-    def offline(self, place, specification, events):
+    def offline(self, place, specification, events, more=()):
         log = place / "events.jsonl"
         log.write_bytes(b"".join(line + b"\n" for _, line in events))
         flag = "--protocol" if specification.suffix == ".scr" else "--property"
-        done = subprocess.run([REFEREE, "watch", flag, specification, "--format", "json", log], stdout=subprocess.PIPE, timeout=120)
+        command = [REFEREE, "watch", flag, specification, "--format", "json", *more, log]
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=120)
         return [verdict(line) for line in done.stdout.splitlines()]
 
     def assert_once(self, place, nats, expected):
@@ -145,12 +165,12 @@ class Workers(Case):
         printed = {verdict(line) for out in place.glob("out*") for line in out.read_bytes().splitlines()}
         self.assertEqual(set(expected), printed, errors)
 
-    def turmoil(self, specification, name, seed, more=()):
+    def turmoil(self, specification, name, seed, more=(), events=None, judging=()):
         with self.server() as (place, port, nats):
             (place / name).write_text(specification)
             specification = place / name
-            events = list(generate(seed, 12_000, 300))
-            expected = self.offline(place, specification, events)
+            events = events or list(generate(seed, 12_000, 300))
+            expected, more = self.offline(place, specification, events, judging), [*more, *judging]
             chance = random.Random(seed)
 
             def publish():
@@ -188,6 +208,28 @@ class Workers(Case):
 
     def test_sessions_of_a_protocol(self):
         self.turmoil(PROTOCOL, "work.scr", 7)
+
+    def test_deadlines_pass_with_the_message_that_is_later(self):
+        self.turmoil(DEADLINES, "work.scr", 13, events=timed(generate(13, 12_000, 300), 13))
+
+    def test_messages_are_judged_in_the_order_of_their_times(self):
+        events = timed(generate(17, 12_000, 300), 17, late=1.5)
+        self.turmoil(PROPERTIES, "all.hml", 17, events=events, judging=["--reorder", "2s"])
+
+    def test_messages_that_wait_are_judged_by_whoever_goes_on(self):
+        with self.server() as (place, port, nats):
+            specification = place / "p.hml"
+            specification.write_text("property p { max Z.([_ -> _ : a]max X.([_ -> _ : b]ff and [_]X) and [_]Z) }")
+            event = lambda label, time: (b"events.1", json.dumps({"from": "x", "label": label, "time": time}).encode())
+            nats.publish([event("b", 1), event("a", 3), event("b", 2)])
+            # Nothing is later than any of them by a second, and nothing was judged.
+            self.assertEqual(3, self.worker(place, port, specification, "--until-end", "--reorder", "5s", out="out").wait(30))
+            self.assertIn("3 events will be judged when later ones have come", (place / "err").read_text())
+            nats.publish([event("c", 9)])
+            self.assertEqual(3, self.worker(place, port, specification, "--until-end", "--reorder", "5s", out="out").wait(30))
+            nats.publish([event("b", 10), event("c", 90)])
+            self.assertEqual(1, self.worker(place, port, specification, "--until-end", "--reorder", "5s", out="out").wait(30))
+            self.assertEqual([5], [json.loads(line)["line"] for line in (place / "out").read_bytes().splitlines()])
 
     def test_partitions_by_subject(self):
         # The subjects are by session, so only properties of sessions go with them.

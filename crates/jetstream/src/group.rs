@@ -21,6 +21,8 @@ use crate::settings::{LEASE, PARTITION, PARTITIONS, Settings};
 
 /// The number of the last event whose verdicts are all in this message or before it.
 const THROUGH: &str = "Referee-Through";
+/// The event of the first verdict that is not in this message or before it, and its place among those found with this event.
+const NEXT: &str = "Referee-Next";
 /// How many violations the verdicts of the partition have, up to and with this message, and how many of them are consequences.
 const FOUND: &str = "Referee-Found";
 
@@ -70,13 +72,36 @@ pub(crate) struct Partition {
     pub(crate) position: Option<u64>,
 }
 
+/// A verdict: the event with which it was found, and its place among the verdicts of the partition that were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct VerdictNumber {
+    pub(crate) message: u64,
+    pub(crate) place: u64,
+}
+
+impl VerdictNumber {
+    /// The first behind the event `through`; without one, the first of all.
+    pub(crate) fn after(through: Option<u64>) -> Self {
+        Self { message: through.map_or(0, |through| through.saturating_add(1)), place: 0 }
+    }
+
+    fn header(self) -> String {
+        format!("{} {}", self.message, self.place)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (message, place) = text.split_once(' ')?;
+        Some(Self { message: message.parse().ok()?, place: place.parse().ok()? })
+    }
+}
+
 /// A partition's last message in the stream of verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LastVerdicts {
     /// Its number in that stream; 0 if there is none.
     pub(crate) sequence: u64,
-    /// All verdicts up to this event are out.
-    pub(crate) through: Option<u64>,
+    /// All verdicts before this one are out.
+    pub(crate) out: VerdictNumber,
     /// What the partition's verdicts come to, this message included; `None` if a version that did not count wrote some of them.
     pub(crate) found: Option<Found>,
 }
@@ -107,8 +132,11 @@ impl Found {
 
 impl LastVerdicts {
     /// What a partition without verdicts has.
-    const NONE: Self =
-        Self { sequence: 0, through: None, found: Some(Found { violations: 0, consequences: 0 }) };
+    const NONE: Self = Self {
+        sequence: 0,
+        out: VerdictNumber { message: 0, place: 0 },
+        found: Some(Found { violations: 0, consequences: 0 }),
+    };
 }
 
 /// Whether something that only one can do was done.
@@ -224,8 +252,11 @@ impl Group {
         match self.verdicts.get_last_raw_message_by_subject(&self.subject(number)).await {
             Ok(message) => {
                 let through = message.headers.get(THROUGH).and_then(|through| through.as_str().parse().ok());
+                let next = message.headers.get(NEXT).and_then(|next| VerdictNumber::parse(next.as_str()));
+                // Versions that did not split the verdicts found with one event wrote no more than the last one.
+                let out = next.unwrap_or_else(|| VerdictNumber::after(through));
                 let found = message.headers.get(FOUND).and_then(|found| Found::parse(found.as_str()));
-                Ok(LastVerdicts { sequence: message.sequence, through, found })
+                Ok(LastVerdicts { sequence: message.sequence, out, found })
             }
             Err(error) if matches!(error.kind(), LastRawMessageErrorKind::NoMessageFound) => {
                 Ok(LastVerdicts::NONE)
@@ -239,13 +270,14 @@ impl Group {
         &self,
         number: u16,
         lines: String,
-        through: u64,
+        out: VerdictNumber,
         last: LastVerdicts,
     ) -> Result<Attempt<LastVerdicts>, GroupError> {
         let found = last.found.map(|found| found.and(lines.as_bytes()));
         let mut message = PublishMessage::build()
             .payload(lines.into())
-            .header(THROUGH, through.to_string().as_str())
+            .header(THROUGH, out.message.saturating_sub(1).to_string().as_str())
+            .header(NEXT, out.header().as_str())
             .expected_last_subject_sequence(last.sequence);
         if let Some(found) = found {
             message = message.header(FOUND, found.header().as_str());
@@ -256,8 +288,7 @@ impl Group {
         };
         match acknowledged {
             Ok(acknowledged) => {
-                let (sequence, through) = (acknowledged.sequence, Some(through));
-                Ok(Attempt::Done(LastVerdicts { sequence, through, found }))
+                Ok(Attempt::Done(LastVerdicts { sequence: acknowledged.sequence, out, found }))
             }
             Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(Attempt::Beaten),
             Err(error) => Err(GroupError::broker("publish a verdict")(error.into())),
@@ -427,5 +458,7 @@ mod tests {
         assert_eq!(found, Found { violations: 7, consequences: 2 });
         assert_eq!(Found::parse(&found.header()), Some(found));
         assert_eq!((Found::parse("7"), Found::parse("7 x")), (None, None));
+        let number = VerdictNumber { message: 8, place: 2 };
+        assert_eq!(VerdictNumber::parse(&number.header()), Some(number));
     }
 }

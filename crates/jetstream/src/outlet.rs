@@ -12,7 +12,7 @@ use referee_watch::{Counts, Notice, Observer, Partitions, Progress};
 use tokio::runtime::Handle;
 
 use crate::error::{GroupError, Lost};
-use crate::group::{Attempt, Group, LastVerdicts, Partition};
+use crate::group::{Attempt, Group, LastVerdicts, Partition, VerdictNumber};
 use crate::member::Life;
 use crate::worker::Calls;
 
@@ -34,9 +34,9 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// The last event of which all verdicts are out.
-    fn told(&self) -> Option<u64> {
-        self.position.max(self.verdicts.through)
+    /// The verdict before which all are out.
+    fn told(&self) -> VerdictNumber {
+        self.verdicts.out.max(VerdictNumber::after(self.position))
     }
 }
 
@@ -74,14 +74,24 @@ pub(crate) struct Outlet<'a> {
     pub(crate) runtime: Handle,
     /// Of the chunk that is being told of.
     pub(crate) pending: Vec<Pending>,
+    /// The message with which what is told was found: not always that of the event, as where a deadline has passed.
+    pub(crate) reached: u64,
 }
 
 /// A verdict that is not out.
 pub(crate) struct Pending {
     partition: u16,
-    /// The event, or 0.
+    /// The message with which it was found, or 0.
     number: u64,
     notice: Notice,
+}
+
+/// What has not been told, with the line that is published of it, if it is a verdict.
+struct News {
+    partition: u16,
+    number: VerdictNumber,
+    notice: Notice,
+    line: Option<String>,
 }
 
 impl Observer for Outlet<'_> {
@@ -101,9 +111,13 @@ impl Observer for Outlet<'_> {
             // Said before any event.
             None => 0,
         };
-        let number = place.map_or(0, |place| place.line);
+        let number = place.map_or(0, |_| self.reached);
         self.pending.push(Pending { partition, number, notice });
         Ok(())
+    }
+
+    fn reached(&mut self, message: u64) {
+        self.reached = message;
     }
 
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
@@ -112,11 +126,7 @@ impl Observer for Outlet<'_> {
         let through = progress.through;
         self.runtime.clone().block_on(async {
             let mut shares = shares.lock().await;
-            let is_new = |pending: &Pending| {
-                let share = shares.each.get(&pending.partition);
-                share.is_some_and(|share| share.told() < Some(pending.number))
-            };
-            let news: Vec<Pending> = pending.into_iter().filter(is_new).collect();
+            let news = self.news(&shares, pending);
             if !news.is_empty() {
                 self.tell(&mut shares, news, progress).await?;
             }
@@ -128,13 +138,39 @@ impl Observer for Outlet<'_> {
 }
 
 impl Outlet<'_> {
-    async fn tell(&self, shares: &mut Shares, news: Vec<Pending>, progress: &Progress) -> io::Result<()> {
+    /// What of `pending` is not out, with the numbers of its verdicts.
+    fn news(&self, shares: &Shares, pending: Vec<Pending>) -> Vec<News> {
+        let mut next: BTreeMap<u16, VerdictNumber> = BTreeMap::new();
+        let mut news = Vec::new();
+        for Pending { partition, number: message, notice } in pending {
+            let Some(told) = shares.each.get(&partition).map(Share::told) else { continue };
+            if message < told.message {
+                continue;
+            }
+            let line = (self.calls.render)(&notice);
+            let next = next.entry(partition).or_default();
+            if next.message != message {
+                *next = VerdictNumber { message, place: 0 };
+            }
+            let number = *next;
+            if line.is_some() {
+                next.place += 1;
+                if number < told {
+                    continue;
+                }
+            }
+            news.push(News { partition, number, notice, line });
+        }
+        news
+    }
+
+    async fn tell(&self, shares: &mut Shares, mut news: Vec<News>, progress: &Progress) -> io::Result<()> {
         if !self.life.goes_on() {
             return Err(io::Error::other(Lost("no sign of life reached the broker".to_owned())));
         }
-        let mut lines: BTreeMap<u16, Vec<(u64, String)>> = BTreeMap::new();
-        for news in &news {
-            if let Some(line) = (self.calls.render)(&news.notice) {
+        let mut lines: BTreeMap<u16, Vec<(VerdictNumber, String)>> = BTreeMap::new();
+        for news in &mut news {
+            if let Some(line) = news.line.take() {
                 lines.entry(news.partition).or_default().push((news.number, line));
             }
         }
@@ -156,13 +192,13 @@ async fn publish(
     owner: &str,
     number: u16,
     share: &mut Share,
-    mut lines: Vec<(u64, String)>,
+    mut lines: Vec<(VerdictNumber, String)>,
     through: u64,
 ) -> Result<(), Lost> {
     loop {
-        lines.retain(|(number, _)| Some(*number) > share.verdicts.through);
-        let Some((text, through)) = message(&lines, group.room(), through) else { return Ok(()) };
-        match group.publish(number, text, through, share.verdicts).await.map_err(lost)? {
+        lines.retain(|(number, _)| *number >= share.verdicts.out);
+        let Some((text, out)) = message(&lines, group.room(), through) else { return Ok(()) };
+        match group.publish(number, text, out, share.verdicts).await.map_err(lost)? {
             Attempt::Done(last) => share.verdicts = last,
             Attempt::Beaten => {
                 // An owner before this one had a message under way. What it says is what would be said here.
@@ -178,20 +214,19 @@ async fn publish(
     }
 }
 
-/// As many of the verdicts as fit into a message of `room` bytes, those about one event together, and the last event whose
-/// verdicts are all out with it: `through` if these are all.
-fn message(lines: &[(u64, String)], room: usize, through: u64) -> Option<(String, u64)> {
+/// As many of the verdicts as fit into a message of `room` bytes, and the verdict before which all are out with it: if these are all, the
+/// first behind the event `through`.
+fn message(lines: &[(VerdictNumber, String)], room: usize, through: u64) -> Option<(String, VerdictNumber)> {
     let mut text = String::new();
-    let mut last = None;
-    for event in lines.chunk_by(|(left, _), (right, _)| left == right) {
-        let more: String = event.iter().map(|(_, line)| shortened(line, room) + "\n").collect();
-        if last.is_some() && text.len() + more.len() > room {
-            return Some((text, last?));
+    for (number, line) in lines {
+        let more = shortened(line, room) + "\n";
+        if !text.is_empty() && text.len() + more.len() > room {
+            return Some((text, *number));
         }
         text += &more;
-        last = event.first().map(|(number, _)| *number);
     }
-    last.map(|last| (text, last.max(through)))
+    let last = lines.last()?.0.message.max(through);
+    Some((text, VerdictNumber::after(Some(last))))
 }
 
 /// A verdict that is too long for a message loses the events that led to it.
@@ -239,14 +274,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_about_one_event_stay_together() {
-        let line = |number: u64, text: &str| (number, text.to_owned());
-        let lines = vec![line(3, "aaaa"), line(3, "bbbb"), line(5, "cccc"), line(9, "dddd")];
-        assert_eq!(message(&lines, 15, 20), Some(("aaaa\nbbbb\ncccc\n".to_owned(), 5)));
-        assert_eq!(message(&lines[3..], 15, 20), Some(("dddd\n".to_owned(), 20)));
-        assert_eq!(message(&lines, 1000, 20).map(|(_, through)| through), Some(20));
-        // What is about one event is one message, however long.
-        assert_eq!(message(&lines, 3, 20), Some(("aaaa\nbbbb\n".to_owned(), 3)));
+    fn as_many_verdicts_as_fit_are_one_message() {
+        let number = |message, place| VerdictNumber { message, place };
+        let line = |message, place, text: &str| (number(message, place), text.to_owned());
+        let lines = vec![line(3, 0, "aaaa"), line(3, 1, "bbbb"), line(5, 0, "cccc"), line(9, 0, "dddd")];
+        assert_eq!(message(&lines, 15, 20), Some(("aaaa\nbbbb\ncccc\n".to_owned(), number(9, 0))));
+        assert_eq!(message(&lines[3..], 15, 20), Some(("dddd\n".to_owned(), number(21, 0))));
+        assert_eq!(message(&lines, 1000, 20).map(|(_, out)| out), Some(number(21, 0)));
+        // With one event the deadlines of any number of sessions may pass.
+        assert_eq!(message(&lines, 3, 20), Some(("aaaa\n".to_owned(), number(3, 1))));
         assert_eq!(message(&[], 1000, 20), None);
     }
 

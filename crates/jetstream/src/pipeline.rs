@@ -79,6 +79,7 @@ impl Pipeline {
             calls: common.calls,
             runtime: Handle::current(),
             pending: Vec::new(),
+            reached: 0,
         };
         let options =
             Options { stop: Arc::clone(&stop), partitions: Some(Arc::clone(&partitions)), ..common.options };

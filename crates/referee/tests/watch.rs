@@ -418,6 +418,41 @@ fn a_source_makes_events_of_lines() {
 }
 
 /// A document with many spans is as many events, and all of them are at its line; logs that a source reads are merged.
+/// Logs of several kinds in one run, each read by its own source, in the order of their times.
+#[test]
+fn each_log_has_its_source() {
+    let failed =
+        "<38>1 2026-02-03T04:05:06Z h sshd 12 - - Failed password for bob from 192.0.2.7 port 4242 ssh2\n";
+    let request = "192.0.2.7 - - [03/Feb/2026:05:05:08 +0100] \"GET /admin HTTP/1.1\" 200 12 \"-\" \"-\"\n";
+    let deploy = "{\"from\":\"client\",\"label\":\"Deploy\",\"time\":\"2026-02-03T04:05:10Z\"}\n";
+    let [auth, access, deploys] =
+        [("each-auth.log", failed), ("each-access.log", request), ("each-deploys.jsonl", deploy)]
+            .map(|(name, text)| protocol(name, text).to_str().unwrap().to_owned());
+    let property = "property p for each \"/from\" { max X.([_ -> _ : Failed][_ -> _ : Request][_ -> _ : Deploy]ff and [_]X) }";
+    let property = protocol("each.hml", property);
+    let watch = |sources: &[&str], logs: &[&str]| {
+        let sources = sources.iter().flat_map(|source| ["--source", *source]);
+        let common = ["--property", property.to_str().unwrap(), "--format", "json"];
+        referee(&common.into_iter().chain(sources).chain(logs.iter().copied()).collect::<Vec<_>>(), "")
+    };
+    let own = [format!("{auth}=preset:sshd"), format!("{access}=preset:nginx-combined")];
+    let output = watch(&[&own[0], &own[1]], &[&deploys, &access, &auth]);
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert_eq!(lines(&output)[0]["source"], json!(format!("{deploys}:1")));
+    // What names no log is that of the others.
+    let output = watch(&[&own[0], "preset:nginx-combined"], &[&access, &auth]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    for (sources, why) in [
+        (vec!["other.log=preset:sshd"], "no input is called `other.log`"),
+        (vec!["preset:sshd", "preset:sshd"], "a log is read by one source"),
+        (vec![own[0].as_str(), own[0].as_str()], "a log is read by one source"),
+    ] {
+        let output = watch(&sources, &[&auth]);
+        assert_eq!(status(&output), 2);
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn documents_with_many_events_keep_their_lines() {
     let ring = protocol("spans.scr", "protocol P(role a, role b) { One() from a to b; Two() from b to a; }");

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,6 +28,7 @@ mod pointers;
 pub(crate) mod property;
 mod report;
 mod scrutiny;
+mod sources;
 mod summary;
 
 use alerts::Alerts;
@@ -35,9 +36,9 @@ use metrics::Metrics;
 pub(crate) use pointers::Pointers;
 use report::Reporter;
 use scrutiny::Scrutiny;
+use sources::Sources;
 
 use crate::Outcome;
-use crate::command::extract::SourceReader;
 use crate::input;
 use crate::output;
 
@@ -108,9 +109,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Form::Jsonl)]
     events_format: Form,
     /// How lines of a log of another kind become events: a TOML file (docs/sources.md), or preset:NAME (`referee extract
-    /// --list`).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["events_format", "session_key", "from", "to", "label", "payload", "time", "end", "nats"])]
-    source: Option<String>,
+    /// --list`). LOG=FILE says so of one of the inputs, and may be repeated: the others are read by the source that names none, or as events.
+    #[arg(long, value_name = "[LOG=]FILE", conflicts_with_all = ["events_format", "session_key", "from", "to", "label", "payload", "time", "end", "nats"])]
+    source: Vec<String>,
     /// Text for people, one line of JSON for each violation, or one document of SARIF.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -254,16 +255,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         bail!("there are no times in these events: --reorder cannot be used");
     }
     arguments.broker.check(arguments)?;
+    // Sessions are small and many: huge pages cost more memory than they save time.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     let stop = Arc::new(AtomicBool::new(false));
     let metrics = arguments.metrics.map(Metrics::serve).transpose()?;
     let metrics = metrics.as_ref();
-    let source = arguments.source()?;
+    let sources = arguments.sources()?;
     let mut options = arguments.options(Arc::clone(&stop));
     options.checkpoint = arguments.checkpoint(&options)?;
     let told = options.checkpoint.as_ref().map(|checkpoint| checkpoint.told().notices);
     let alerts = arguments.alerts.start(arguments.checkpoint.as_deref(), told)?;
     let sinks = (metrics, alerts.as_ref());
-    options.source = source.clone().map(|source| source as Arc<dyn EventReader>);
+    options.source = sources.general.clone().map(|source| source as Arc<dyn EventReader>);
     let mut captures = None;
     let summary = if arguments.property.is_empty() {
         let Some(scrutinies) = Scrutiny::all(arguments)? else { return Ok(Outcome::WrongInput) };
@@ -295,7 +299,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 options.calls = scrutiny.calls.clone();
                 watch(Arc::clone(&scrutiny.monitor), &scrutiny.aliases, inputs, options, observer)
             };
-            total.absorb(arguments.judge(Some(scrutiny), sinks, options.clone(), &judge)?);
+            total.absorb(arguments.judge(Some(scrutiny), sinks, (options.clone(), &sources), &judge)?);
         }
         total
     } else {
@@ -309,7 +313,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let judge = |inputs: Vec<Input>, options: Options, observer: &mut dyn Observer| {
             watch_properties(monitors.clone(), inputs, options, observer)
         };
-        arguments.judge(None, sinks, options, &judge)?
+        arguments.judge(None, sinks, (options, &sources), &judge)?
     };
     if let Some(alerts) = alerts {
         alerts.finish();
@@ -317,12 +321,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(captures) = captures {
         captures.report()?;
     }
-    if let Some(source) = &source {
-        source.remark_on_times();
-    }
-    if let Some(unmatched) = source.map(|source| source.unmatched()).filter(|unmatched| *unmatched > 0) {
+    sources.remark_on_times();
+    if sources.unmatched() > 0 {
         output::remark(&format!(
-            "{unmatched} lines match nothing in the source; `referee extract --source …` shows what they look like"
+            "{} lines match nothing in the source; `referee extract --source …` shows what they look like",
+            sources.unmatched()
         ));
     }
     if let Some(path) = &arguments.summary {
@@ -342,7 +345,8 @@ fn outcome(arguments: &Arguments, summary: &Summary, lines: bool, stop: &AtomicB
     let counts = &summary.counts;
     let nothing = counts.events == 0 || counts.ignored == counts.events && counts.sessions == 0 && !lines;
     let nothing = nothing && !arguments.broker.is_given();
-    let incomplete = summary.counts.is_incomplete() || nothing || summary.is_blind;
+    let is_behind = arguments.broker.until_end && summary.held > 0;
+    let incomplete = summary.counts.is_incomplete() || nothing || summary.is_blind || is_behind;
     match summary.counts {
         counts if counts.unanswered > 0 => Outcome::WrongInput,
         counts if counts.violations() > 0 => Outcome::Violated,
@@ -365,7 +369,7 @@ impl Arguments {
         &self,
         scrutiny: Option<&Scrutiny>,
         (metrics, alerts): (Option<&Metrics>, Option<&Alerts>),
-        options: Options,
+        (options, sources): (Options, &Sources),
         judge: &Judge<'_>,
     ) -> Result<Summary> {
         handle_ctrl_c(&options.stop);
@@ -377,8 +381,8 @@ impl Arguments {
                 return self.broker.judge(self, &options, judge, &render, observer);
             }
             let input = |path: &PathBuf| match path.as_os_str() == "-" {
-                true => Input::live("-", io::stdin()),
-                false => Input::file(path),
+                true => sources.apply(path, Input::live("-", io::stdin())),
+                false => sources.apply(path, Input::file(path)),
             };
             let inputs = match &self.journal {
                 Some(folder) => vec![journal::input(folder)?],
@@ -418,7 +422,7 @@ impl Arguments {
             );
         }
         let judged = nats::specification(self, options)?;
-        let source = self.source.as_deref().map(super::extract::text).transpose()?;
+        let source = Sources::texts(&self.source, &self.events)?;
         let read = (judged, &self.events, options.reorder, source, self.explain);
         let specification = nats::hash(format!("{read:?}").as_bytes());
         let checkpoint = Checkpoint::open(path, specification, self.events.len());
@@ -437,15 +441,18 @@ impl Arguments {
     }
 
     /// What reads lines of another kind; nothing, if the source file is one of captures.
-    fn source(&self) -> Result<Option<Arc<SourceReader>>> {
-        let Some(name) = &self.source else { return Ok(None) };
-        if !self.captures.load(name)? {
-            return SourceReader::load(name).map(Some);
+    fn sources(&self) -> Result<Sources> {
+        let is_one_of_captures = match &*self.source {
+            [only] => Path::new(only).exists() && self.captures.load(only)?,
+            _ => false,
+        };
+        if !is_one_of_captures {
+            return Sources::load(&self.source, &self.events);
         }
         if self.follow || self.all_roles || !self.property.is_empty() {
             bail!("captures are watched with --protocol, one role at a time, to their end");
         }
-        Ok(None)
+        Ok(Sources::default())
     }
 
     fn options(&self, stop: Arc<AtomicBool>) -> Options {

@@ -63,6 +63,7 @@ pub(super) fn summary(summary: &Summary) -> Value {
         },
         "pending_deadlines": summary.pending,
         "late": summary.late,
+        "held": summary.held,
         "ties": summary.ties,
         "bytes": summary.bytes,
     })

@@ -17,7 +17,7 @@ use crate::output;
 pub(crate) struct Broker {
     /// Watch a stream of NATS JetStream at URL (nats://user:password@host:4222) instead of files.
     #[arg(long, value_name = "URL", requires_all = ["stream", "durable"],
-          conflicts_with_all = ["events", "follow", "reorder"])]
+          conflicts_with_all = ["events", "follow", "until", "now"])]
     nats: Option<String>,
     /// The stream with the events; each message is one.
     #[arg(long, value_name = "NAME", requires = "nats")]
@@ -37,7 +37,7 @@ pub(crate) struct Broker {
     lease: Option<Duration>,
     /// End when the group has judged all that is in the stream now.
     #[arg(long, requires = "nats")]
-    until_end: bool,
+    pub(super) until_end: bool,
 }
 
 /// A lease that is shorter is missed by busy machines.
@@ -100,7 +100,7 @@ pub(super) fn specification(arguments: &Arguments, options: &Options) -> Result<
     let choices = (choices, &arguments.session_ends, arguments.tolerance);
     let limits = (options.idle_sessions, options.ended_sessions, options.max_instances, options.max_line);
     let functions = (arguments.functions_fuel, arguments.functions_memory);
-    let form = (&options.format, &options.shape);
+    let form = (&options.format, &options.shape, options.reorder.filter(|_| arguments.broker.is_given()));
     text.extend(format!("{choices:?}{limits:?}{functions:?}{form:?}").bytes());
     Ok(hash(&text))
 }

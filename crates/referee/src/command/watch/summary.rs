@@ -152,6 +152,12 @@ pub(super) fn warnings(summary: &Summary, limit: Option<u32>) -> Vec<String> {
     if summary.late > 0 {
         warnings.push(format!("could not put {} in order: too late", number(summary.late, "event")));
     }
+    if summary.held > 0 {
+        warnings.push(format!(
+            "{} will be judged when later ones have come (--reorder)",
+            number(summary.held, "event")
+        ));
+    }
     warnings
 }
 
