@@ -297,8 +297,7 @@ impl<'b> Head<'b> {
                 let end = memchr::memchr(b'\n', rest)?;
                 let (line, tail) = rest.split_at(end + 1);
                 rest = tail;
-                let (found, value) = line.split_at_checked(name.len())?;
-                if let [b':', value @ ..] = value
+                if let Some((found, [b':', value @ ..])) = line.split_at_checked(name.len())
                     && found.eq_ignore_ascii_case(name.as_bytes())
                 {
                     return Some(value.trim_ascii());

@@ -124,6 +124,24 @@ fn what_is_wanted_may_not_be_there_twice() {
     assert_eq!(said[1], "Server: malformed: what tells the session is there more than once");
 }
 
+/// A line shorter than the name that is looked for ended the search: what stood behind it was missing, or not seen to be there twice.
+#[test]
+fn a_short_header_hides_none_behind_it() {
+    let get = |headers: &str| {
+        let request = format!("GET /items/7 HTTP/1.1\r\nHost: h\r\n{headers}\r\n");
+        said(&[(Client, &request)])
+    };
+    assert_eq!(get("A: b\r\nX-Token: abc\r\n"), ["Client: Get(7, \"abc\")"]);
+    assert_eq!(
+        get("X-Token: abc\r\nA: b\r\nX-Token: d\r\n"),
+        ["Client: Get(7, <it is there more than once>): Malformed"]
+    );
+    assert_eq!(
+        get("A:b\r\nCookie: sid=s1\r\nX-Token: abc\r\nA:b\r\nCookie: sid=s2\r\n"),
+        ["Client: malformed: what tells the session is there more than once"]
+    );
+}
+
 #[test]
 fn pipelined_requests_go_on_at_once() {
     let request = "GET /items?page=1 HTTP/1.1\r\n\r\n";
