@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::config::Address;
 use crate::driver::Look;
 use crate::multiparty::NetworkStream;
+use crate::pages::with_usual_pages;
 use crate::stdio::Stdio;
 use crate::tls_records::TlsSocket;
 use crate::websocket::WebSocket;
@@ -113,13 +114,13 @@ impl Program {
     pub(crate) fn start(command: &[String]) -> io::Result<Self> {
         let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         let (program, arguments) = command.split_first().ok_or_else(wrong)?;
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .stdin(process::Stdio::piped())
             .stdout(process::Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| named(program, error))?;
+            .kill_on_drop(true);
+        let mut child = with_usual_pages(|| command.spawn()).map_err(|error| named(program, error))?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| io::Error::other("the program has no output"))?;
         Ok(Self { input, output, child: Some(child) })

@@ -104,7 +104,7 @@ impl Outcome {
 
 fn main() -> ExitCode {
     // Before memory is taken for anything else.
-    if std::env::args_os().nth(1).is_some_and(|command| command == "guard") {
+    if std::env::args_os().nth(1).is_some_and(|command| command == "guard" || command == "mcp") {
         referee::guard::use_small_pages(true);
     }
     let cli = Cli::parse();

@@ -9,9 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use referee::Source;
 use referee::guard::config::{Config, Log, LogFormat, Problem};
-use referee::guard::{
-    Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, stdio, use_small_pages,
-};
+use referee::guard::{Ended, Plans, Refusal, Service, log, multiparty, raise_descriptor_limit, stdio};
 use referee::monitor;
 
 use super::dependencies::Dependencies;
@@ -107,11 +105,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Ok(Outcome::WrongInput);
     }
     if arguments.stdio {
-        use_small_pages(false);
         return on_stdio(&plans);
     }
-    // What it starts would inherit that it has small pages.
-    use_small_pages(plans.config().listeners.iter().all(|listener| listener.as_ref().command.is_none()));
     is_json.set(plans.config().log.format == LogFormat::Json);
     for line in warnings(&name, path, &plans) {
         if is_json.get() { log::warn(&line) } else { output::remark(&format!("warning: {line}")) }

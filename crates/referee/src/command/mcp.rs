@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use referee::guard::{Plans, log, use_small_pages};
+use referee::guard::{Plans, log};
 
 use super::guard::{complain, on_stdio};
 use crate::Outcome;
@@ -108,6 +108,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     {
         anyhow::bail!("{}", problem.message);
     }
-    use_small_pages(false);
     on_stdio(&plans)
 }
