@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use referee_monitor::Moment;
-use referee_session::{Engine as _, SessionStore, TwoParty};
+use referee_session::{Engine as _, SessionStore, SharedStore, TwoParty};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -242,7 +242,8 @@ impl Account {
         id: u64,
     ) -> Self {
         let store = version.sessions.clone().map(|sessions| sessions as Arc<dyn SessionStore>);
-        let mut engine = TwoParty::new(&version.plan.rules, store);
+        let shared = version.shared.clone().map(|shared| shared as Arc<dyn SharedStore>);
+        let mut engine = TwoParty::new(&version.plan.rules, store).sharing(shared);
         if permit.unchecked {
             engine.stop_inspecting("the guard was at a limit");
         }

@@ -17,7 +17,7 @@ use crate::metrics::{Counters, MessageCounters, Scope, Snapshot, lock};
 use crate::multiparty::Runtime;
 use crate::plan::{Plan, Plans};
 use crate::report_sink::{Observer, ReportSink};
-use crate::session_store::KeyedSessions;
+use crate::session_store::{KeyedSessions, SharedByListener};
 use crate::source_limits::OpenBySource;
 use crate::worker::{self, Order, ThreadContext, Worker};
 pub(crate) use live::{Followed, Known};
@@ -66,6 +66,8 @@ pub(crate) struct Version {
     pub(crate) messages: Arc<MessageCounters>,
     /// Sessions that span connections, where messages say which they are of.
     pub(crate) sessions: Option<Arc<KeyedSessions>>,
+    /// What sessions have seen that have several connections at once.
+    pub(crate) shared: Option<Arc<SharedByListener>>,
 }
 
 /// Where the sessions of `plan` are kept that span connections.
@@ -73,11 +75,17 @@ fn sessions(plan: &Plan) -> Option<KeyedSessions> {
     plan.rules.spans_connections().then(|| KeyedSessions::new(plan.limits.sessions, plan.limits.idle.0))
 }
 
+/// Where what the sessions of `plan` have seen is kept, where they have several connections at once.
+fn shared(plan: &Plan) -> Option<Arc<SharedByListener>> {
+    plan.rules.shares_sessions().then(|| Arc::new(SharedByListener::new(plan.limits.sessions)))
+}
+
 impl Listening {
     fn new(plan: &Arc<Plan>, place: Place, socket: Option<Listener>, threads: usize) -> Arc<Self> {
         let messages = Arc::new(message_counters(plan, threads));
         let sessions = sessions(plan).map(Arc::new);
-        let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages), sessions };
+        let shared = shared(plan);
+        let version = Version { plan: Arc::clone(plan), messages: Arc::clone(&messages), sessions, shared };
         Arc::new(Self {
             name: plan.name.clone(),
             place,
@@ -110,7 +118,9 @@ impl Listening {
             (Some(old), Some(new)) => Some(Arc::new(new.after(old))),
             (_, new) => new.map(Arc::new),
         };
-        self.version.store(Arc::new(Version { plan: Arc::clone(plan), messages, sessions }));
+        // What was seen is of the old properties: their sessions begin anew.
+        let shared = shared(plan);
+        self.version.store(Arc::new(Version { plan: Arc::clone(plan), messages, sessions, shared }));
     }
 }
 

@@ -69,7 +69,7 @@ impl LiveSession {
             Report::Message(Box::new(MessageRecord {
                 listener: self.plan.name.clone(),
                 time: time.clone(),
-                session: self.id.to_string(),
+                session: message.session.map_or_else(|| self.id.to_string(), |number| number.to_string()),
                 from: message.from,
                 to: message.to,
                 label: message.label,

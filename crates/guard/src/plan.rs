@@ -386,6 +386,27 @@ impl Maker<'_, '_> {
         Some(refusals)
     }
 
+    /// What cannot be had where a session has several connections at once.
+    fn check_shared(&mut self, protocol: &Protocol, options: &Options) {
+        if options.policy == Policy::Drop {
+            self.complain(
+                "policy",
+                "with `drop` a client would wait for an answer for ever: `reject` tells it why there is none",
+            );
+        }
+        if protocol.calls.is_some() || protocol.monitor.machine().state_count() > 1 {
+            let message = "messages of one session come on several connections, in any order: its protocol has one state, and order is \
+                           for properties to demand";
+            self.complain("protocol", message);
+        }
+        if let Some(name) = options.properties.as_ref().and_then(Properties::with_deadline) {
+            let message = format!(
+                "`{name}` says what has to happen, or must not, for some time: over several connections that is not judged"
+            );
+            self.complain("properties", message);
+        }
+    }
+
     /// What is done about the times of the protocol.
     fn deadlines(&mut self, rules: &TwoPartyRules) -> Deadlines {
         let listener = self.listener;
@@ -459,6 +480,9 @@ impl Maker<'_, '_> {
                 "`drop` with properties cannot be used where the protocol opens sub-sessions",
             );
         }
+        if rules.shares_sessions() {
+            self.check_shared(&protocol, &options);
+        }
         if self.reader.refusal.count() > problems {
             return None;
         }
@@ -488,7 +512,7 @@ fn timeout_answer(listener: &Listener, table: &referee_wire::Table) -> Vec<u8> {
     const WHY: &str = "the server did not answer in time";
     let preset = listener.protocol.get_ref().strip_prefix("preset:");
     let answer = match (table.kind, preset) {
-        (Kind::Http, _) => http_answer::text("504 Gateway Timeout", WHY),
+        (Kind::Http | Kind::JsonHttp, _) => http_answer::text("504 Gateway Timeout", WHY),
         (_, Some("smtp")) => format!("421 4.4.2 {WHY}\r\n"),
         (Kind::Json, _) if table.rpc == Some(true) => {
             // Which call it was, the guard does not say: there may be several.
@@ -511,7 +535,8 @@ impl Plan {
     pub(crate) fn driver_options(&self) -> DriverOptions {
         DriverOptions {
             salvage: false,
-            observe: self.rules.options().policy == Policy::Observe,
+            // Where a session has several connections, what one brings must be judged before anybody can answer it on another.
+            observe: self.rules.options().policy == Policy::Observe && !self.rules.shares_sessions(),
             max_buffer: self.limits.buffer.0,
             max_message: self.limits.message.0,
             idle: self.limits.idle.0,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use referee_monitor::Session;
-use referee_session::{Loan, SessionStore};
+use referee_session::{Loan, SessionStore, SharedSessions, SharedStore};
 
 use crate::metrics::lock;
 
@@ -131,6 +131,21 @@ impl SessionStore for KeyedSessions {
         for waker in old.into_iter().flat_map(|old| old.waiting) {
             waker.wake();
         }
+    }
+}
+
+/// What the sessions of a listener have seen that have several connections at once.
+pub(crate) struct SharedByListener(Mutex<SharedSessions>);
+
+impl SharedByListener {
+    pub(crate) fn new(most: usize) -> Self {
+        Self(Mutex::new(SharedSessions::new(most)))
+    }
+}
+
+impl SharedStore for SharedByListener {
+    fn with(&self, work: &mut dyn FnMut(&mut SharedSessions)) {
+        work(&mut lock(&self.0));
     }
 }
 

@@ -70,6 +70,8 @@ pub struct SessionVerdict {
 /// A message as it is recorded, so that the session can be judged again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedMessage {
+    /// The number of its session, where a session has several connections; 0 without one.
+    pub session: Option<u64>,
     /// The role that sent it.
     pub from: String,
     /// The role that it was for.

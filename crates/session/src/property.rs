@@ -34,6 +34,8 @@ pub struct Properties {
 #[derive(Debug)]
 struct Family {
     keys: Box<[Key]>,
+    /// Whether each session has instances of its own, where sessions share the others.
+    per_session: bool,
     properties: PropertyFamily,
     /// For how long the exact time of an event can matter, by property.
     horizons: Box<[i64]>,
@@ -43,13 +45,18 @@ struct Family {
 #[derive(Debug, Default)]
 pub struct Observed {
     families: Vec<Instances>,
-    held: usize,
     bump: Bump,
     clock: Clock,
 }
 
+/// What one session has of the properties, where several sessions share the others.
+#[derive(Debug, Default)]
+pub(crate) struct SessionProperties(Vec<Instances>);
+
 #[derive(Debug)]
 struct Instances {
+    /// How many submonitors and keys there are.
+    held: usize,
     memories: PropertyMemories,
     by_key: HashMap<Arc<str>, Entry>,
     /// There was no room for a key, which was reported.
@@ -113,20 +120,38 @@ pub struct Observation<'a> {
 struct Observing<'a> {
     /// Of the family.
     number: usize,
-    held: &'a mut usize,
+    /// How many submonitors and keys it may have.
     most: usize,
     clock: &'a mut Clock,
     time: Option<EventTime>,
 }
 
 /// Monitors of properties with the same keys.
-type Group = (Box<[Key]>, Vec<Arc<PropertyMonitor>>);
+type Group = (Box<[Key]>, bool, Vec<Arc<PropertyMonitor>>);
 
 impl Properties {
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
         self.families.iter().map(|family| family.properties.monitors().len()).sum()
+    }
+
+    /// One that says what has to happen in time, if there is any: silence is nothing that a message shows.
+    #[must_use]
+    pub fn with_deadline(&self) -> Option<&str> {
+        let mut all = self.families.iter().flat_map(|family| family.properties.monitors());
+        all.find(|monitor| monitor.property().has_deadlines()).map(|monitor| &**monitor.property().name())
+    }
+
+    fn instances(&self, wanted: impl Fn(&Family) -> bool) -> Vec<Instances> {
+        let of = |family: &Family| Instances {
+            held: 0,
+            memories: family.properties.memories(),
+            by_key: HashMap::new(),
+            is_full: false,
+            has_long_key: false,
+        };
+        self.families.iter().filter(|family| wanted(family)).map(of).collect()
     }
 
     /// Whether one speaks of time.
@@ -148,11 +173,13 @@ impl Properties {
                     "`{name}` begins anew (`again`), which properties of guards do not: watch it"
                 ));
             }
-            let keys: Box<[Key]> = match property.scope() {
-                Scope::Stream => Box::default(),
-                // A connection is a session, and has instances of its own.
+            let of_session = Key::name("session");
+            let (keys, per_session): (Box<[Key]>, bool) = match property.scope() {
+                Scope::Stream => (Box::default(), false),
+                // Who observes a session has instances for it alone.
                 Scope::PerKey(keys) => {
-                    keys.iter().filter(|key| **key != Key::name("session")).cloned().collect()
+                    let others = keys.iter().filter(|key| **key != of_session);
+                    (others.cloned().collect(), keys.contains(&of_session))
                 }
                 Scope::PerProcess(_) => {
                     return Err(format!(
@@ -165,13 +192,14 @@ impl Properties {
             if let Some(verdict) = monitor.verdict_at_start() {
                 return Err(format!("`{name}`: {} before any message", verdict.name()));
             }
-            match groups.iter_mut().find(|(known, _)| *known == keys) {
-                Some((_, members)) => members.push(Arc::new(monitor)),
-                None => groups.push((keys, vec![Arc::new(monitor)])),
+            match groups.iter_mut().find(|(known, own, _)| (known, *own) == (&keys, per_session)) {
+                Some((.., members)) => members.push(Arc::new(monitor)),
+                None => groups.push((keys, per_session, vec![Arc::new(monitor)])),
             }
         }
-        let family = |(keys, members): Group| Family {
+        let family = |(keys, per_session, members): Group| Family {
             keys,
+            per_session,
             horizons: members.iter().map(|monitor| monitor.time_horizon()).collect(),
             properties: PropertyFamily::new(members),
         };
@@ -188,36 +216,30 @@ impl Properties {
         time: Option<EventTime>,
         is_suppressed: bool,
     ) -> Vec<PropertyFinding> {
-        let Observed { families, held, bump, clock } = observed;
-        if families.is_empty() {
-            let instances = |family: &Family| Instances {
-                memories: family.properties.memories(),
-                by_key: HashMap::new(),
-                is_full: false,
-                has_long_key: false,
-            };
-            families.extend(self.families.iter().map(instances));
-        }
+        observed.prepare(self);
+        let Observed { families, bump, clock } = observed;
+        let mut held: usize = families.iter().map(|instances| instances.held).sum();
         bump.reset();
         let mut event = message.event(bump);
         event.time = time.map(|time| time.at);
         let mut findings = Vec::new();
-        let held_before = *held;
         let mut before = Vec::new();
         for (number, (family, instances)) in self.families.iter().zip(families.iter_mut()).enumerate() {
             let Some(key) = family.key(&event) else { continue };
             if is_suppressed {
-                before.push((key.clone(), instances.by_key.get(&*key).cloned()));
+                before.push((key.clone(), instances.by_key.get(&*key).cloned(), instances.held));
             }
-            let mut observing =
-                Observing { number, held: &mut *held, most: self.most, clock: &mut *clock, time };
+            held -= instances.held;
+            let most = self.most.saturating_sub(held);
+            let mut observing = Observing { number, most, clock: &mut *clock, time };
             family.observe(instances, &mut observing, (key, &event), &mut findings);
+            held += instances.held;
         }
         if is_suppressed && findings.iter().any(PropertyFinding::is_decisive) {
-            *held = held_before;
             let concerned =
                 self.families.iter().zip(families).filter(|(family, _)| family.key(&event).is_some());
-            for ((_, instances), (key, entry)) in concerned.zip(before) {
+            for ((_, instances), (key, entry, held)) in concerned.zip(before) {
+                instances.held = held;
                 match entry {
                     Some(entry) => instances.by_key.insert(key.into(), entry),
                     None => instances.by_key.remove(&*key),
@@ -225,6 +247,27 @@ impl Properties {
             }
         }
         findings
+    }
+}
+
+impl Observed {
+    fn prepare(&mut self, properties: &Properties) {
+        if self.families.is_empty() {
+            self.families = properties.instances(|_| true);
+        }
+    }
+
+    /// From here on this is what the session `own` has seen, which has what was seen before.
+    pub(crate) fn exchange_session(&mut self, properties: &Properties, own: &mut SessionProperties) {
+        self.prepare(properties);
+        if own.0.is_empty() {
+            own.0 = properties.instances(|family| family.per_session);
+        }
+        let families = self.families.iter_mut().zip(&properties.families);
+        let mine = families.filter(|(_, family)| family.per_session).map(|(mine, _)| mine);
+        for (mine, theirs) in mine.zip(&mut own.0) {
+            std::mem::swap(mine, theirs);
+        }
     }
 }
 
@@ -277,16 +320,15 @@ impl Family {
             }
             return;
         }
-        let held = &mut *observing.held;
         if !instances.by_key.contains_key(&*key) {
-            if *held >= observing.most {
+            if instances.held >= observing.most {
                 if !std::mem::replace(&mut instances.is_full, true) {
                     findings.extend(members.filter_map(limited));
                 }
                 return;
             }
             let bundle = self.properties.begin(&mut instances.memories, event);
-            *held += bundle.as_ref().map_or(0, PropertyBundle::submonitors).max(1);
+            instances.held += bundle.as_ref().map_or(0, PropertyBundle::submonitors).max(1);
             let entry = Entry { events: 0, bundle, wakes: i64::MAX, doubts: Box::default() };
             instances.by_key.insert((&*key).into(), entry);
         }
@@ -298,10 +340,10 @@ impl Family {
         }
         self.note_doubt(entry, observing.time);
         let Some(bundle) = &mut entry.bundle else { return };
-        let room = observing.most.saturating_sub(*held);
+        let room = observing.most.saturating_sub(instances.held);
         let step = self.properties.step(&mut instances.memories, bundle, event, room);
         observing.clock.fault |= step.fault;
-        *held = held.saturating_add_signed(step.grown);
+        instances.held = instances.held.saturating_add_signed(step.grown);
         let (is_done, deadline) = (bundle.is_done(), self.properties.next_deadline(bundle));
         for (member, verdict) in &step.verdicts {
             let reason = instances.memories.take_reason(*member);
@@ -315,7 +357,7 @@ impl Family {
         }
         if is_done {
             // The key itself is still kept.
-            *held += 1;
+            instances.held += 1;
             entry.bundle = None;
         } else {
             observing.clock.wake(entry, deadline, observing.number, &key);
@@ -498,7 +540,7 @@ mod tests {
                 let findings = properties.observe(&mut observed, &message, None, is_suppressed);
                 findings.into_iter().map(|finding| finding.property.to_string()).collect::<Vec<_>>().join(" ")
             });
-            (each, observed.held)
+            (each, observed.families.iter().map(|instances| instances.held).sum())
         };
         assert_eq!(said(true), (["asked", "asked", "", "", "asked few"].map(str::to_owned), 2));
         assert_eq!(said(false).0, ["asked", "", "few", "", ""]);

@@ -131,7 +131,7 @@ impl TwoPartyRules {
             owing: Owing::new(&monitor, vocabulary.role_name(client)),
             calls: None,
             owing_in: Vec::new(),
-            spans: table.session.is_some(),
+            spans: table.session.is_some() && !codec.has_exchanges(),
             ahead,
             codec,
             readings,
@@ -208,6 +208,12 @@ impl TwoPartyRules {
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Whether sessions have several connections at once, and what they have seen is [shared](crate::SharedSessions).
+    #[must_use]
+    pub fn shares_sessions(&self) -> bool {
+        self.codec.has_exchanges()
     }
 
     /// Whether messages say which session they are of, so that a session spans connections.

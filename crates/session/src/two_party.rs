@@ -5,6 +5,7 @@ mod end;
 mod explain;
 mod judge;
 mod keyed;
+mod link;
 mod property_times;
 mod refuse;
 mod times;
@@ -23,9 +24,11 @@ use crate::engine::{Action, Decision, Engine, HoldUntil, RecordedMessage, Sessio
 use crate::property::{Observed, Properties};
 use crate::recent::Recent;
 use crate::rules::TwoPartyRules;
+use crate::shared::SharedStore;
 use borrow::Borrowed;
 pub use borrow::{Loan, SessionStore};
 use keyed::Calls;
+use link::Link;
 use property_times::PropertyTimes;
 use times::SessionTimes;
 pub use view::{DirectionView, SessionBrief, SessionView};
@@ -52,6 +55,8 @@ pub(crate) struct SessionState {
     /// Which session it is, where messages say so.
     borrowed: Borrowed,
     store: Option<Arc<dyn SessionStore>>,
+    /// Where what the session has seen is shared with its other connections.
+    link: Option<Box<Link>>,
     observed: Observed,
     recent: Recent,
     progress: u64,
@@ -76,14 +81,19 @@ impl TwoParty {
     /// A session by `rules`, before its first byte. `store` keeps sessions that span connections.
     #[must_use]
     pub fn new(rules: &Arc<TwoPartyRules>, store: Option<Arc<dyn SessionStore>>) -> Self {
+        let mut connection = rules.codec.connection(Limits { message: rules.options.max_message });
+        if rules.calls.is_none() {
+            connection.take_batches_apart();
+        }
         let state = SessionState {
             session: rules.monitor.session(),
             lead: Lead::default(),
-            connection: rules.codec.connection(Limits { message: rules.options.max_message }),
+            connection,
             directions: [DirectionState::default(); 2],
             inspecting: true,
             borrowed: Borrowed::default(),
             store,
+            link: None,
             observed: Observed::default(),
             recent: Recent::default(),
             progress: 0,
@@ -99,6 +109,15 @@ impl TwoParty {
             calls: rules.calls.as_deref().map(|monitor| Box::new(Calls::new(monitor))),
         };
         Self { rules: Arc::clone(rules), state }
+    }
+
+    /// The same, sharing what sessions have seen with other connections through `store`, where the rules [say](TwoPartyRules::shares_sessions) that
+    /// sessions have several.
+    #[must_use]
+    pub fn sharing(mut self, store: Option<Arc<dyn SharedStore>>) -> Self {
+        let store = store.filter(|_| self.rules.shares_sessions());
+        self.state.link = store.map(|store| Box::new(Link::new(store)));
+        self
     }
 
     /// It begins when `began` says: as if the session had been handed to both sides then. Without, its times are not judged. When
@@ -162,7 +181,10 @@ impl TwoParty {
 impl Engine for TwoParty {
     #[inline]
     fn receive(&mut self, sender: Sender, unread: &[u8], scratch: &mut Scratch, waker: &Waker) -> Decision {
-        let decision = self.state.receive(&self.rules, sender, unread, scratch, waker);
+        let decision = match self.state.link {
+            Some(_) => self.state.receive_shared(&self.rules, sender, unread, scratch, waker),
+            None => self.state.receive(&self.rules, sender, unread, scratch, waker),
+        };
         self.state.note_partial(sender, decision.action);
         decision
     }
@@ -229,7 +251,10 @@ impl Engine for TwoParty {
     }
 
     fn close_message(&self, receiver: Sender) -> &[u8] {
-        if self.state.directions[receiver.other().index()].is_within_forwarded() {
+        let is_within = self.state.directions[receiver.other().index()].is_within_forwarded();
+        let is_streaming =
+            receiver == Sender::Client && self.rules.codec.is_streaming(&self.state.connection);
+        if is_within || is_streaming {
             return &[];
         }
         if self.state.times.as_ref().is_some_and(|times| times.unanswered == Some(receiver)) {
@@ -341,6 +366,8 @@ impl SessionState {
                 if self.times.is_some() {
                     self.note_part(rules, sender, fate, count);
                 }
+                // What the client says next may have waited for the end of an answer.
+                self.progress += u64::from(self.link.is_some());
                 return match fate {
                     Fate::Forward => Action::Forward(count).into(),
                     Fate::Discard => Action::Discard(count).into(),
@@ -369,6 +396,9 @@ impl SessionState {
                         Err(action) => action.into(),
                     }
                 }
+                Step::Message(message) if self.is_unknown(rules, sender, &message) => {
+                    self.refuse_session(rules, &message).into()
+                }
                 Step::Message(message) if self.is_of_another(rules, sender, &message) => {
                     self.hold(rules, sender).into()
                 }
@@ -389,7 +419,9 @@ impl SessionState {
                     }
                     continue;
                 }
-                Step::Malformed(malformed) if malformed.too_long => self.too_long(rules).into(),
+                Step::Malformed(malformed) if malformed.too_long => {
+                    self.too_long(rules, malformed.reason).into()
+                }
                 Step::Malformed(malformed) => self.malformed(rules, sender, &malformed.reason).into(),
                 Step::Transparent => {
                     self.stop_inspecting("the sides agreed on something that cannot be read");

@@ -319,6 +319,12 @@ impl Property {
         bounds || self.patterns.iter().any(|pattern| pattern.at.is_some() || !pattern.windows.is_empty())
     }
 
+    /// Whether it says what has to happen, or must not, for some time after an event.
+    #[must_use]
+    pub fn has_deadlines(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Formula::Timed { .. }))
+    }
+
     /// The data variables: one per slot.
     #[must_use]
     pub fn slots(&self) -> &[Variable] {

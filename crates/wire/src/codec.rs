@@ -4,11 +4,12 @@ use referee_monitor::Monitor;
 use referee_theory::{Machine, Role, Vocabulary};
 
 use crate::body;
-use crate::connection::{Body, Connection, Effect, Flow};
+use crate::connection::{Batch, Body, Connection, Effect, Flow};
 use crate::error::TableError;
 use crate::frames::Frames;
 use crate::http::Http;
-use crate::json::Json;
+use crate::json::{Documents, Json};
+use crate::json_http::{Asked, Done, JsonHttp};
 use crate::reading::{Mode, Reading};
 use crate::resp::Resp;
 use crate::signature::{Known, MessageId, Sender, Signature};
@@ -33,6 +34,7 @@ enum Reader {
     Text(Text),
     Json(Json),
     Http(Http),
+    JsonHttp(JsonHttp),
     Frames(Frames),
     Resp(Resp),
     WebSocket(WebSocket),
@@ -91,6 +93,7 @@ impl Codec {
             Kind::Text => Text::compile(table, &signature, &mut errors).map(Reader::Text),
             Kind::Json => Json::compile(table, &signature, &mut errors).map(Reader::Json),
             Kind::Http => Http::compile(table, &signature, &mut errors).map(Reader::Http),
+            Kind::JsonHttp => JsonHttp::compile(table, &signature, &mut errors).map(Reader::JsonHttp),
             Kind::Frames => Frames::compile(table, &signature, &mut errors).map(Reader::Frames),
             Kind::Resp => Resp::compile(table, &signature, &mut errors).map(Reader::Resp),
             Kind::WebSocket => WebSocket::compile(table, &signature, &mut errors).map(Reader::WebSocket),
@@ -154,6 +157,7 @@ impl Codec {
                 Reader::Text(text) => text.decode(connection, sender, unread, reading, fields),
                 Reader::Json(json) => json.decode(connection, sender, unread, reading, scratch, fields),
                 Reader::Http(http) => http.decode(connection, sender, unread, reading, scratch, fields),
+                Reader::JsonHttp(http) => http.decode(connection, sender, unread, reading, scratch, fields),
                 Reader::Frames(frames) => frames.decode(limit, sender, unread, reading, scratch, fields),
                 Reader::Resp(resp) => resp.decode(limit, sender, unread, reading, scratch, fields),
                 Reader::WebSocket(socket) => {
@@ -179,11 +183,23 @@ impl Codec {
         if let Some(deflate) = &mut connection.deflate {
             deflate.take(sender);
         }
+        if let Some(batch) = connection.batch_mut(sender) {
+            let is_over = batch.next == 0;
+            *batch = Batch {
+                at: batch.next,
+                next: 0,
+                count: if is_over { 0 } else { batch.count },
+                is_member: false,
+            };
+        }
         let flow = connection.flow(sender);
         *flow = Flow { body: after.body, ..Flow::default() };
+        if let Effect::Exchange(done) = after.effect {
+            done.apply(connection, sender, forwarded);
+        }
         if forwarded {
             match after.effect {
-                Effect::None => {}
+                Effect::None | Effect::Exchange(_) => {}
                 Effect::Transparent => connection.transparent = true,
                 Effect::Leave => {
                     connection.leaving.get_mut(sender.index()).into_iter().for_each(|l| *l = true)
@@ -208,9 +224,14 @@ impl Codec {
     /// The messages that refuse the request `message`: with one of them its sender need not wait for more.
     #[must_use]
     pub fn refusals(&self, message: MessageId) -> &[MessageId] {
+        self.documents().map_or(&[], |documents| documents.refusals(message))
+    }
+
+    fn documents(&self) -> Option<&Documents> {
         match &self.reader {
-            Reader::Json(json) => json.refusals(message),
-            _ => &[],
+            Reader::Json(json) => Some(json.documents()),
+            Reader::JsonHttp(http) => Some(http.documents()),
+            _ => None,
         }
     }
 
@@ -218,7 +239,8 @@ impl Codec {
     #[must_use]
     pub fn refusal(&self, connection: &Connection, sender: Sender) -> Option<Refusal<'_>> {
         match &self.reader {
-            Reader::Json(json) => json.refusal(connection, sender),
+            Reader::Json(json) => json.documents().refusal(connection, sender),
+            Reader::JsonHttp(http) => http.refusal(connection, sender),
             _ => None,
         }
     }
@@ -229,8 +251,45 @@ impl Codec {
     pub fn refuse(&self, connection: &Connection, sender: Sender, why: &str) -> Option<(Sender, Vec<u8>)> {
         match &self.reader {
             Reader::Json(json) => json.refuse(connection, sender, why),
+            Reader::JsonHttp(http) => http.refuse(connection, sender, why),
             _ => None,
         }
+    }
+
+    /// Whether messages of one session come on several connections, and say which it is.
+    #[must_use]
+    pub fn has_exchanges(&self) -> bool {
+        matches!(self.reader, Reader::JsonHttp(_))
+    }
+
+    /// The session of the request that the client's `unread` begins with, where there are [exchanges](Self::has_exchanges): none if it names
+    /// none. `None` if that is not known yet, or the request is malformed.
+    pub fn session<'b>(&self, connection: &mut Connection, unread: &'b [u8]) -> Option<Option<&'b [u8]>> {
+        match &self.reader {
+            Reader::JsonHttp(http) => http.session(connection, unread),
+            _ => None,
+        }
+    }
+
+    /// Whether the message goes to a session, and is not beside it; where there are [exchanges](Self::has_exchanges).
+    #[must_use]
+    pub fn is_in_session(&self, message: &Message<'_>) -> bool {
+        matches!(message.after.effect, Effect::Exchange(Done::Asked(Asked::Messages | Asked::Events, _)))
+    }
+
+    /// What a client is told whose session is not known.
+    #[must_use]
+    pub fn unknown_session(&self, connection: &Connection) -> Vec<u8> {
+        match &self.reader {
+            Reader::JsonHttp(http) => http.unknown_session(connection),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the client has the beginning of an answer whose rest consists of messages.
+    #[must_use]
+    pub fn is_streaming(&self, connection: &Connection) -> bool {
+        connection.exchange.as_ref().is_some_and(|exchange| exchange.is_streaming())
     }
 
     /// `sender`'s stream has ended, with `unread` left over.
@@ -259,14 +318,14 @@ impl Codec {
         if self.leave(sender) == Leave::Anytime {
             return true;
         }
-        let is_http = matches!(self.reader, Reader::Http(_));
+        let is_http = self.has_requests();
         is_http && sender == Sender::Client && connection.unanswered.is_empty()
     }
 
     /// Whether a server may close the connection whenever it owes no response (RFC 9112, 9.5), and be asked on another.
     #[must_use]
     pub fn has_requests(&self) -> bool {
-        matches!(self.reader, Reader::Http(_))
+        matches!(self.reader, Reader::Http(_) | Reader::JsonHttp(_))
     }
 
     /// Whether every request has its response.

@@ -6,6 +6,7 @@ use crate::http::head::Progress;
 use crate::http::{RequestKind, Unanswered};
 use crate::json::Nesting;
 use crate::json::rpc::Open;
+use crate::json_http::{Done, Exchange};
 use crate::resp::Values;
 use crate::signature::Sender;
 use crate::step::Malformed;
@@ -31,6 +32,33 @@ pub struct Connection {
     pub(crate) unmasked: bool,
     /// JSON-RPC requests without an answer yet.
     pub(crate) rpc: Option<Box<Open>>,
+    /// Where in an array of messages each side is; `None` where arrays are not taken apart.
+    pub(crate) batches: Option<[Batch; 2]>,
+    /// What HTTP that carries JSON is about.
+    pub(crate) exchange: Option<Box<Exchange>>,
+}
+
+/// Requests without an answer yet, of a session that has several connections.
+#[derive(Debug, Default)]
+pub struct OpenRequests(Option<Box<Open>>);
+
+impl OpenRequests {
+    /// Whether these are all there are, and every answer is to one of them.
+    pub fn note_seen(&mut self, seen: bool) {
+        self.0.get_or_insert_default().note_unseen([!seen; 2]);
+    }
+}
+
+/// Where in an array of messages a side is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Batch {
+    /// Where the member begins that is to be looked at; 0 for the first.
+    pub(crate) at: usize,
+    /// Where the one after it does; 0 if there is none.
+    pub(crate) next: usize,
+    pub(crate) count: u32,
+    /// Whether what was looked at last is a member.
+    pub(crate) is_member: bool,
 }
 
 /// One direction.
@@ -106,6 +134,8 @@ pub(crate) enum Effect {
     Switch,
     /// A JSON-RPC request or answer.
     Rpc,
+    /// A step in an exchange of HTTP that carries JSON.
+    Exchange(Done),
 }
 
 impl From<Option<Then>> for Effect {
@@ -131,7 +161,49 @@ impl Connection {
             deflate: None,
             unmasked: false,
             rpc: None,
+            batches: None,
+            exchange: None,
         }
+    }
+
+    /// Arrays of JSON-RPC messages are taken apart from here on. All but the last of an array have no bytes: the array goes on as it
+    /// came, with the last.
+    pub fn take_batches_apart(&mut self) {
+        self.batches = Some(Default::default());
+    }
+
+    /// Whether the message of `sender` that was looked at last is one of an array.
+    #[must_use]
+    pub fn is_in_batch(&self, sender: Sender) -> bool {
+        self.batch(sender).is_some_and(|batch| batch.is_member)
+    }
+
+    /// How many bytes that message has, where its frame has so many.
+    pub(crate) fn bytes_of(&self, sender: Sender, frame: usize) -> usize {
+        if self.batch(sender).is_some_and(|batch| batch.next > 0) { 0 } else { frame }
+    }
+
+    fn batch(&self, sender: Sender) -> Option<&Batch> {
+        self.batches.as_ref()?.get(sender.index())
+    }
+
+    pub(crate) fn batch_mut(&mut self, sender: Sender) -> Option<&mut Batch> {
+        self.batches.as_mut()?.get_mut(sender.index())
+    }
+
+    /// Either side may answer requests that were made elsewhere.
+    pub fn note_unseen(&mut self) {
+        self.rpc.get_or_insert_default().note_unseen([true; 2]);
+    }
+
+    /// It has ended: whether or not its last request was answered, no answer comes on it.
+    pub fn abandon(&mut self) {
+        Exchange::end(self);
+    }
+
+    /// From here on this connection has the unanswered requests `others`, which are now those that it had.
+    pub fn exchange_requests(&mut self, others: &mut OpenRequests) {
+        std::mem::swap(&mut self.rpc, &mut others.0);
     }
 
     pub(crate) fn flow(&mut self, sender: Sender) -> &mut Flow {

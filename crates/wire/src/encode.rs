@@ -93,6 +93,7 @@ impl Encoder {
                 Kind::Text => text::Writer::new(entry, known, true).map(Writer::Text),
                 Kind::WebSocket if carries_text => text::Writer::new(entry, known, false).map(Writer::Text),
                 Kind::Json | Kind::WebSocket => Ok(Writer::Json(json::Writer::new(table, entry, known))),
+                Kind::JsonHttp => Err("messages within HTTP are not written".to_owned()),
                 Kind::Http => http::Writer::new(entry, known).map(Box::new).map(Writer::Http),
                 Kind::Frames => frames::Writer::new(table, entry, known).map(Box::new).map(Writer::Frames),
                 Kind::Resp => resp::Writer::new(entry, known).map(Writer::Resp),

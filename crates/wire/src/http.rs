@@ -6,7 +6,7 @@
 
 pub(crate) mod chunked;
 pub(crate) mod head;
-mod route;
+pub(crate) mod route;
 mod source;
 
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ use route::Routes;
 use source::{Exchange, Shape};
 
 pub(crate) use route::{Route, Segment};
-pub(crate) use source::Source;
+pub(crate) use source::{Source, only};
 
 /// The codec.
 #[derive(Debug)]
@@ -323,42 +323,14 @@ impl Http {
         fields: &mut Fields<'b>,
     ) -> Step<'b> {
         let shape = id.and_then(|id| self.shapes.get(id.index()));
-        let rest = unread.get(head.bytes..).unwrap_or_default();
         let (mut bytes, mut body) = (head.bytes, body);
         let mut content: &[u8] = &[];
         if shape.is_some_and(|shape| shape.wants_body) {
-            match body {
-                Body::Exactly(length) => {
-                    let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(head.bytes);
-                    if unread.len() < end {
-                        return Step::More { at_least: end };
-                    }
-                    content = unread.get(head.bytes..end).unwrap_or_default();
-                    bytes = end;
-                }
-                Body::Chunked(_) => {
-                    let flow = connection.flow(sender);
-                    if flow.anchor == 0 {
-                        (flow.anchor, flow.scanned) = (head.bytes, head.bytes);
-                        flow.chunked = Chunked::new(self.any_trailer);
-                    }
-                    match flow.chunks(unread) {
-                        Ok(true) => {}
-                        Ok(false) => return Step::More { at_least: unread.len() + 1 },
-                        Err(malformed) => return malformed.into(),
-                    }
-                    let mut pieces = bumpalo::collections::Vec::new_in(&scratch.bump);
-                    match Chunked::new(self.any_trailer).scan(rest, |piece| pieces.extend_from_slice(piece)) {
-                        Ok((length, _)) => bytes += usize::try_from(length).unwrap_or(0),
-                        Err(malformed) => return malformed.into(),
-                    }
-                    content = pieces.into_bump_slice();
-                }
-                Body::UntilEnd => {
-                    return Malformed::new("a body without a length, of which a field is wanted", 0).into();
-                }
-                Body::None | Body::Dotted(_) | Body::Resp(_) => {}
-            }
+            let flow = connection.flow(sender);
+            (bytes, content) = match whole_body(flow, (head, body), unread, self.any_trailer, scratch) {
+                Ok(whole) => whole,
+                Err(step) => return step,
+            };
             body = Body::None;
         }
         let exchange = Exchange { sender, head, content, bump: &scratch.bump };
@@ -391,6 +363,44 @@ impl Http {
             session,
             after: After { body, effect },
         })
+    }
+}
+
+/// How many bytes the message in `unread` has, and the content of its `body`, once that is whole.
+pub(crate) fn whole_body<'b>(
+    flow: &mut Flow,
+    (head, body): (&Head<'b>, Body),
+    unread: &'b [u8],
+    any_trailer: bool,
+    scratch: &'b Scratch,
+) -> Result<(usize, &'b [u8]), Step<'b>> {
+    match body {
+        Body::Exactly(length) => {
+            let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(head.bytes);
+            if unread.len() < end {
+                return Err(Step::More { at_least: end });
+            }
+            Ok((end, unread.get(head.bytes..end).unwrap_or_default()))
+        }
+        Body::Chunked(_) => {
+            if flow.anchor == 0 {
+                (flow.anchor, flow.scanned) = (head.bytes, head.bytes);
+                flow.chunked = Chunked::new(any_trailer);
+            }
+            if !flow.chunks(unread)? {
+                return Err(Step::More { at_least: unread.len() + 1 });
+            }
+            let rest = unread.get(head.bytes..).unwrap_or_default();
+            let mut pieces = bumpalo::collections::Vec::new_in(&scratch.bump);
+            let (length, _) =
+                Chunked::new(any_trailer).scan(rest, |piece| pieces.extend_from_slice(piece))?;
+            let end = head.bytes.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+            Ok((end, pieces.into_bump_slice()))
+        }
+        Body::UntilEnd => {
+            Err(Malformed::new("a body without a length, of which a field is wanted", 0).into())
+        }
+        Body::None | Body::Dotted(_) | Body::Resp(_) => Ok((head.bytes, &[])),
     }
 }
 

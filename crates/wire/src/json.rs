@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use referee_theory::Type;
 
-use crate::connection::{Connection, Flow};
+use crate::connection::{Batch, Connection, Flow};
 use crate::error::TableError;
 use crate::reading::Reading;
 use crate::signature::{MessageId, Sender, Signature};
@@ -37,7 +37,12 @@ pub(crate) struct Documents {
     /// By [`MessageId::index`]: where the fields are, and which may be missing.
     fields: Vec<(Pointers, Box<[bool]>)>,
     aside: Vec<bool>,
+    /// Whether an array is a batch of messages, as JSON-RPC has them.
+    has_batches: bool,
 }
+
+/// How many messages may be in an array.
+const MAX_BATCH: u32 = 1000;
 
 impl Json {
     pub(crate) fn compile(
@@ -64,7 +69,10 @@ impl Json {
                 let document = unread.get(frame.start..frame.end).unwrap_or_default();
                 let step = self.documents.message(connection, sender, document, reading, scratch, fields);
                 match step {
-                    Step::Message(message) => Step::Message(Message { bytes: frame.bytes, ..message }),
+                    Step::Message(message) => {
+                        let bytes = connection.bytes_of(sender, frame.bytes);
+                        Step::Message(Message { bytes, ..message })
+                    }
                     Step::Malformed(malformed) => {
                         Step::Malformed(Malformed { at: malformed.at + frame.start, ..malformed })
                     }
@@ -75,19 +83,9 @@ impl Json {
         }
     }
 
-    /// The messages that refuse the request `message`.
-    pub(crate) fn refusals(&self, message: MessageId) -> &[MessageId] {
-        self.documents.rpc.as_ref().map_or(&[], |rpc| rpc.errors_for(message))
-    }
-
-    /// How the message of `sender` that was looked at last can be refused.
-    pub(crate) fn refusal(&self, connection: &Connection, sender: Sender) -> Option<Refusal<'_>> {
-        let (rpc, open) = (self.documents.rpc.as_ref()?, connection.rpc.as_ref()?);
-        Some(match (open.meant(sender), open.request(sender)) {
-            (Meant::Notification, _) => Refusal::Notification,
-            (Meant::Request(_), request) => Refusal::Request(rpc.errors_for(request?)),
-            (Meant::Answer(_), request) => Refusal::Answer(rpc.errors_for(request?)),
-        })
+    /// What documents mean.
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     /// Tells the asker why, in place of the message of `sender` that was looked at last: to whom, and the bytes, none where nobody waits for
@@ -103,7 +101,7 @@ impl Json {
             Meant::Answer(id) => (sender.other(), id),
             Meant::Notification => return Some((sender, Vec::new())),
         };
-        let error = self.documents.rpc.as_ref()?.refusal(id, why)?;
+        let error = self.documents.error(id, why)?;
         let mut bytes = Vec::new();
         self.framing.write(&error, &mut bytes).ok()?;
         Some((receiver, bytes))
@@ -306,11 +304,68 @@ impl Documents {
             }
         }
         let aside = signature.messages.iter().map(|known| known.aside).collect();
-        (errors.len() == before).then_some(Self { head, rpc, labels, fields, aside })
+        let has_batches = table.rpc.unwrap_or(false);
+        (errors.len() == before).then_some(Self { head, rpc, labels, fields, aside, has_batches })
+    }
+
+    /// The messages that refuse the request `message`.
+    pub(crate) fn refusals(&self, message: MessageId) -> &[MessageId] {
+        self.rpc.as_ref().map_or(&[], |rpc| rpc.errors_for(message))
+    }
+
+    /// How the message of `sender` that was looked at last can be refused. One of several in an array cannot: who waits for them waits
+    /// for one answer.
+    pub(crate) fn refusal(&self, connection: &Connection, sender: Sender) -> Option<Refusal<'_>> {
+        if connection.is_in_batch(sender) {
+            return None;
+        }
+        let (rpc, open) = (self.rpc.as_ref()?, connection.rpc.as_ref()?);
+        Some(match (open.meant(sender), open.request(sender)) {
+            (Meant::Notification, _) => Refusal::Notification,
+            (Meant::Request(_), request) => Refusal::Request(rpc.errors_for(request?)),
+            (Meant::Answer(_), request) => Refusal::Answer(rpc.errors_for(request?)),
+        })
+    }
+
+    /// The document that answers the request with `id` with an error, saying `why`.
+    pub(crate) fn error(&self, id: &str, why: &str) -> Option<String> {
+        self.rpc.as_ref()?.refusal(id, why)
+    }
+
+    /// Whether answers are matched with requests.
+    pub(crate) fn correlates(&self) -> bool {
+        self.rpc.is_some()
+    }
+
+    /// The message that `document`, all of it, is; of an array, the next in it.
+    pub(crate) fn message<'b>(
+        &self,
+        connection: &mut Connection,
+        sender: Sender,
+        document: &'b [u8],
+        reading: Reading<'_>,
+        scratch: &'b Scratch,
+        fields: &mut Fields<'b>,
+    ) -> Step<'b> {
+        let start = skip_blanks(document, 0);
+        let member = match connection.batch_mut(sender) {
+            Some(batch) if self.has_batches && document.get(start) == Some(&b'[') => {
+                match next_member(batch, document, start) {
+                    Ok(member) => member,
+                    Err(malformed) => return malformed.into(),
+                }
+            }
+            _ => (0, document.len()),
+        };
+        let text = document.get(member.0..member.1).unwrap_or_default();
+        match self.single(connection, sender, text, reading, scratch, fields) {
+            Step::Malformed(wrong) => Step::Malformed(Malformed { at: wrong.at + member.0, ..wrong }),
+            step => step,
+        }
     }
 
     /// The message that `document`, all of it, is.
-    pub(crate) fn message<'b>(
+    fn single<'b>(
         &self,
         connection: &mut Connection,
         sender: Sender,
@@ -328,7 +383,10 @@ impl Documents {
             Err(flaw) => return Malformed::new(format!("not JSON: {}", flaw.what), flaw.at).into(),
         };
         let found = match &self.rpc {
-            Some(rpc) => rpc.find(&self.labels, &head, (text, start), connection, sender, reading),
+            Some(rpc) => {
+                let place = (text, start, &scratch.bump);
+                rpc.find(&self.labels, &head, place, connection, sender, reading)
+            }
             None => head
                 .first()
                 .map_or(Err("no label"), |place| self.label(text, *place, sender, reading, scratch)),
@@ -396,6 +454,40 @@ impl Documents {
         let found = pick(&self.labels, sender, label, reading, |_| true);
         Ok((found.map_or(Label::Unknown(excerpt(label.as_bytes())), Label::Known), After::NOTHING))
     }
+}
+
+/// Where the next message is in `document`, an array that begins at `start`.
+fn next_member(batch: &mut Batch, document: &[u8], start: usize) -> Result<Place, Malformed> {
+    let wrong = |what: &'static str, at: usize| Err(Malformed::new(what, at));
+    let Ok(text) = std::str::from_utf8(document) else { return wrong("not UTF-8", 0) };
+    let anything = Pointers::new([]).unwrap_or_default();
+    let end_of = |at: usize| {
+        let flawed = |flaw: document::Flaw| Malformed::new(format!("not JSON: {}", flaw.what), flaw.at);
+        anything.locate(text, at).map(|(_, end)| end).map_err(flawed)
+    };
+    if batch.at == 0 {
+        // No message of it is one unless all of it can be read.
+        let end = skip_blanks(document, end_of(start)?);
+        if end < document.len() {
+            return wrong("not JSON: something after the document", end);
+        }
+        batch.at = start + 1;
+    }
+    if !batch.is_member {
+        batch.count += 1;
+    }
+    if batch.count > MAX_BATCH {
+        return Err(Malformed::unreadable("more than 1000 messages in an array", batch.at));
+    }
+    batch.is_member = true;
+    let at = skip_blanks(document, batch.at);
+    if document.get(at) != Some(&b'{') {
+        return wrong("an array of something other than messages, or of nothing", at);
+    }
+    let end = end_of(at)?;
+    let next = skip_blanks(document, end);
+    batch.next = if document.get(next) == Some(&b',') { next + 1 } else { 0 };
+    Ok((at, end))
 }
 
 /// The message of `sender` that `label` stands for, among those that it `may_be`: one that the protocol takes, or else the first.

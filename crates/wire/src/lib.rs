@@ -83,6 +83,7 @@ mod frames;
 mod http;
 mod interruption;
 mod json;
+mod json_http;
 pub mod preset;
 pub mod reading;
 mod resp;
@@ -94,7 +95,7 @@ mod value;
 mod websocket;
 
 pub use codec::{Codec, Limits};
-pub use connection::Connection;
+pub use connection::{Connection, OpenRequests};
 pub use encode::{EncodeError, Encoder, Parts};
 pub use error::{TableError, locate};
 pub use preset::Preset;

@@ -21,7 +21,7 @@ pub struct Preset {
 }
 
 /// Every preset.
-pub static ALL: [Preset; 11] = [
+pub static ALL: [Preset; 12] = [
     Preset {
         name: "smtp",
         summary: "mail submission and transfer, with pipelining, chunking, AUTH and STARTTLS",
@@ -66,9 +66,20 @@ pub static ALL: [Preset; 11] = [
         name: "mcp",
         summary: "the Model Context Protocol over standard input and output: calls of tools with their arguments, for rules",
         protocol: include_str!("../presets/mcp.scr"),
-        table: include_str!("../presets/mcp.toml"),
+        table: concat!(include_str!("../presets/mcp.toml"), include_str!("../presets/mcp.messages.toml")),
         examples: include_str!("../presets/mcp.examples.toml"),
         rules: include_str!("../presets/mcp.hml"),
+    },
+    Preset {
+        name: "mcp-http",
+        summary: "the same over Streamable HTTP: bodies and server-sent events, sessions over several connections",
+        protocol: include_str!("../presets/mcp.scr"),
+        table: concat!(
+            include_str!("../presets/mcp-http.toml"),
+            include_str!("../presets/mcp.messages.toml")
+        ),
+        examples: "",
+        rules: "",
     },
     Preset {
         name: "mcp-2025-11-25",

@@ -120,7 +120,7 @@ pub struct Malformed {
     pub reason: Cow<'static, str>,
     /// Where, from the beginning of the slice.
     pub at: usize,
-    /// Whether it was merely longer than the limit.
+    /// Whether it is merely more than can be read here: longer than the limit, for instance. Nobody is to blame.
     pub too_long: bool,
 }
 
@@ -128,6 +128,14 @@ impl Malformed {
     #[cold]
     pub(crate) fn new(reason: impl Into<Cow<'static, str>>, at: usize) -> Self {
         Self { reason: reason.into(), at, too_long: false }
+    }
+}
+
+impl Malformed {
+    /// What cannot be read, though nobody is to blame.
+    #[cold]
+    pub(crate) fn unreadable(reason: &'static str, at: usize) -> Self {
+        Self { reason: reason.into(), at, too_long: true }
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Table {
     pub rpc: Option<bool>,
     /// `json`, `websocket`: how answers are matched with requests. Without it: not at all.
     pub correlate: Option<CorrelateTable>,
-    /// `http`: what tells which session a message belongs to, `cookie:sid`. Default: its connection.
+    /// `http`, `json-http`: what tells which session a message belongs to, `cookie:sid`. Default: its connection.
     pub session: Option<String>,
     /// `frames`: where the tag is.
     pub tag: Option<TagTable>,
@@ -80,6 +80,8 @@ pub enum Kind {
     Json,
     /// HTTP/1.1.
     Http,
+    /// JSON documents in bodies and events of HTTP/1.1.
+    JsonHttp,
     /// Binary frames with a tag and a length.
     Frames,
     /// RESP2 and RESP3, what Redis speaks.
@@ -95,6 +97,7 @@ impl fmt::Display for Kind {
             Self::Text => "text",
             Self::Json => "json",
             Self::Http => "http",
+            Self::JsonHttp => "json-http",
             Self::Frames => "frames",
             Self::Resp => "resp",
             Self::WebSocket => "websocket",
@@ -207,12 +210,13 @@ pub enum Leniency {
 }
 
 impl Leniency {
-    /// The kind of codec that this goes with.
+    /// The kinds of codec that this goes with.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub fn kinds(self) -> &'static [Kind] {
         match self {
-            Self::BareCr | Self::Nul | Self::UndoubledDots => Kind::Text,
-            Self::MissingHost | Self::TransferCodings | Self::Trailers => Kind::Http,
+            Self::BareCr | Self::Nul | Self::UndoubledDots => &[Kind::Text],
+            Self::MissingHost | Self::Trailers => &[Kind::Http, Kind::JsonHttp],
+            Self::TransferCodings => &[Kind::Http],
         }
     }
 }

@@ -87,7 +87,9 @@ impl WebSocket {
             Self::Text(text) => text.line(sender, content, reading, fields),
         };
         match step {
-            Step::Message(message) => Step::Message(Message { bytes, ..message }),
+            Step::Message(message) => {
+                Step::Message(Message { bytes: connection.bytes_of(sender, bytes), ..message })
+            }
             step => step,
         }
     }

@@ -114,6 +114,11 @@ impl ConnectionSetup {
                 Some((made.0.into(), made.1))
             }
         };
+        if table.codec.get_ref().kind == Kind::JsonHttp {
+            let message =
+                "`json-http` is for listeners between two parties: a role of a network has one connection";
+            return Err((table.codec.span(), message.to_owned()));
+        }
         let is_websocket = table.codec.get_ref().kind == Kind::WebSocket;
         if let (true, Some(resume), Endpoint::Listen(_)) = (is_websocket, table.resume, endpoint)
             && *resume.get_ref()

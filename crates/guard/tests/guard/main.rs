@@ -15,6 +15,7 @@ mod exporting;
 mod functions;
 mod hostile;
 mod journaling;
+mod json_http;
 mod multiparty;
 mod operating;
 mod presets;

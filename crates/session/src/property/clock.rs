@@ -136,7 +136,7 @@ impl Properties {
         entry.wakes = i64::MAX;
         let Some(bundle) = &mut entry.bundle else { return };
         let step = family.properties.advance(&mut instances.memories, bundle, time);
-        observed.held = observed.held.saturating_add_signed(step.grown);
+        instances.held = instances.held.saturating_add_signed(step.grown);
         let (is_done, next) = (bundle.is_done(), family.properties.next_deadline(bundle));
         for (member, verdict) in &step.verdicts {
             let reason = instances.memories.take_reason(*member);
@@ -152,7 +152,7 @@ impl Properties {
         }
         if is_done {
             // The key itself is still kept.
-            observed.held += 1;
+            instances.held += 1;
             entry.bundle = None;
         } else {
             observed.clock.wake(entry, next, *number, key);

@@ -106,6 +106,9 @@ impl SessionState {
 
     /// An answer was forwarded; it may give the session a name. If the exchange is over, others may have it.
     pub(super) fn note_answer(&mut self, rules: &TwoPartyRules, name: Option<&[u8]>) {
+        if let Some(link) = &mut self.link {
+            return link.note_name(name);
+        }
         let Some(store) = &self.store else { return };
         if !self.borrowed.is_active() {
             return;
@@ -129,6 +132,7 @@ impl SessionState {
 
 impl Drop for SessionState {
     fn drop(&mut self) {
+        self.leave_shared();
         if let (Some(store), Exchange::Active, Some(name)) =
             (&self.store, self.borrowed.exchange, self.borrowed.name.take())
         {

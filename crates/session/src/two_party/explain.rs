@@ -145,6 +145,7 @@ impl SessionState {
         }
         let observation = observation(rules, sender, message, &fields);
         self.recorded.push(RecordedMessage {
+            session: self.link.as_ref().map(|link| link.number()),
             from: observation.from.to_owned(),
             to: observation.to.to_owned(),
             label: shown(rules, message).into_owned(),

@@ -70,6 +70,8 @@ impl SessionState {
         let action = match ruling.handling {
             Handling::Close if is_fault => Action::Close(EndReason::Fault),
             Handling::Close => Action::Close(EndReason::Violation),
+            // The others of its array are not to go on without it.
+            Handling::Suppress if self.connection.is_in_batch(sender) => Action::Close(EndReason::Violation),
             Handling::Suppress if rules.options.refusals.is_some() => self.refuse(rules, sender, message),
             handling => self.take(rules, sender, message, handling == Handling::Forward),
         };
@@ -158,13 +160,16 @@ impl SessionState {
 
     /// The guard's own limit is reached: nobody is to blame.
     #[cold]
-    pub(super) fn too_long(&mut self, rules: &TwoPartyRules) -> Action {
-        const NOTE: &str = "a message was longer than the limit";
+    pub(super) fn too_long(&mut self, rules: &TwoPartyRules, reason: Cow<'static, str>) -> Action {
+        let note = match reason {
+            Cow::Borrowed(reason) => reason,
+            Cow::Owned(_) => "a message was longer than the limit",
+        };
         if rules.options.pass_beyond_limit || rules.options.policy == Policy::Observe {
-            self.stop_inspecting(NOTE);
+            self.stop_inspecting(note);
             return Action::ForwardAll;
         }
-        self.note = Some(NOTE);
+        self.note = Some(note);
         Action::Close(EndReason::MessageLimit)
     }
 

@@ -31,6 +31,17 @@ enum Place {
     Trailer,
 }
 
+/// What comes after the bytes between two pieces of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// That is not known yet.
+    More,
+    /// So many bytes of data.
+    Data(u64),
+    /// Nothing: the body has ended.
+    End,
+}
+
 impl Default for Place {
     fn default() -> Self {
         Self::Size(0, 0)
@@ -51,6 +62,31 @@ impl Chunked {
         mut data: impl FnMut(&'b [u8]),
     ) -> Result<(u64, bool), Malformed> {
         let mut at = 0;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let (length, next) =
+                self.until_data(rest).map_err(|wrong| Malformed { at: wrong.at + at, ..wrong })?;
+            at += length;
+            match next {
+                Next::More => return Ok((at as u64, false)),
+                Next::End => return Ok((at as u64, true)),
+                Next::Data(size) => {
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    let here = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
+                    data(rest.get(..here).unwrap_or_default());
+                    self.take_data(size);
+                    if (here as u64) < size {
+                        return Ok((at as u64 + size, false));
+                    }
+                    at += here;
+                }
+            }
+        }
+    }
+
+    /// Goes over what is no data at the beginning of `bytes`: how many bytes that are, and what comes then.
+    pub(crate) fn until_data(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+        let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let wrong = |what: &'static str| Err(Malformed::new(what, at));
             self.place = match (self.place, byte) {
@@ -70,17 +106,7 @@ impl Chunked {
                 (Place::SizeEnd(0), b'\n') => Place::Trailer,
                 (Place::SizeEnd(size), b'\n') => Place::Data(size),
                 (Place::SizeEnd(_), _) => return wrong("a lone CR in a chunked body"),
-                (Place::Data(size), _) => {
-                    let rest = bytes.get(at..).unwrap_or_default();
-                    let here = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
-                    data(rest.get(..here).unwrap_or_default());
-                    self.place = Place::DataCr;
-                    if (here as u64) < size {
-                        return Ok((at as u64 + size, false));
-                    }
-                    at += here;
-                    continue;
-                }
+                (Place::Data(size), _) => return Ok((at, Next::Data(size))),
                 (Place::DataCr, b'\r') => Place::DataEnd,
                 (Place::DataEnd, b'\n') => Place::Size(0, 0),
                 (Place::DataCr | Place::DataEnd, _) => return wrong("a chunk that is longer than its size"),
@@ -89,10 +115,10 @@ impl Chunked {
                         Ok(Some((length, last))) => {
                             at += length;
                             if last {
-                                return Ok((at as u64, true));
+                                return Ok((at, Next::End));
                             }
                         }
-                        Ok(None) => return Ok((at as u64, false)),
+                        Ok(None) => return Ok((at, Next::More)),
                         Err((what, more)) => return Err(Malformed::new(what, at + more)),
                     }
                     continue;
@@ -100,7 +126,24 @@ impl Chunked {
             };
             at += 1;
         }
-        Ok((at as u64, false))
+        Ok((at, Next::More))
+    }
+
+    /// So many bytes of the data that comes next have gone by.
+    pub(crate) fn take_data(&mut self, count: u64) {
+        if let Place::Data(size) = self.place {
+            self.place = if count < size { Place::Data(size.saturating_sub(count)) } else { Place::DataCr };
+        }
+    }
+
+    /// Whether the data of a chunk is through, and its line end is not.
+    pub(crate) fn is_after_data(self) -> bool {
+        matches!(self.place, Place::DataCr | Place::DataEnd)
+    }
+
+    /// Whether a chunk begins here.
+    pub(crate) fn is_at_chunk(self) -> bool {
+        self.place == Place::Size(0, 0)
     }
 
     /// The line of trailers that `rest` begins with, if it is whole: how long it is, and whether it is the empty one.

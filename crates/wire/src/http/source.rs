@@ -216,21 +216,26 @@ impl<'b> Exchange<'_, 'b> {
                 }))?
             }
             Source::Header(name) => only(self.head.values(name))?,
-            Source::Cookie(name) => {
-                let named = |pair: &'b [u8]| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-                let pairs = |value: &'b [u8]| value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-                if self.sender == Sender::Server {
-                    // What follows the first pair of a line are its attributes.
-                    only(self.head.values("set-cookie").filter_map(|value| named(pairs(value).next()?)))?
-                } else {
-                    only(self.head.values("cookie").flat_map(pairs).filter_map(named))?
-                }
-            }
+            Source::Cookie(name) => self.head.cookie(name, self.sender)?,
             Source::Body => Some(self.content),
             Source::Method => Some(first),
             Source::Target | Source::Status => Some(second),
             Source::Path(_) | Source::Json(_) | Source::Pointer(_) => None,
         })
+    }
+}
+
+impl<'b> Head<'b> {
+    /// The value of the cookie called `name` that `sender` sends.
+    pub(crate) fn cookie(&self, name: &str, sender: Sender) -> Result<Option<&'b [u8]>, Twice> {
+        let named = |pair: &'b [u8]| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+        let pairs = |value: &'b [u8]| value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        if sender == Sender::Server {
+            // What follows the first pair of a line are its attributes.
+            only(self.values("set-cookie").filter_map(|value| named(pairs(value).next()?)))
+        } else {
+            only(self.values("cookie").flat_map(pairs).filter_map(named))
+        }
     }
 }
 
@@ -243,7 +248,7 @@ impl Twice {
 }
 
 /// The one value of `values`, if there is any.
-fn only<'b>(mut values: impl Iterator<Item = &'b [u8]>) -> Result<Option<&'b [u8]>, Twice> {
+pub(crate) fn only<'b>(mut values: impl Iterator<Item = &'b [u8]>) -> Result<Option<&'b [u8]>, Twice> {
     let first = values.next();
     if first.is_some() && values.next().is_some() { Err(Twice) } else { Ok(first) }
 }

@@ -28,7 +28,7 @@ fn flaw<T>(what: &'static str, at: usize) -> Result<T, Flaw> {
 }
 
 /// JSON pointers (RFC 6901) as a tree, each with a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pointers {
     // INVARIANT: the first node is the whole document.
     nodes: Vec<Node>,

@@ -24,9 +24,10 @@ const MAX_OPEN: usize = 1024;
 /// How long an id may be.
 const MAX_ID: usize = 256;
 /// What is too much to keep: limits of ours, that nobody is to blame for.
-pub(crate) const LIMITS: [&str; 3] = [LONG_ID, MANY_OPEN, MUCH_KEPT];
+pub(crate) const LIMITS: [&str; 4] = [LONG_ID, MANY_OPEN, MUCH_KEPT, UNSEEN];
 const LONG_ID: &str = "an id of more than 256 bytes";
 const MANY_OPEN: &str = "more than 1024 requests without an answer";
+const UNSEEN: &str = "an answer outside a session, to a request that cannot be known";
 const MUCH_KEPT: &str = "more than 64 KiB that fields of the answer are read from";
 /// How many bytes of a request may be kept for the fields of its answer.
 const MAX_KEPT: usize = 64 << 10;
@@ -166,6 +167,8 @@ pub(crate) struct Open {
     requests: [BTreeMap<Box<str>, Request>; 2],
     /// What taking the message that was looked at last does, for each side.
     pending: [Option<Pending>; 2],
+    /// Whether the client, and the server, may answer requests that were made elsewhere.
+    unseen: [bool; 2],
 }
 
 /// A message that was looked at and has an id.
@@ -207,6 +210,23 @@ pub(crate) enum Meant<'a> {
 }
 
 impl Open {
+    /// Whether the client, and the server, may answer requests that were made elsewhere.
+    pub(crate) fn note_unseen(&mut self, unseen: [bool; 2]) {
+        self.unseen = unseen;
+    }
+
+    /// The id of the request that the message of `sender` that was looked at last is.
+    pub(crate) fn key(&self, sender: Sender) -> Option<Box<str>> {
+        let pending = self.pending.get(sender.index())?.as_ref()?;
+        pending.request.is_some().then(|| pending.key.clone())
+    }
+
+    /// The request of the client with this id will not be answered any more.
+    pub(crate) fn forget(&mut self, key: &str) {
+        let [client, _] = &mut self.requests;
+        client.remove(key);
+    }
+
     /// How the message of `sender` that was looked at last was meant.
     pub(crate) fn meant(&self, sender: Sender) -> Meant<'_> {
         match self.pending.get(sender.index()).and_then(Option::as_ref) {
@@ -397,7 +417,7 @@ impl Rpc {
         &self,
         labels: &[HashMap<Box<str>, Vec<MessageId>>; 2],
         places: &[Place],
-        (text, start): (&'b str, usize),
+        (text, start, bump): (&'b str, usize, &'b Bump),
         connection: &mut Connection,
         sender: Sender,
         reading: Reading<'_>,
@@ -421,9 +441,9 @@ impl Rpc {
                     return Err("a request without an id");
                 }
                 let at = if is_request { self.head.label } else { self.head.notification_label };
-                let name = raw(place(at)).strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-                let name =
-                    name.filter(|name| !name.contains('\\')).ok_or("a method that is no plain string")?;
+                let at = place(at);
+                let name = raw(at).starts_with('"').then(|| document::string(text, at.0, bump).0);
+                let name = name.flatten().ok_or("a method that is no string")?;
                 let may_be = |message| self.may_be(message, is_request);
                 let found = pick(labels, sender, name, reading, may_be)
                     .or_else(|| pick(labels, sender, ANY_METHOD, reading, may_be));
@@ -450,6 +470,9 @@ impl Rpc {
                 let key = normalised(raw(id));
                 let request = open.requests.get(sender.other().index()).and_then(|open| open.get(&key));
                 let Some(request) = request else {
+                    if open.unseen.get(sender.index()) == Some(&true) {
+                        return Err(UNSEEN);
+                    }
                     return Ok((Label::Unknown("an answer to no request"), After::NOTHING));
                 };
                 let is_error = kind == DocumentKind::Error;

@@ -7,7 +7,7 @@ use crate::error::TableError;
 pub(super) type Key<T> = (&'static str, fn(&T) -> bool, &'static [Kind]);
 
 const TEXT: &[Kind] = &[Kind::Text, Kind::WebSocket];
-const JSON: &[Kind] = &[Kind::Json, Kind::WebSocket];
+const JSON: &[Kind] = &[Kind::Json, Kind::JsonHttp, Kind::WebSocket];
 const FRAMES: &[Kind] = &[Kind::Frames];
 
 /// The keys of a table that go with some kinds only.
@@ -17,12 +17,12 @@ pub(super) const TABLE_KEYS: &[Key<Table>] = &[
     ("multiline", |table| table.multiline.is_some(), &[Kind::Text]),
     ("line-end", |table| table.line_end.is_some(), &[Kind::Text]),
     ("max-line", |table| table.max_line != MaxLine::default(), &[Kind::Text]),
-    ("lenient", |table| !table.lenient.is_empty(), &[Kind::Text, Kind::Http]),
+    ("lenient", |table| !table.lenient.is_empty(), &[Kind::Text, Kind::Http, Kind::JsonHttp]),
     ("framing", |table| table.framing.is_some(), &[Kind::Json]),
     ("label", |table| table.label.is_some(), JSON),
     ("rpc", |table| table.rpc.is_some(), JSON),
     ("correlate", |table| table.correlate.is_some(), JSON),
-    ("session", |table| table.session.is_some(), &[Kind::Http]),
+    ("session", |table| table.session.is_some(), &[Kind::Http, Kind::JsonHttp]),
     ("tag", |table| table.tag.is_some(), FRAMES),
     ("length", |table| table.length.is_some(), FRAMES),
     ("untagged-length", |table| table.untagged_length.is_some(), FRAMES),
@@ -45,7 +45,11 @@ pub(super) const MESSAGE_KEYS: &[Key<MessageTable>] = &[
     ("answers", |message| message.answers.is_some(), JSON),
     ("error", |message| message.error.is_some(), JSON),
     ("notification", |message| message.notification.is_some(), JSON),
-    ("fields", |message| !message.fields.is_empty(), &[Kind::Json, Kind::Http, Kind::Resp, Kind::WebSocket]),
+    (
+        "fields",
+        |message| !message.fields.is_empty(),
+        &[Kind::Json, Kind::JsonHttp, Kind::Http, Kind::Resp, Kind::WebSocket],
+    ),
     ("tag", |message| message.tag.is_some(), FRAMES),
     ("layout", |message| !message.layout.is_empty(), FRAMES),
     ("untagged", |message| message.untagged, FRAMES),
@@ -65,8 +69,9 @@ impl Table {
             errors.extend(expect(&[key], is_set(self), kinds));
         }
         for (index, leniency) in self.lenient.iter().enumerate() {
-            if leniency.kind() != self.kind {
-                let message = format!("this is for codecs of kind `{}`", leniency.kind());
+            if !leniency.kinds().contains(&self.kind) {
+                let kinds: Vec<String> = leniency.kinds().iter().map(|kind| format!("`{kind}`")).collect();
+                let message = format!("this is for codecs of kind {}", kinds.join(" or "));
                 errors.push(TableError::new(["lenient", &index.to_string()], message));
             }
         }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::keys::{Key, MESSAGE_KEYS, TABLE_KEYS};
 use super::{Framing, Kind, LengthForm, MessageTable, Width};
 
-const KINDS: [Kind; 6] = [Kind::Text, Kind::Json, Kind::Http, Kind::Frames, Kind::Resp, Kind::WebSocket];
+const KINDS: [Kind; 7] =
+    [Kind::Text, Kind::Json, Kind::Http, Kind::JsonHttp, Kind::Frames, Kind::Resp, Kind::WebSocket];
 
 /// A message as it is written: a table, or its pattern alone.
 pub(super) struct Entry;

@@ -160,6 +160,54 @@ fn json_rpc_labels_answers_by_their_requests() {
     assert_eq!(said[6], "Server: an answer to no request: Label");
 }
 
+/// An array of messages goes on as it came, once each of them was judged: all but the last have no bytes.
+#[test]
+fn arrays_of_messages_are_taken_apart() {
+    let proxy = crate::support::preset("jsonrpc");
+    let said = proxy.converse(&[
+        (Client, b" [ {\"id\":1,\"method\":\"a\"} ,\t{\"method\":\"n\"},{\"id\":\"x\",\"method\":\"b\"} ]\n{\"id\":2,\"method\":\"c\"}\n"),
+        (Server, b"[{\"id\":\"x\",\"result\":1},{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no\"}}]\n"),
+        (Server, b"[{\"id\":2,\"result\":1}]\n"),
+    ]);
+    let expected = [
+        "Client: Request(\"a\")",
+        "Client: Notification(\"n\")",
+        "Client: Request(\"b\")",
+        "Client: Request(\"c\")",
+        "Server: ServerResult(\"b\")",
+        "Server: ServerError(-1, \"no\")",
+        "Server: ServerResult(\"c\")",
+    ];
+    assert_eq!(said, expected);
+    let array: &[u8] = b"[{\"id\":1,\"method\":\"a\"},{\"method\":\"n\"}]\n";
+    assert_eq!(proxy.forwarded(Client, [(Client, &array[..array.len() - 1])]), 0);
+    assert_eq!(proxy.forwarded(Client, [(Client, array)]), array.len());
+    let malformed = |text: &str| {
+        let said = proxy.converse(&[(Client, text.as_bytes())]);
+        said.last().unwrap().strip_prefix("Client: malformed: ").unwrap().to_owned()
+    };
+    assert!(malformed("[]\n").contains("or of nothing"));
+    assert!(malformed("[[{\"method\":\"n\"}]]\n").contains("other than messages"));
+    assert!(malformed("[{\"method\":\"n\"},]\n").contains("not JSON"));
+    assert!(malformed("[{\"method\":\"n\"}],{}\n").contains("something after the document"));
+    assert!(
+        malformed("[{\"id\":1,\"method\":\"n\"},{\"id\":1,\"method\":\"n\"}]\n").contains("not answered yet")
+    );
+}
+
+/// Neovim writes `textDocument\/didOpen`.
+#[test]
+fn a_method_may_be_written_with_escapes() {
+    let proxy = crate::support::preset("jsonrpc");
+    let said = proxy.converse(&[
+        (Client, b"{\"jsonrpc\":\"2.0\",\"method\":\"a\\/b\",\"id\":1}\n"),
+        (Server, b"{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":1}\n"),
+        (Client, b"{\"jsonrpc\":\"2.0\",\"method\":\"\\ud800\"}\n"),
+    ]);
+    assert_eq!(said[..2], ["Client: Request(\"a/b\")", "Server: ServerResult(\"a/b\")"], "{said:?}");
+    assert!(said[2].contains("a method that is no string"), "{said:?}");
+}
+
 #[test]
 fn mistakes_in_a_table() {
     let errors = compile(SHOP, "kind = 'json'\nlabel = 'type'").unwrap_err();

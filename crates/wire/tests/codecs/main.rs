@@ -7,6 +7,7 @@ mod documented;
 mod examples;
 mod http;
 mod json;
+mod json_http;
 mod presets;
 mod readers;
 #[allow(dead_code, reason = "the laws use the rest of it")]

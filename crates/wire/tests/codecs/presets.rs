@@ -22,7 +22,7 @@ fn every_preset_has_room_for_what_is_certain() {
         // Where either side may always speak, nobody is ever ahead.
         let both = machine.states().all(|state| acts(state, Action::Send) && acts(state, Action::Receive));
         assert!(positions > states || both, "{}: nothing is certain", preset_data.name);
-        let free = ["mcp", "mcp-2026-07-28", "jsonrpc"];
+        let free = ["mcp", "mcp-http", "mcp-2026-07-28", "jsonrpc"];
         assert_eq!(both, free.contains(&preset_data.name), "{}", preset_data.name);
     }
 }

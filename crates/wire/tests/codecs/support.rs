@@ -106,9 +106,11 @@ impl Proxy {
     }
 
     fn start(&self, limit: usize) -> Run<'_> {
+        let mut connection = self.codec.connection(Limits { message: limit });
+        connection.take_batches_apart();
         Run {
             proxy: self,
-            connection: self.codec.connection(Limits { message: limit }),
+            connection,
             session: self.monitor.session(),
             lead: Lead::default(),
             unread: [Vec::new(), Vec::new()],
