@@ -4,7 +4,7 @@ import importlib
 import sys
 import unittest
 
-PEERS = ["smtp", "logs", "http", "pingpong", "redis", "postgres", "mqtt", "readers", "operating", "nats", "network", "sarif", "probe", "endpoints", "neovim", "editors", "studio", "live", "mcp"]
+PEERS = ["smtp", "logs", "http", "pingpong", "redis", "postgres", "mqtt", "readers", "operating", "nats", "network", "sarif", "probe", "endpoints", "neovim", "editors", "studio", "live", "mcp", "mcp_http"]
 
 
 def main(names):

@@ -181,6 +181,10 @@ class Mcp(unittest.TestCase):
     def test_time(self):
         self.check([python("mcp-server-time")], [("convert_time", {"source_timezone": "UTC", "time": "10:00", "target_timezone": "UTC"})])
 
+    def test_git(self):
+        subprocess.run(["git", "init", "--quiet", str(self.folder / "repo")], check=True)
+        self.check([python("mcp-server-git"), "--repository", self.folder / "repo"], [("git_status", {"repo_path": str(self.folder / "repo")})])
+
     def test_a_rule_stops_one_call(self):
         """Read a file before writing it: a client of the SDK is told why, reads, and tries again."""
         server = npm("@modelcontextprotocol/server-filesystem")
@@ -354,6 +358,54 @@ class Others(unittest.TestCase):
         session.ask("shutdown")
         session.notify("exit")
         session.end()
+        self.assertEqual(self.verdicts(journal), [])
+
+    def test_pyright_and_neovim(self):
+        """Neovim starts the guard instead of pyright: it shows what pyright finds, and a hover."""
+        pyright = npm("pyright", "langserver.index.js")
+        if shutil.which("nvim") is None:
+            raise unittest.SkipTest("there is no nvim")
+        config, journal = self.folder / "guard.toml", self.folder / "journal"
+        config.write_text(
+            f'[journal]\nfolder = "{journal}"\n[[listener]]\nlisten = "stdio"\nprotocol = "preset:lsp"\npolicy = "reject"\npipelining = "both"\n'
+            'limits = { message = "16MiB" }\n'
+        )
+        (self.folder / "a.py").write_text('x: int = "no"\nprint(x)\n')
+        script = self.folder / "steps.lua"
+        script.write_text(textwrap.dedent("""
+            local function steps()
+              local cmd = vim.fn.json_decode(os.getenv("COMMAND"))
+              local id = vim.lsp.start_client({ name = "pyright", cmd = cmd, root_dir = os.getenv("FOLDER") })
+              vim.lsp.buf_attach_client(0, id)
+              local client = vim.lsp.get_client_by_id(id)
+              assert(vim.wait(40000, function() return client.initialized == true end, 20), "not initialized")
+              assert(vim.wait(40000, function() return #vim.diagnostic.get(0) > 0 end, 20), "no diagnostic")
+              local out = { diagnostic = vim.diagnostic.get(0)[1].message }
+              local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+              params.position = { line = 1, character = 6 }
+              local answers = vim.lsp.buf_request_sync(0, "textDocument/hover", params, 40000)
+              out.hover = answers[id].result.contents.value
+              client.stop()
+              assert(vim.wait(20000, function() return client.is_stopped() end, 20), "does not stop")
+              local file = io.open(os.getenv("RESULT"), "w")
+              file:write(vim.fn.json_encode(out))
+              file:close()
+            end
+            local ok, why = pcall(steps)
+            if not ok then io.stderr:write(tostring(why) .. "\\n") vim.cmd("cquit 1") end
+            vim.cmd("qall!")
+        """))
+        command = [REFEREE, "guard", "--stdio", str(config), "--", *pyright, "--stdio"]
+        places = {name: str(self.folder) for name in ("FOLDER", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+        environment = {**os.environ, **places, "RESULT": str(self.folder / "result.json"), "COMMAND": json.dumps([str(word) for word in command])}
+        done = subprocess.run(
+            ["nvim", "--headless", "--clean", "-n", str(self.folder / "a.py"), "-c", f"luafile {script}"],
+            env=environment, capture_output=True, text=True, timeout=120, cwd=self.folder,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = json.loads((self.folder / "result.json").read_text())
+        self.assertIn("int", said["diagnostic"])
+        self.assertIn("x: int", said["hover"])
         self.assertEqual(self.verdicts(journal), [])
 
     def test_debug_adapter(self):
