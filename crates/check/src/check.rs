@@ -16,7 +16,7 @@ use crate::properties::{Property, has_race};
 use crate::quotient::Quotient;
 use crate::report::{BoundReport, Report};
 use crate::symmetry::Symmetry;
-use crate::unknown::{stopped, stopped_after, unknown};
+use crate::unknown::{ended, stopped, stopped_after, unknown};
 use crate::verdict::{
     Completeness, Ground, InputGround, OutputGround, Premises, Reason, SafeGround, Verdict,
 };
@@ -119,7 +119,7 @@ pub fn check_under(
 ) -> Report {
     let shape = Shape::of(system);
     let model = Model::faulty(system, options.semantics, faults);
-    let limits = options.limits(cancel);
+    let limits = options.limits(cancel).beside(model.memory());
     let mut checker = Checker {
         shape: &shape,
         model: &model,
@@ -291,15 +291,24 @@ impl<'a> Checker<'a> {
         if !only_safety || limits.stability || limits.states <= from {
             return Seen::Graph(Box::new(all(limits, self.observer)));
         }
+        // What there is to tell if the check is interrupted before all of TS_k is explored once more.
+        let mut so_far = BoundReport::interrupted(k, 0, 0, 0);
         if from > 0 {
             let small = all(limits.at_most(from), self.observer);
             if small.stopped != Some(Stop::States) {
                 return Seen::Graph(Box::new(small));
             }
+            let (states, transitions) = (small.graph.states() as usize, small.graph.transitions());
+            so_far = BoundReport::interrupted(k, states, transitions, small.graph.memory());
         }
-        match self.by_classes(k, failing, limits) {
+        match self.by_classes(k, failing, limits, &mut so_far) {
             Some((bound, verdict)) if verdict.is_some() || k < self.options.max_k => {
                 Seen::Classes(bound, verdict)
+            }
+            _ if limits.cancelled() => {
+                self.limit = Some((Stop::Cancelled, k));
+                let verdict = ended(k, Stop::Cancelled, so_far.states, so_far.transitions);
+                Seen::Classes(so_far, Some(verdict))
             }
             _ => {
                 let full = examine(self.model, k, Reduction::None, questions, limits, self.observer);
@@ -308,15 +317,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What one configuration for each class of TS_k says, if the system has symmetry and that is enough.
+    /// What one configuration for each class of TS_k says, if the system has symmetry and that is enough. `so_far` then is how far
+    /// their exploration came.
     fn by_classes(
         &mut self,
         k: u32,
         failing: Option<Property>,
         limits: Limits<'a>,
+        so_far: &mut BoundReport,
     ) -> Option<(BoundReport, Option<Verdict>)> {
         let symmetry = self.symmetry.get_or_init(|| Symmetry::of(self.model, limits)).as_ref()?;
         let classes = Quotient::explore(self.model, symmetry, k, limits, self.observer);
+        *so_far = classes.interrupted();
         let room = limits.memory.saturating_sub(classes.graph.memory());
         let found = if classes.stopped.is_none() { classes.ask(symmetry, room)? } else { return None };
         let bound = classes.report(&found, failing);

@@ -286,8 +286,12 @@ impl Words<'_> {
 
     /// "; queue S→C holds `ko`", for each that holds something.
     fn add_queues(&self, text: &mut String, end: &Situation) {
-        for queue in &end.queues {
+        let shown = if end.queues.len() > LISTED { FIRST_LISTED } else { end.queues.len() };
+        for queue in &end.queues[..shown] {
             let _ = write!(text, "; {}", self.queue(queue));
+        }
+        if shown < end.queues.len() {
+            let _ = write!(text, "; {} other queues hold messages", end.queues.len() - shown);
         }
     }
 
@@ -327,8 +331,8 @@ impl Words<'_> {
             })
             .collect();
         match queue.from {
-            Some(from) => format!("queue {}→{} holds {}", name(from), name(queue.to), entries.join(", ")),
-            None => format!("the mailbox of `{}` holds {}", name(queue.to), entries.join(", ")),
+            Some(from) => format!("queue {}→{} holds {}", name(from), name(queue.to), row(&entries)),
+            None => format!("the mailbox of `{}` holds {}", name(queue.to), row(&entries)),
         }
     }
 }
@@ -351,10 +355,24 @@ pub(crate) fn messages(count: u32) -> String {
     format!("{count} message{}", if count == 1 { "" } else { "s" })
 }
 
+/// So many things are listed one by one; of more the first few, and how many others there are.
+const LISTED: usize = 12;
+const FIRST_LISTED: usize = 8;
+
+/// "a, b or c"; "a, b, … or 9992 others".
 fn list(parts: &[String], word: &str) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
+        many if many.len() > LISTED => {
+            let others = many.len() - FIRST_LISTED;
+            format!("{} {word} {others} others", many[..FIRST_LISTED].join(", "))
+        }
         [init @ .., last] => format!("{} {word} {last}", init.join(", ")),
     }
+}
+
+/// "a, b, c"; "a, b, … and 9992 others".
+fn row(parts: &[String]) -> String {
+    if parts.len() > LISTED { list(parts, "and") } else { parts.join(", ") }
 }

@@ -18,6 +18,7 @@
 //! What each answer rests on is in `docs/theory.md`; where it stops, in `docs/limits.md`.
 
 pub mod agnostic;
+mod blocks;
 mod bystanders;
 pub mod check;
 pub mod component;
@@ -59,6 +60,7 @@ pub mod witness;
 use std::sync::atomic::AtomicBool;
 
 pub use agnostic::Agnosticity;
+pub use blocks::check_blocks;
 pub use check::{Options, check, check_under};
 pub use component::{Component, UnknownPeer, with_component};
 pub use csa::{Defect, Shape, Undirected};

@@ -41,6 +41,9 @@ pub enum StateKind {
 /// The symbol of a reception whose message nobody ever sends on that channel.
 pub(crate) const NEVER_SENT: u32 = u32::MAX;
 
+/// So often the machines of a system are held while it is checked: by the text, by whoever asks, and by its model.
+const SYSTEMS: usize = 4;
+
 /// The number of no move.
 pub(crate) const NO_MOVE: u32 = u32::MAX;
 
@@ -163,6 +166,18 @@ impl Model {
             channel_rank,
             faults: None,
         }
+    }
+
+    /// Bytes held by it, and by the system it is the model of in other places.
+    pub(crate) fn memory(&self) -> usize {
+        let machine = |machine: &Machine| {
+            size_of_val(machine.all_transitions()) + machine.state_count() * size_of::<u32>()
+        };
+        let system: usize = self.system.machines().iter().map(machine).sum();
+        SYSTEMS * system
+            + self.moves.capacity() * size_of::<Move>()
+            + self.locals.capacity() * size_of::<Local>()
+            + self.groups.memory()
     }
 
     /// The system this is the model of.

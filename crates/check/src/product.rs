@@ -59,6 +59,8 @@ pub enum Doubt {
     Values(Execution),
     /// The exploration was stopped.
     Stopped(Stop),
+    /// No execution of a call violates it that nobody interrupts, and interruptions are in no machine. Said by whoever knows the protocol.
+    Interrupted,
     /// It is too large.
     TooLarge,
     /// It is satisfied by events, and never violated by any.
@@ -79,6 +81,7 @@ impl Doubt {
             Self::Bound => "bound",
             Self::Values(_) => "values",
             Self::Stopped(_) => "limit",
+            Self::Interrupted => "interruption",
             Self::TooLarge => "too-large",
             Self::NeverViolated => "never-violated",
             Self::Keyed => "keys",
@@ -134,7 +137,7 @@ pub fn check_properties(
     observer: &mut dyn Observer,
 ) -> Vec<PropertyAnswer> {
     let model = Model::faulty(system, options.semantics, faults);
-    let limits = options.limits(cancel);
+    let limits = options.limits(cancel).beside(model.memory());
     let mut asked: Vec<Asked<'_>> = properties.iter().map(|property| Asked::new(property, &model)).collect();
     for k in options.min_k..=options.max_k {
         if asked.iter().all(|asked| asked.settled) {

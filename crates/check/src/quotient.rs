@@ -141,6 +141,16 @@ impl<'m> Quotient<'m> {
         changed
     }
 
+    /// What is reported of this bound if it is interrupted.
+    pub(crate) fn interrupted(&self) -> BoundReport {
+        let memory = self.graph.memory() + self.renamings.memory();
+        let k = self.graph.layout.bound();
+        BoundReport {
+            representatives: Some(self.graph.states() as usize),
+            ..BoundReport::interrupted(k, self.configurations, self.transitions, memory)
+        }
+    }
+
     /// What is reported of this bound; `failing` is known not to hold.
     pub(crate) fn report(&self, found: &Found, failing: Option<Property>) -> BoundReport {
         let fails = |property: Property| (failing == Some(property)).then_some(false);

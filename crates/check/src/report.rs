@@ -52,6 +52,28 @@ impl BoundReport {
         Some(self.eventual_reception? && self.progress?)
     }
 
+    /// Of an exploration that was interrupted at the bound `k` after so many configurations and transitions.
+    pub(crate) fn interrupted(k: u32, states: usize, transitions: usize, memory: usize) -> Self {
+        Self {
+            k,
+            reduction: Reduction::None,
+            states,
+            transitions,
+            representatives: None,
+            memory,
+            obi: None,
+            sibi: None,
+            cibi: None,
+            exhaustive: None,
+            eventual_reception: None,
+            progress: None,
+            stable: None,
+            complete: None,
+            largest_queue: None,
+            stopped: Some(Stop::Cancelled),
+        }
+    }
+
     pub(crate) fn of(examined: &Examined<'_>) -> Self {
         let graph = &examined.graph;
         let answers = examined.answers.as_ref();

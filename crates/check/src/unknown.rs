@@ -209,12 +209,12 @@ fn advice_on(property: Property) -> &'static str {
 
 /// The verdict of an exploration that was ended.
 pub(crate) fn stopped(k: u32, examined: &Examined<'_>) -> Verdict {
-    ended(k, examined.stopped, &examined.graph)
+    in_part(k, examined.stopped, &examined.graph)
 }
 
 /// As [`stopped`], where nothing was asked yet.
 pub(crate) fn explored_in_part(k: u32, explored: &Explored<'_>) -> Verdict {
-    ended(k, explored.stopped, &explored.graph)
+    in_part(k, explored.stopped, &explored.graph)
 }
 
 /// The verdict where `witness` is a loop in which a role stands before a full channel for ever.
@@ -223,12 +223,15 @@ pub(crate) fn only_within(witness: Witness, semantics: Semantics) -> Verdict {
     unknown(Reason::Bound(Box::new(witness)), text, LARGER_K)
 }
 
-fn ended(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
-    let stop = stop.unwrap_or(Stop::Cancelled);
-    let (states, transitions) = (graph.states(), graph.transitions());
+fn in_part(k: u32, stop: Option<Stop>, graph: &Graph<'_>) -> Verdict {
+    ended(k, stop.unwrap_or(Stop::Cancelled), graph.states() as usize, graph.transitions())
+}
+
+/// The verdict where `stop` ended the exploration of the bound `k` after so many configurations and transitions.
+pub(crate) fn ended(k: u32, stop: Stop, states: usize, transitions: usize) -> Verdict {
     let (why, advice) = limit(stop, k);
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (configurations, steps) = (plural(states as usize), plural(transitions));
+    let (configurations, steps) = (plural(states), plural(transitions));
     let text = format!(
         "{why} at k = {k} after {states} configuration{configurations} and {transitions} transition{steps}"
     );

@@ -78,6 +78,8 @@ pub enum SafeGround {
     Compatible(Premises),
     /// Everything was explored: within the bound no send is ever blocked, so no bound adds anything.
     Complete,
+    /// Each block of each `par` is safe, by itself and in its place, and there are two roles.
+    Blocks,
     /// Only within the bound, where there may be faults: nothing is said of others.
     Bounded,
 }

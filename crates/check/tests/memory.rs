@@ -9,9 +9,11 @@
 )]
 
 use std::process::Command;
+use std::sync::Arc;
 
 use referee_check::{Options, Reduction, Stop, check, generate};
-use referee_theory::System;
+use referee_testkit::corpus::read_types;
+use referee_theory::{MachineBuilder, System};
 
 /// As in the command.
 #[global_allocator]
@@ -62,6 +64,23 @@ fn one(case: &str) {
     println!("{mib} MiB, {name}, {threads} threads: {} KiB, limit: {limit:?}", resident >> 10);
     assert!(limit.is_none_or(|stop| stop == Stop::Memory), "{name}: {limit:?}");
     assert!(resident <= max_memory + beside(threads), "{name} with {mib} MiB: {resident}");
+}
+
+/// Machines count: this one has one step, written many times.
+#[test]
+fn a_model_that_is_too_large_is_a_reason() {
+    let system = read_types("A: B!a; end  B: A?a; end").unwrap();
+    let vocabulary = Arc::clone(system.vocabulary());
+    let (a, b) = (system.machines()[0].clone(), system.machines()[1].clone());
+    let step = a.all_transitions()[0];
+    let mut builder = MachineBuilder::with_states_of(a.role(), &a);
+    (0..400_000).for_each(|_| builder.add_transition(a.initial(), step));
+    let system = System::new(vocabulary, [builder.finish(), b]);
+    let limit = |mib: usize| {
+        let options = Options { max_memory: mib << 20, ..Options::default() };
+        check(&system, &options, None, &mut ()).limit.map(|(stop, _)| stop)
+    };
+    assert_eq!((limit(8), limit(64)), (Some(Stop::Memory), None));
 }
 
 /// Each case in a process of its own, so that peaks do not mix.

@@ -27,6 +27,12 @@ pub(crate) struct Groups {
 const FEW: usize = 8;
 
 impl Groups {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.groups.capacity() * size_of::<Group>()
+            + (self.offsets.capacity() + self.moves.capacity() + self.symbols.capacity()) * size_of::<u32>()
+    }
+
     pub(crate) fn new(locals: &[Local], moves: &[Move]) -> Self {
         let mut all = Self::default();
         let mut numbers = Vec::new();

@@ -7,6 +7,7 @@
 mod support;
 
 mod agnosticity;
+mod blocks;
 mod complete;
 mod fairness;
 mod faults;

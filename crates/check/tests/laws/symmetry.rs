@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use referee_check::{
-    Model, Options, Reduction, Semantics, Verdict, check, examine_bound, examine_classes, generate,
+    Model, Observer, Options, Progress, Reduction, Semantics, Stop, Verdict, check, examine_bound,
+    examine_classes, generate,
 };
 use referee_testkit::corpus::read_types;
 use referee_testkit::systems::{Alphabet, Rng};
@@ -140,6 +141,38 @@ fn large_graphs_are_explored_by_representatives() {
     let [one, other] = [&report, &full].map(|report| report.verdict.witness().unwrap());
     assert_eq!(one.point_of_no_return, other.point_of_no_return);
     assert_eq!(one.violation, other.violation);
+}
+
+/// Sets a flag when it is told for the n-th time how far an exploration has come.
+struct CancelAt<'a> {
+    left: usize,
+    flag: &'a AtomicBool,
+}
+
+impl Observer for CancelAt<'_> {
+    fn progress(&mut self, _: Progress) {
+        self.left = self.left.saturating_sub(1);
+        self.flag.fetch_or(self.left == 0, Ordering::Relaxed);
+    }
+}
+
+/// What is said of an interrupted search is how far it came, not how far the next one would have come at its first look at the clock.
+#[test]
+fn an_interrupted_search_says_how_far_it_came() {
+    let system = generate::philosophers(5, false);
+    let options = Options { semantics: Semantics::Mailbox, symmetry_from: 0, ..Options::default() };
+    let mut before = 0;
+    for left in [2, 8, 32] {
+        let flag = AtomicBool::new(false);
+        let report = check(&system, &options, Some(&flag), &mut CancelAt { left, flag: &flag });
+        let bound = report.bounds.last().unwrap();
+        let seen = bound.representatives.unwrap();
+        assert!(before < seen && seen < bound.states, "{bound:?}");
+        before = seen;
+        assert_eq!((bound.stopped, report.limit), (Some(Stop::Cancelled), Some((Stop::Cancelled, 1))));
+        let Verdict::Unknown { explanation, .. } = &report.verdict else { panic!("{:?}", report.verdict) };
+        assert!(explanation.contains(&format!("after {} configurations", bound.states)), "{explanation}");
+    }
 }
 
 /// Whoever asks for an end gets it, also while roles that are alike are found and compared.

@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let one = files.len() == 1 && arguments.paths.len() == 1 && !arguments.paths[0].is_dir();
     let renderer = Renderer::new(&io::stdout());
     compatibility::handle_ctrl_c();
+    arguments.compatibility.once_each()?;
     arguments.compatibility.start_clock();
     let Some(properties) = arguments.compatibility.properties()? else { return Ok(Outcome::WrongInput) };
     let mut diagrams = arguments.compatibility.diagrams();

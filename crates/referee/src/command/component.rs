@@ -57,8 +57,16 @@ impl ComponentFile {
 /// a `.kmc` file, where roles have names.
 fn machines(path: &Path, role: Role, protocol: &Vocabulary) -> Result<(Vocabulary, Vec<Machine>, Places)> {
     let source = input::read(path)?;
+    let own = || {
+        let mut words = source.text().split_whitespace();
+        words.find(|word| word.ends_with(".name"))?;
+        words.next()
+    };
     let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
     let (parsed, before) = if is("fsm") && source.text().matches(".end").count() == 1 {
+        if let Some(own) = own().filter(|own| protocol.find_role(own).is_some_and(|own| own != role)) {
+            bail!("`{}` is the machine of `{own}`, not of `{}`", path.display(), protocol.role_name(role));
+        }
         let (mut before, mut after) = (String::new(), String::new());
         for other in protocol.roles() {
             let name = directive(protocol.role_name(other));

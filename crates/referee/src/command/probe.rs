@@ -207,10 +207,10 @@ fn result(finding: &Finding, file: &str, side: &Side) -> Value {
     });
     let physical = match place {
         Some((file, line, column)) => json!({
-            "artifactLocation": {"uri": file},
+            "artifactLocation": sarif::artifact_location(&file),
             "region": {"startLine": line, "startColumn": column},
         }),
-        None => json!({"artifactLocation": {"uri": file}}),
+        None => json!({"artifactLocation": sarif::artifact_location(file)}),
     };
     let steps: Vec<Value> =
         finding.trace.iter().map(|line| json!({"location": {"message": {"text": line}}})).collect();

@@ -2,6 +2,8 @@
 //!
 //! By hand: the types that `serde-sarif` generates from the whole standard cost more to build than the dozen keys below.
 
+use std::fmt::Write as _;
+
 use referee::syntax::diagnostics;
 use serde_json::{Value, json};
 
@@ -25,6 +27,20 @@ pub(crate) fn document(results: Vec<Value>) -> Value {
             "results": results,
         }],
     })
+}
+
+/// Where the file called `name` is, as a URI (RFC 3986): what is not a letter, a digit or one of few signs is written by its bytes. A
+/// colon is, too: before the first slash it would end a scheme.
+pub(crate) fn artifact_location(name: &str) -> Value {
+    let mut uri = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    json!({"uri": uri})
 }
 
 /// What `referee explain` says of the rule `id` in a line.

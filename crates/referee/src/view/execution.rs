@@ -93,20 +93,17 @@ impl<'a> Run<'a> {
     }
 
     /// As a chart: an arrow where a message is received, an open one where it is left in its channel or lost, a crossed one
-    /// where it is never received, two open ones where messages cross; under each role, where it stands at the end, if there are `footers`. Roles that take no
+    /// where it is never received (of a duplicate: the copy), two open ones where messages cross; under each role, where it stands at the end, if there are `footers`. Roles that take no
     /// part are left out, repetitions are folded.
     #[must_use]
     pub fn chart(&self, footers: bool) -> Sequence {
         let vocabulary = self.system.vocabulary();
         let mut chart = Sequence::new(self.title.clone());
-        let takes_part = |role: Role| {
-            self.about.contains(&role) || self.steps.iter().any(|step| step.role == role || step.peer == role)
-        };
         let participants: Vec<Option<ParticipantId>> = vocabulary
             .roles()
             .map(|role| {
                 let participant = Participant::new(vocabulary.role_name(role));
-                takes_part(role).then(|| {
+                self.takes_part(role).then(|| {
                     chart.add_participant(match self.standing(role).filter(|_| footers) {
                         Some(text) => participant.footer(text),
                         None => participant,
@@ -154,18 +151,23 @@ impl<'a> Run<'a> {
             let text = format!("`{}` will come again", vocabulary.shown_label(step.message));
             (step.fault == Some(Fault::Duplicate)).then(|| remark(reception, text)).flatten()
         };
+        let left = |send: usize, reception: usize| {
+            (fates[reception] != MessageStyle::Normal).then(|| arrow(send, fates[reception])).flatten()
+        };
         let mut items = Vec::new();
         let split = self.round.unwrap_or(self.steps.len());
         for row in Deliveries::of(self.steps).rows(self.steps, split, self.events) {
             let (index, drawn) = match row {
                 Row::Whole { send, reception } => {
-                    (send, [arrow(send, fates[send]), reception.and_then(again)])
+                    let copy = reception.and_then(|reception| left(send, reception));
+                    (send, [arrow(send, fates[send]), reception.and_then(again), copy])
                 }
-                Row::Sent(send) => (send, [arrow(send, MessageStyle::Pending), None]),
+                Row::Sent(send) => (send, [arrow(send, MessageStyle::Pending), None, None]),
                 Row::Received { send, reception } => {
-                    (reception, [arrow(send, MessageStyle::Late), again(reception)])
+                    let copy = left(send, reception);
+                    (reception, [arrow(send, MessageStyle::Late), again(reception), copy])
                 }
-                Row::Crash(index) => (index, [remark(index, "crashes".to_owned()), None]),
+                Row::Crash(index) => (index, [remark(index, "crashes".to_owned()), None, None]),
             };
             items.extend(drawn.into_iter().flatten().map(|item| (index, item)));
         }
@@ -188,7 +190,20 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// How each send is drawn: as received, as left in its channel or lost, or as never received.
+    /// Where each role that takes part stands at the end: "`A` has ended".
+    #[must_use]
+    pub fn standings(&self) -> Vec<String> {
+        let vocabulary = self.system.vocabulary();
+        let standing = |role| Some(format!("{}: {}", vocabulary.role_name(role), self.standing(role)?));
+        vocabulary.roles().filter(|&role| self.takes_part(role)).filter_map(standing).collect()
+    }
+
+    fn takes_part(&self, role: Role) -> bool {
+        self.about.contains(&role) || self.steps.iter().any(|step| step.role == role || step.peer == role)
+    }
+
+    /// How the message of each send is drawn: as received, as left in its channel or lost, or as never received. What stays in its
+    /// channel after it was received as a duplicate is drawn at its last reception.
     fn fates(&self) -> Vec<MessageStyle> {
         let mut styles = vec![MessageStyle::Normal; self.steps.len()];
         for (index, step) in self.steps.iter().enumerate() {
@@ -196,9 +211,10 @@ impl<'a> Run<'a> {
                 styles[index] = MessageStyle::Pending;
             }
         }
-        let unreceived = Deliveries::of(self.steps).unreceived;
-        unreceived.into_iter().for_each(|index| styles[index] = MessageStyle::Pending);
-        self.wrong.iter().for_each(|&index| styles[index] = MessageStyle::Failed);
+        let deliveries = Deliveries::of(self.steps);
+        let last = deliveries.last();
+        deliveries.unreceived.iter().for_each(|&send| styles[last[send]] = MessageStyle::Pending);
+        self.wrong.iter().for_each(|&send| styles[last[send]] = MessageStyle::Failed);
         styles
     }
 

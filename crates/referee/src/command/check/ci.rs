@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Answers;
 use super::compatibility::{Finding, Level};
+use crate::output::sarif;
 
 /// The problems of one file.
 pub(super) struct FileFindings {
@@ -65,7 +66,7 @@ pub(super) fn results(files: &[FileFindings]) -> Vec<Value> {
 fn result(file: &str, finding: &Finding) -> Value {
     let location = |place: Option<&Place>| {
         let file = place.and_then(|place| place.file.as_deref()).unwrap_or(file);
-        let mut physical = json!({"artifactLocation": {"uri": file}});
+        let mut physical = json!({"artifactLocation": sarif::artifact_location(file)});
         if let Some(place) = place {
             physical["region"] = json!({
                 "startLine": place.line, "startColumn": place.column,

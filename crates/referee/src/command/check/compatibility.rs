@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use referee::check::{self, Model, Options, Reason, Reduction, Report, Semantics, Stop, Verdict, Witness};
+use referee::theory::System;
 use referee::theory::property::Property;
-use referee::theory::{Action, System};
 use referee::{Projected, SubjectKind, WellFormed};
 use serde_json::Value;
 
@@ -19,11 +19,13 @@ use crate::command::watch::property;
 use crate::output;
 
 mod answer;
+mod blocks;
 mod diagrams;
 mod family;
 mod faults;
 mod findings;
 mod json;
+mod named;
 mod network;
 mod progress;
 mod question;
@@ -32,6 +34,7 @@ mod substitute;
 use answer::{Answer, PlaceTable};
 pub(super) use diagrams::Diagrams;
 pub(super) use findings::{Finding, Level};
+use named::RoleOptions;
 use network::NetworkAnswer;
 use progress::ProgressLine;
 use question::Questions;
@@ -78,7 +81,8 @@ pub(crate) struct CompatibilityArguments {
     with: Vec<substitute::Substitution>,
     /// Check with each of these numbers of copies of a role: `Worker=1..6`, for `role Worker[n]` of a `.scr` file, or for any role of a
     /// `.kmc` or `.fsm` file. What is sent to the role goes to every copy, and what comes from it is received from every copy, in any
-    /// order. This is no proof for other numbers.
+    /// order. This is no proof for other numbers. Of several
+    /// protocols in a file, options that name a role are about those that have it.
     #[arg(long, value_name = "ROLE=FROM..TO", value_parser = family::parse, conflicts_with_all = ["with", "faults"])]
     instances: Option<family::Instances>,
     /// What may go wrong: `crash=R`, `lossy=A->B`, `duplicate=A->B`, `reorder=A->B`, separated by commas. The answer is for so many
@@ -103,7 +107,8 @@ pub(crate) struct CompatibilityArguments {
     /// Give up after this many configurations of one bound.
     #[arg(long, value_name = "N")]
     max_states: Option<usize>,
-    /// Give up when one bound needs more memory than this, in MiB (32 MiB for the program come on top, 64 with several threads).
+    /// Give up when the machines and one bound need more memory than this, in MiB. On top come 32 MiB for the program, 64 with several
+    /// threads, and what it takes to read the text.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     max_memory: usize,
     /// Tell of at most this many violations, each of another kind or role.
@@ -207,29 +212,23 @@ pub(crate) fn of_file(
     diagrams: &mut Diagrams,
 ) -> Result<Answers> {
     let mut answers = Answers::default();
+    let alone = arguments.checked_names(text)?;
     for protocol in text.protocols() {
         let is_global = matches!(protocol.kind(), SubjectKind::Global { .. });
         let name = protocol.name().filter(|_| is_global);
         let label = name.unwrap_or(protocol.source().name());
         let system = protocol.system();
-        let asks = arguments.faults.is_some()
-            || !arguments.with.is_empty()
-            || !properties.is_empty()
-            || arguments.instances.is_some();
-        if system.is_none() && asks {
+        let roles = RoleOptions::of(arguments, &protocol, alone);
+        if system.is_none() && (roles.need_machines() || !properties.is_empty()) {
             bail!(
                 "{label}: not every role has a projection, of which --property, --faults, --with and --instances ask"
             );
         }
-        let ask = |system| ask(system, &protocol, label, properties, arguments, diagrams);
+        let ask = |system| ask(system, &protocol, label, properties, &roles, arguments, diagrams);
         let local = system.map(ask).transpose()?;
         // What is asked of the monitors is asked of the protocol itself, without faults.
-        let monitors = match is_global
-            && arguments.faults.is_none()
-            && arguments.with.is_empty()
-            && arguments.instances.is_none()
-        {
-            true => NetworkAnswer::about(&protocol, local.as_ref(), arguments, diagrams)?,
+        let monitors = match is_global && !roles.need_machines() {
+            true => NetworkAnswer::about(&protocol, local.as_ref(), &roles, arguments, diagrams)?,
             false => None,
         };
         answers.push(name, About { local, monitors });
@@ -296,6 +295,14 @@ impl CompatibilityArguments {
         }
     }
 
+    /// That no option is given twice for one role.
+    ///
+    /// # Errors
+    /// One is.
+    pub(super) fn once_each(&self) -> Result<()> {
+        substitute::once_each(&self.with)
+    }
+
     /// The properties that are asked; `None` if there are errors in them, which have been shown.
     pub(super) fn properties(&self) -> Result<Option<Vec<Arc<Property>>>> {
         let mut all = Some(Vec::new());
@@ -309,27 +316,6 @@ impl CompatibilityArguments {
     /// Where counterexamples are to be drawn.
     pub(super) fn diagrams(&self) -> Diagrams {
         Diagrams::new(self.witness_svg.clone(), self.witness_mermaid.clone(), self.export_html.clone())
-    }
-
-    /// `system` with the roles that may wait marked.
-    fn waiting(&self, system: &System) -> Result<System> {
-        let vocabulary = system.vocabulary();
-        let mut machines = system.machines().to_vec();
-        for name in &self.may_wait {
-            let Some(role) = vocabulary.find_role(name) else {
-                let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
-                bail!("there is no role `{name}` to wait; roles are {}", known.join(", "));
-            };
-            let machine = &mut machines[role.index()];
-            if !machine.transitions(machine.initial()).iter().any(|step| step.action == Action::Receive) {
-                output::remark(&format!(
-                    "--may-wait {name}: `{name}` does not wait in its initial state, so that this changes nothing"
-                ));
-                continue;
-            }
-            *machine = machine.clone().accepting(machine.initial());
-        }
-        Ok(System::new(vocabulary.clone(), machines))
     }
 
     fn options(&self) -> Options {
@@ -416,18 +402,25 @@ fn ask(
     protocol: &Projected,
     label: &str,
     properties: &[Arc<Property>],
+    roles: &RoleOptions<'_>,
     arguments: &CompatibilityArguments,
     diagrams: &mut Diagrams,
 ) -> Result<Answer> {
     let options = arguments.options();
-    let (system, with) = substitute::substitute(system, &arguments.with, protocol)?;
+    let (system, with) = substitute::substitute(system, &roles.with, protocol)?;
     // Copies of a role may wait where the role may.
-    let system = arguments.waiting(&system)?;
+    let system = roles.waiting(&system)?;
     let mut observer = ProgressLine::new(label);
     let resolve = |names: &faults::FaultNames| names.resolve(system.vocabulary(), arguments.max_faults);
-    let faults = arguments.faults.as_ref().map(resolve).transpose()?;
-    let questions = Questions { properties, faults: faults.as_ref(), options: &options };
-    let (system, report, properties, family) = match &arguments.instances {
+    let faults = roles.faults.as_ref().map(resolve).transpose()?;
+    let interruptions = interruptions(protocol);
+    let questions = Questions {
+        properties,
+        faults: faults.as_ref(),
+        options: &options,
+        is_interrupted: is_interrupted(protocol),
+    };
+    let (system, report, properties, family) = match roles.instances {
         Some(instances) => {
             let family::Family { members, shown, report } =
                 instances.check(&system, protocol, &options, &mut observer)?;
@@ -437,12 +430,16 @@ fn ask(
         None => {
             let report =
                 check::check_under(&system, faults.as_ref(), &options, Some(&CANCELLED), &mut observer);
+            let report = match roles.need_machines() {
+                true => report,
+                false => blocks::answered_by_blocks(report, protocol, &options),
+            };
             let properties = questions.ask(&system, &mut observer);
             (system, report, properties, Vec::new())
         }
     };
     let system = &system;
-    let copied = match &arguments.instances {
+    let copied = match roles.instances {
         None => family::declared(protocol).into_iter().map(str::to_owned).collect(),
         Some(_) => Vec::new(),
     };
@@ -477,5 +474,35 @@ fn ask(
         fixes,
         family,
         copied,
+        interruptions,
+        has_calls: has_calls(protocol),
     })
+}
+
+/// Whether it is a call that may be interrupted.
+fn is_interrupted(protocol: &Projected) -> bool {
+    let keyed = protocol.global().and_then(|global| global.keyed());
+    keyed.is_some_and(|keyed| keyed.interrupt.is_some())
+}
+
+/// Whether calls run beside what is checked: it opens some, or is one.
+fn has_calls(protocol: &Projected) -> bool {
+    protocol.global().is_some_and(|global| global.calls().is_some() || global.keyed().is_some())
+}
+
+/// The messages that may interrupt calls, each with its sender: "`Cancel` from `client`". No machine has them.
+fn interruptions(protocol: &Projected) -> Vec<String> {
+    let Some(global) = protocol.global() else { return Vec::new() };
+    let subs = global.calls().into_iter().flat_map(|calls| &calls.subs).map(|sub| &sub.global);
+    let mut all = Vec::new();
+    for global in std::iter::once(global).chain(subs) {
+        let Some(found) = global.keyed().and_then(|keyed| keyed.interrupt) else { continue };
+        let vocabulary = global.vocabulary();
+        let (label, sender) = (vocabulary.shown_label(found.message), vocabulary.role_name(found.sender));
+        let text = format!("`{label}` from `{sender}`");
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
 }

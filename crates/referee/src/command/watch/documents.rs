@@ -3,6 +3,8 @@
 use referee::watch::{Place, PropertyReport, Ranking, Report, Summary};
 use serde_json::{Value, json};
 
+use crate::output::sarif;
+
 /// More verdicts than this are only counted in a SARIF document: those who read them take no more.
 pub(super) const MAX_RESULTS: usize = 5000;
 
@@ -27,7 +29,7 @@ pub(super) fn unreadable(place: &Place, why: &str) -> Value {
 fn result(rule: &str, level: &str, text: &str, place: Option<&Place>) -> Value {
     let location = |place: &Place| {
         json!({"physicalLocation": {
-            "artifactLocation": {"uri": &*place.file},
+            "artifactLocation": sarif::artifact_location(&place.file),
             "region": {"startLine": place.line},
         }})
     };

@@ -60,6 +60,17 @@ impl Deliveries {
         Self { sources, unreceived: open }
     }
 
+    /// Of each send the last reception of its message, if it was received; otherwise the send itself.
+    pub(super) fn last(&self) -> Vec<usize> {
+        let mut last: Vec<usize> = (0..self.sources.len()).collect();
+        for (reception, send) in self.sources.iter().enumerate() {
+            if let Some(send) = send {
+                last[*send] = reception;
+            }
+        }
+        last
+    }
+
     /// The rows of `steps`. Those before `split` come first, and those that are `events` of a property have their order.
     pub(super) fn rows(&self, steps: &[Step], split: usize, events: Events) -> Vec<Row> {
         let roles = steps.iter().map(|step| step.role.index().max(step.peer.index()) + 1).max().unwrap_or(0);

@@ -1,6 +1,7 @@
 //! An execution to step through: what the studio's page shows of it.
 
 use referee_check::{Fault, Step};
+use referee_draw::MessageStyle;
 use referee_pipeline::Projected;
 use referee_studio::{EdgeView, MachineView, SourceView, StepAction, StepView, Trace, TraceKind};
 use referee_theory::{Action, Machine, State, System, Transition, Vocabulary};
@@ -16,6 +17,7 @@ impl Run<'_> {
         let vocabulary = self.system.vocabulary();
         let name = |role| vocabulary.role_name(role).to_owned();
         let lines = lines_of(protocol, self.steps.iter().map(|step| step.origin));
+        let fates = self.fates();
         let steps = self.steps.iter().enumerate().map(|(index, step)| StepView {
             role: name(step.role),
             action: match (step.fault, step.action) {
@@ -29,7 +31,7 @@ impl Run<'_> {
             states: Some((step.source.0, step.target.0)),
             peer_states: None,
             lines: lines.get(&step.origin).copied(),
-            wrong: self.wrong.contains(&index),
+            wrong: fates[index] == MessageStyle::Failed,
             bindings: Vec::new(),
             note: step.fault.map(|fault| fault.name().to_owned()),
         });

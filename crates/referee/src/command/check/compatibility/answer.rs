@@ -48,6 +48,10 @@ pub(super) struct Answer {
     pub(super) family: Vec<Member>,
     /// The roles that may have several copies, of which one was looked at.
     pub(super) copied: Vec<String>,
+    /// The messages that may interrupt calls, which no machine has.
+    pub(super) interruptions: Vec<String>,
+    /// Whether calls run beside what was explored: what its channels hold is not all they hold.
+    pub(super) has_calls: bool,
     /// Single edits that make it safe, if they were asked for.
     pub(super) fixes: Vec<Edit>,
     /// What is said of properties of one's own.
@@ -103,7 +107,8 @@ impl Answer {
         self.report.verdict.witness().into_iter().chain(others).collect()
     }
 
-    /// An execution as a diagram, as wide as the terminal at most, or else as a list.
+    /// An execution as a diagram, as wide as the terminal at most, or else as a list. Where the diagram's last row would be too wide, its
+    /// lines say where roles are.
     pub(super) fn drawing(&self, run: &Run<'_>) -> String {
         let width = output::width().saturating_sub(4);
         let chart = |run: &Run<'_>, footers| {
@@ -113,7 +118,12 @@ impl Answer {
         let list = || run.listing(&|origin| self.places.find(origin));
         // What the note says is said above the diagram, too.
         let bare = || chart(&run.clone().without_note(), false);
-        chart(run, true).or_else(|| chart(run, false)).or_else(bare).unwrap_or_else(list)
+        chart(run, true).unwrap_or_else(|| {
+            let mut text = chart(run, false).or_else(bare).unwrap_or_else(list);
+            text += "at the end\n";
+            run.standings().iter().for_each(|standing| text += &format!("  {standing}\n"));
+            text
+        })
     }
 
     /// What people read: the answer first, in words that need no theory.
@@ -133,11 +143,7 @@ impl Answer {
         if !self.fair && matches!(report.verdict, Verdict::Safe { .. }) {
             let _ = writeln!(text, "  {}", styled(SOFT, "also without fairness of choices"));
         }
-        if self.system.vocabulary().is_timed() {
-            let what =
-                "times (`within`, `after`) are not looked at: the answer is for the protocol without them";
-            let _ = writeln!(text, "  {}", styled(SOFT, what));
-        }
+        text += &self.left_out_text();
         self.family.iter().for_each(|member| text += &member.text());
         if !self.family.is_empty() {
             text += "  this is no proof for other numbers of copies\n";
@@ -200,6 +206,24 @@ impl Answer {
         text
     }
 
+    /// What the protocol has and the answer is not about.
+    fn left_out_text(&self) -> String {
+        let mut text = String::new();
+        if self.system.vocabulary().is_timed() {
+            let what =
+                "times (`within`, `after`) are not looked at: the answer is for the protocol without them";
+            let _ = writeln!(text, "  {}", styled(SOFT, what));
+        }
+        if !self.interruptions.is_empty() {
+            let what = format!(
+                "interruptions ({}) are not looked at: the answer is for calls that nobody interrupts",
+                self.interruptions.join(", ")
+            );
+            let _ = writeln!(text, "  {}", styled(SOFT, what));
+        }
+        text
+    }
+
     /// The answer, and what to do about it.
     fn verdict_text(&self) -> String {
         const SAFE: &str = "nobody gets stuck, and every message is received";
@@ -207,8 +231,11 @@ impl Answer {
         let queue = if report.semantics == Semantics::Mailbox { "mailbox" } else { "channel" };
         let count = |count: u32| format!("{count} message{}", if count == 1 { "" } else { "s" });
         match &report.verdict {
-            Verdict::Safe { ground: SafeGround::Compatible(_), .. } => {
+            Verdict::Safe { ground: SafeGround::Compatible(_) | SafeGround::Blocks, .. } => {
                 format!("  {}: {SAFE}, however many wait in a channel\n", styled(GOOD, "safe"))
+            }
+            Verdict::Safe { ground: SafeGround::Complete, .. } if self.has_calls => {
+                format!("  {}: {SAFE}\n", styled(GOOD, "safe"))
             }
             Verdict::Safe { ground: SafeGround::Complete, .. } => {
                 let room = count(report.complete.map_or(0, |found| found.largest_queue));
@@ -307,6 +334,9 @@ pub(super) fn rests_on(ground: &SafeGround) -> String {
     match ground {
         SafeGround::Compatible(premises) => {
             format!("{}, exhaustive and safe within the bound", grounds(premises))
+        }
+        SafeGround::Blocks => {
+            "of two roles, each block of a `par` is safe, by itself and in its place".to_owned()
         }
         SafeGround::Complete => "complete exploration: no send is blocked within the bound".to_owned(),
         SafeGround::Bounded => "exploration within the bound, of which alone it is said".to_owned(),

@@ -1,12 +1,15 @@
 //! `--instances R=1..6`: the same protocol with so many copies of a role.
 
+use std::collections::{HashMap, HashSet};
+
 use anyhow::{Result, anyhow, bail};
+use referee::Projected;
 use referee::check::{self, MOST_INSTANCES, Observer, Options, Report, Rounds, Verdict};
-use referee::theory::{Role, System};
-use referee::{Projected, SubjectKind};
+use referee::theory::{GlobalType, Message, NodeId, Role, System};
 use serde_json::{Value, json};
 
 use super::CANCELLED;
+use super::named::has_word_for_copies;
 
 /// A role and the numbers of its copies.
 #[derive(Clone, Debug)]
@@ -107,11 +110,16 @@ impl Instances {
             let known: Vec<&str> = vocabulary.roles().map(|role| vocabulary.role_name(role)).collect();
             bail!("--instances: there is no role `{name}`; roles are {}", known.join(", "));
         };
-        // The other languages have no word for it.
-        let declares = matches!(protocol.kind(), SubjectKind::Global { relative_first: false });
-        if declares && !declared(protocol).contains(&&**name) {
+        if has_word_for_copies(protocol) && !declared(protocol).contains(&&**name) {
             bail!(
                 "--instances: the protocol has one `{name}`; declare it as `role {name}[n]` if there may be several"
+            );
+        }
+        if let Some((other, label)) = protocol.global().and_then(|global| round_beside_blocks(global, role)) {
+            let (other, label) = (vocabulary.role_name(other), vocabulary.shown_label(label));
+            bail!(
+                "--instances: `{other}` deals with `{name}` in one block of a `par` (`{label}`) and goes on in another meanwhile, but \
+                 copies of a role are dealt with one message at a time: declare the copies as roles of their own"
             );
         }
         Ok(role)
@@ -120,6 +128,35 @@ impl Instances {
     fn too_large(&self, copies: u16) -> String {
         format!("--instances: with {copies} copies of `{}` a role has too many states", self.role)
     }
+}
+
+/// A role that exchanges a message with `copied` in a block of a `par` while it is in another block, too, and that message. A round with
+/// all copies is made of what the role's machine does, blocks interleaved: it would hold up the other blocks.
+fn round_beside_blocks(global: &GlobalType, copied: Role) -> Option<(Role, Message)> {
+    // The first block of each `par` that each role takes part in, and those who take part in another one of it.
+    let mut first: HashMap<(NodeId, Role), usize> = HashMap::new();
+    let mut several = HashSet::new();
+    for (node, exchange) in global.exchanges() {
+        let receivers = exchange.branches.iter().map(|branch| branch.receiver);
+        for role in receivers.chain([exchange.sender]) {
+            for (par, block) in global.blocks_around(node) {
+                if *first.entry((par, role)).or_insert(block) != block {
+                    several.insert((par, role));
+                }
+            }
+        }
+    }
+    global.exchanges().find_map(|(node, exchange)| {
+        exchange.branches.iter().find_map(|branch| {
+            let other = match (exchange.sender, branch.receiver) {
+                (sender, other) if sender == copied => other,
+                (other, receiver) if receiver == copied => other,
+                _ => return None,
+            };
+            let is_beside = global.blocks_around(node).any(|(par, _)| several.contains(&(par, other)));
+            is_beside.then_some((other, branch.message))
+        })
+    })
 }
 
 /// Whether `report` is to be shown in the place of `before`, of fewer copies.

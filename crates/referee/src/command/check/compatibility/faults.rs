@@ -47,6 +47,18 @@ pub(super) fn parse(text: &str) -> Result<FaultNames, String> {
 }
 
 impl FaultNames {
+    /// Those that are about roles of `vocabulary`, if there are any.
+    pub(super) fn among(&self, vocabulary: &Vocabulary) -> Option<Self> {
+        let is_known = |name: &String| vocabulary.find_role(name).is_some();
+        let known: Vec<_> = self.0.iter().filter(|(_, names)| names.iter().all(is_known)).cloned().collect();
+        (!known.is_empty()).then_some(Self(known))
+    }
+
+    /// The roles of each.
+    pub(super) fn roles(&self) -> impl Iterator<Item = &[String]> {
+        self.0.iter().map(|(_, names)| &names[..])
+    }
+
     /// The same for the roles of `vocabulary`.
     pub(super) fn resolve(&self, vocabulary: &Vocabulary, at_most: u32) -> Result<Faults> {
         let role = |name: &String| -> Result<Role> {

@@ -26,7 +26,7 @@ impl Answer {
             "csa": report.shape.is_csa(),
             "send_directed": report.shape.is_send_directed(),
             "receive_directed": report.shape.is_receive_directed(),
-            "bounds": report.bounds.iter().map(bound_json).collect::<Vec<_>>(),
+            "bounds": report.bounds.iter().map(|bound| bound_json(bound, self.has_calls)).collect::<Vec<_>>(),
             "least_k": report.least_k(),
             "verdict": report.verdict.name(),
             "faults": self.faults.as_ref().map(|found| faults::to_json(found, self.system.vocabulary())),
@@ -37,8 +37,9 @@ impl Answer {
             "may_wait": self.may_wait(),
             "fair": self.fair,
             "untimed": self.system.vocabulary().is_timed(),
+            "uninterrupted": !self.interruptions.is_empty(),
             "complete": self.complete(),
-            "largest_queue": report.complete.map(|found| found.largest_queue),
+            "largest_queue": report.complete.filter(|_| !self.has_calls).map(|found| found.largest_queue),
             "limit": report.limit.map(|(stop, _)| limit_name(stop)),
             "rests_on": rests_on,
             "reason": self.reason_json(),
@@ -49,11 +50,12 @@ impl Answer {
         })
     }
 
-    /// Whether everything there is was explored, if that was asked.
+    /// Whether everything there is was explored, if that was asked; not known where calls run beside it.
     fn complete(&self) -> Option<bool> {
         let asked = |bound: &BoundReport| bound.complete.is_some();
         let report = &self.report;
-        (report.complete.is_some() || report.bounds.iter().any(asked)).then_some(report.complete.is_some())
+        let is_asked = report.complete.is_some() || report.bounds.iter().any(asked);
+        (is_asked && !self.has_calls).then_some(report.complete.is_some())
     }
 
     fn fix_json(&self, edit: &Edit) -> Value {
@@ -109,7 +111,8 @@ impl Answer {
     }
 }
 
-fn bound_json(bound: &BoundReport) -> Value {
+/// What was found at `bound`; what is complete by itself is not if there are calls (`has_calls`) beside it.
+fn bound_json(bound: &BoundReport, has_calls: bool) -> Value {
     json!({
         "k": bound.k,
         "states": bound.states,
@@ -121,8 +124,8 @@ fn bound_json(bound: &BoundReport) -> Value {
         "exhaustive": bound.exhaustive,
         "safe": bound.safe(),
         "stable": bound.stable,
-        "complete": bound.complete,
-        "largest_queue": bound.largest_queue,
+        "complete": bound.complete.filter(|_| !has_calls),
+        "largest_queue": bound.largest_queue.filter(|_| !has_calls),
         "reduction": match bound.reduction {
             Reduction::Sound => "sound",
             Reduction::Paper => "paper",

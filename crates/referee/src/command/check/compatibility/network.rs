@@ -9,7 +9,9 @@ use referee::monitor::multiparty::RoleMonitor;
 use serde_json::{Value, json};
 
 use super::findings::Finding;
-use super::{Answer, CANCELLED, CompatibilityArguments, Diagrams, PlaceTable, ProgressLine};
+use super::{
+    Answer, CANCELLED, CompatibilityArguments, Diagrams, PlaceTable, ProgressLine, RoleOptions, has_calls,
+};
 use crate::Outcome;
 use crate::output::{SOFT, WARN, styled};
 
@@ -32,6 +34,7 @@ impl NetworkAnswer {
     pub(super) fn about(
         protocol: &Projected,
         local: Option<&Answer>,
+        roles: &RoleOptions<'_>,
         arguments: &CompatibilityArguments,
         diagrams: &mut Diagrams,
     ) -> Result<Option<Self>> {
@@ -57,9 +60,9 @@ impl NetworkAnswer {
             followed.collect::<Vec<_>>()
         };
         let followed = network.monitors().iter().flat_map(of_monitor).collect();
-        let system = arguments.waiting(network.system())?;
+        let system = roles.waiting(network.system())?;
         let options = arguments.options();
-        let report = match arguments.may_wait.is_empty() && options.fair {
+        let report = match roles.may_wait.is_empty() && options.fair {
             true => network.report().clone(),
             false => check::check(&system, &options, Some(&CANCELLED), &mut ()),
         };
@@ -81,6 +84,8 @@ impl NetworkAnswer {
             fixes: Vec::new(),
             family: Vec::new(),
             copied: Vec::new(),
+            interruptions: Vec::new(),
+            has_calls: has_calls(protocol),
         };
         Ok(Some(Self { answer, followed }))
     }

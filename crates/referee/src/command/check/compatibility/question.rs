@@ -54,6 +54,8 @@ pub(super) struct Questions<'a> {
     pub(super) properties: &'a [Arc<Property>],
     pub(super) faults: Option<&'a Faults>,
     pub(super) options: &'a Options,
+    /// Whether the protocol's calls may be interrupted, which no machine knows of.
+    pub(super) is_interrupted: bool,
 }
 
 impl Questions<'_> {
@@ -62,11 +64,18 @@ impl Questions<'_> {
         if self.properties.is_empty() {
             return Vec::new();
         }
-        let Self { properties, faults, options } = *self;
+        let Self { properties, faults, options, is_interrupted } = *self;
         let answers =
             check::check_properties(system, properties, faults, options, Some(&CANCELLED), observer);
+        // A violation without an interruption is one all the same.
+        let doubted = |answer: PropertyAnswer| match answer.judgement {
+            Judgement::Holds if is_interrupted => {
+                PropertyAnswer { judgement: Judgement::Unknown(Doubt::Interrupted), ..answer }
+            }
+            _ => answer,
+        };
         let asked = |(answer, property): (PropertyAnswer, &Arc<Property>)| Asked {
-            answer,
+            answer: doubted(answer),
             system: faults.map_or_else(|| system.clone(), |faults| faults.applied(system)),
             copies: None,
             remarks: unknown_names(property, system.vocabulary()),
@@ -97,9 +106,7 @@ impl Questions<'_> {
             for (before, now) in worst.iter_mut().zip(now) {
                 // More copies have more names.
                 let remarks = now.remarks.clone();
-                if before.outcome() == Outcome::Holds
-                    || before.outcome().and(now.outcome()) != before.outcome()
-                {
+                if before.outcome().and(now.outcome()) != before.outcome() {
                     *before = now;
                 }
                 before.remarks = remarks;
@@ -154,6 +161,13 @@ impl Answer {
                 Judgement::Holds => {
                     writeln!(text, "  property `{name}` {}: no execution violates it", styled(GOOD, "holds"))
                 }
+                Judgement::Violated(execution) if execution.steps.is_empty() => {
+                    writeln!(
+                        text,
+                        "  property `{name}` {}{copies}: it is violated before any message",
+                        styled(BAD, "fails")
+                    )
+                }
                 Judgement::Violated(_) => {
                     writeln!(
                         text,
@@ -170,7 +184,7 @@ impl Answer {
                     )
                 }
             };
-            if let Some(execution) = answer.judgement.execution() {
+            if let Some(execution) = answer.judgement.execution().filter(|found| !found.steps.is_empty()) {
                 text += &self.execution_text(execution, asked);
             }
         }
@@ -220,6 +234,10 @@ fn why(doubt: &Doubt, k: u32) -> String {
                 .to_owned()
         }
         Doubt::Stopped(stop) => format!("the search was ended at k = {k} (limit: {})", limit_name(*stop)),
+        Doubt::Interrupted => {
+            "no execution of a call that nobody interrupts violates it; interruptions (`interrupted by`) were not looked at"
+                .to_owned()
+        }
         Doubt::TooLarge => "it is too large".to_owned(),
         Doubt::NeverViolated => {
             "it says what may be seen (`<…>`), which no execution violates, and `check` asks whether one does: `watch` reports when it is seen"

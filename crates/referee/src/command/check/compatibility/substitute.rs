@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use referee::check::{Component, Options, with_component};
 use referee::monitor::multiparty::{Bounds, Conformance, conform, conform_to_machine};
 use referee::theory::{Origin, Role, System};
@@ -19,6 +19,28 @@ use crate::command::dependencies::Dependencies;
 pub(super) struct Substitution {
     role: String,
     file: PathBuf,
+}
+
+impl Substitution {
+    pub(super) fn role(&self) -> &str {
+        &self.role
+    }
+}
+
+/// That no role has two components.
+///
+/// # Errors
+/// One has.
+pub(super) fn once_each(substitutions: &[Substitution]) -> Result<()> {
+    for (at, Substitution { role, file }) in substitutions.iter().enumerate() {
+        if let Some(before) = substitutions[..at].iter().find(|before| before.role == *role) {
+            let (first, second) = (before.file.display(), file.display());
+            bail!(
+                "--with: there can be one component in the place of `{role}`, not both `{first}` and `{second}`"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// For clap: `R=FILE`.
@@ -55,12 +77,12 @@ pub(super) fn is_own(origin: Origin) -> bool {
 /// `system` with each component in its role's place.
 pub(super) fn substitute(
     system: System,
-    substitutions: &[Substitution],
+    substitutions: &[&Substitution],
     protocol: &Projected,
 ) -> Result<(System, Vec<Substituted>)> {
     let mut all = Vec::new();
     let mut current = system;
-    for (Substitution { role: name, file }, number) in substitutions.iter().zip(1..) {
+    for (Substitution { role: name, file }, number) in substitutions.iter().copied().zip(1..) {
         let role = protocol.role(name)?;
         let component = while_reading(file, || ComponentFile::read(file, name, protocol.vocabulary()))?;
         // Of a component too many, its places are not known.
