@@ -3,7 +3,7 @@
 use crate::diagnostics::{Diagnostic, Edit, Fix};
 use crate::language::Language;
 use crate::parse;
-use crate::repair::has_syntax_errors;
+use crate::repair::{has_syntax_errors, is_elsewhere};
 
 /// What became of a text.
 #[derive(Clone, Debug)]
@@ -60,7 +60,8 @@ pub fn corrected(text: &str, language: Language) -> Corrected {
 }
 
 fn count_errors(text: &str, language: Language) -> usize {
-    parse(text, language).diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
+    let found = parse(text, language).diagnostics;
+    found.iter().filter(|found| found.is_error() && !is_elsewhere(found, text)).count()
 }
 
 fn correction(diagnostic: &Diagnostic, fix: &Fix, text: &str) -> Correction {

@@ -18,7 +18,7 @@ use referee_theory::{Action, MachineBuilder, Message, Role, State, System, Trans
 use rustc_hash::FxHashMap;
 
 use crate::diagnostics::{Diagnostic, RF0004, lexical, structure, systems};
-use crate::document::{Content, Document, LocalSystem, in_order};
+use crate::document::{Content, Document, LocalSystem, in_order, once_each};
 use crate::kmc::lexer::KmcToken;
 use crate::kmc::{payload, warnings};
 use crate::language::Language;
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         Document {
             language: Language::Fsm,
             content: Content::System(LocalSystem { system, sessions: Vec::new(), vocabulary }),
-            diagnostics: in_order(diagnostics),
+            diagnostics: once_each(in_order(diagnostics)),
             origins,
         }
     }

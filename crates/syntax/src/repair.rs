@@ -409,7 +409,7 @@ fn words(text: &str, language: Language) -> Vec<String> {
 }
 
 /// Whether it is about what another module declares: that is not known where a text is corrected.
-fn is_elsewhere(diagnostic: &Diagnostic, text: &str) -> bool {
+pub(crate) fn is_elsewhere(diagnostic: &Diagnostic, text: &str) -> bool {
     diagnostic.code.id == "RF0101" && text.get(diagnostic.span.range()).is_some_and(|name| name.contains('.'))
 }
 

@@ -261,6 +261,7 @@ fn notations_of_papers_are_one_error() {
 fn what_an_imported_module_declares_is_not_missed_beside_a_syntax_error() {
     let text = "module pack.A;\nimport pack.B;\nprotocol P(role a, role b) {\n  do B.Q(a, b);\n  x() from a too b;\n}\n";
     assert_eq!(only_error(text).1, "did you mean `to`?");
+    assert_eq!(corrected(text, Language::Scr).text, text.replace("too", "to"));
 }
 
 /// The name of a module ends where a dot is missing, also where its `;` is.
@@ -270,4 +271,15 @@ fn the_next_declaration_is_no_part_of_the_name_of_a_module() {
     assert!(referee_syntax::scr::misnamed(text, "x.scr").is_none());
     let found = referee_syntax::scr::misnamed(text, "y.scr").expect("another name");
     assert_eq!(found.message, "the file of the module `x` is not called `x.scr`");
+}
+
+/// A machine that is named wrongly is one mistake, however often the others name it.
+#[test]
+fn a_misspelt_machine_is_one_error() {
+    let text = ".name Client\n.outputs\n.state graph\nq0 Server ! m q1\nq1 Server ? n q0\n.marking q0\n.end\n\
+        .name Server\n.outputs\n.state graph\nq0 Client ? m q1\nq1 Client ! n q0\n.marking q0\n.end\n";
+    assert!(parse(text, Language::Fsm).is_usable());
+    let misspelt =
+        parse(&text.replacen("Server", "erver", 3).replacen("erver ", "Server ", 2), Language::Fsm);
+    assert_eq!(misspelt.diagnostics.iter().filter(|found| found.is_error()).count(), 1, "{misspelt:#?}");
 }
