@@ -380,7 +380,9 @@ fn remainders(dividends: Vec<Case>, by: i128) -> Result<Vec<Case>, NotLinear> {
                 if left == 0 { vec![(0, Vec::new())] } else { vec![(left, positive), (-left, negative)] };
             for (left, inequalities) in signs {
                 let sum = value.plus(&Linear::constant(-left))?;
-                let made = Alternative { inequalities, ..Alternative::dividing(by, sum) };
+                // Where nothing else ever remains, what never holds is among the inequalities.
+                let mut made = Alternative::dividing(by, sum);
+                made.inequalities.extend(inequalities);
                 let value = Linear::constant(left);
                 cases.extend(given.and(&made).map(|given| Case { given, value }));
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use referee_testkit::choices::{Choices as _, Random};
 use referee_theory::Type;
 use referee_theory::expr::{Expr, Literal, NoExternals, Node, Operator, Place, UnaryOperator, Value, eval};
 use referee_theory::linear::{Answer, Condition};
@@ -167,6 +168,68 @@ fn remainders_are_decided() {
     // Too many remainders are not looked at.
     assert!(Condition::of(&is(rest("x", 100_000), int(1)), &types).is_err());
     assert!(Condition::of(&is(rest("x", 0), int(1)), &types).is_err());
+}
+
+/// Sums, also of multiples of the divisor, with remainders on one side: what is decided is what trying all values says.
+#[test]
+fn remainders_of_sums_are_decided_right() {
+    let types = |_: &str| Some(Type::Int);
+    let term = |factor, name: &str| binary(Operator::Multiply, int(factor), Expr::variable(name));
+    let sum = |(a, b, c)| binary(Operator::Add, binary(Operator::Add, term(a, "x"), term(b, "y")), int(c));
+    let operators = [
+        Operator::Less,
+        Operator::LessEqual,
+        Operator::Equal,
+        Operator::NotEqual,
+        Operator::Greater,
+        Operator::GreaterEqual,
+    ];
+    let mut random = Random::new(4);
+    let (mut yes, mut no, mut undecided) = (0, 0, 0);
+    for _ in 0..4000 {
+        let mut linear = |most: usize| {
+            let mut draw = || random.choose(2 * most + 1) as i64 - most as i64;
+            (draw(), draw(), draw())
+        };
+        // Remainders repeat: what holds anywhere where they stand against a constant holds within the range.
+        let (left, (by, ..), right) = (linear(4), linear(5), (0, 0, linear(3).2));
+        if by == 0 {
+            continue;
+        }
+        let remainder = binary(Operator::Remainder, sum(left), int(by));
+        let expr = binary(*random.pick(&operators), remainder, sum(right));
+        let holds = (-10..=10).any(|x| (-10..=10).any(|y| holds_at(&expr, x, y)));
+        let range = make(Node::And([between("x", -10, 10), between("y", -10, 10), expr.clone()].into()));
+        for condition in [&expr, &range] {
+            let Ok(condition) = Condition::of(condition, &types) else { continue };
+            match condition.can_hold() {
+                Answer::Undecided => undecided += 1,
+                Answer::Yes if holds => yes += 1,
+                Answer::No if !holds => no += 1,
+                answer => panic!("{expr}: {answer:?}"),
+            }
+        }
+        // For which x there is some y.
+        if let Ok(of_x) = Condition::of(&range, &types).and_then(|condition| condition.without(&["y".into()]))
+        {
+            for x in [-3, 0, 4] {
+                let is_x = Condition::of(&between("x", x, x), &types).expect("linear");
+                let expected = (-10..=10).any(|y| holds_at(&expr, x, y));
+                let found = of_x.and(&is_x).expect("small").can_hold();
+                assert!(
+                    found == Answer::Undecided || (found == Answer::Yes) == expected,
+                    "{expr} at {x}: {found:?}"
+                );
+            }
+        }
+    }
+    assert!(yes > 3000 && no > 300 && undecided < 300, "{yes} {no} {undecided}");
+}
+
+fn holds_at(expr: &Expr, x: i64, y: i64) -> bool {
+    let values: std::collections::HashMap<Arc<str>, Value> =
+        [("x".into(), Value::Int(x)), ("y".into(), Value::Int(y))].into();
+    eval(expr, &values, &NoExternals) == Ok(Value::Bool(true))
 }
 
 /// Equality of truth values: both hold, or neither. Every pair of conditions over numbers and truth values.
