@@ -403,7 +403,7 @@ fn initial(values: &[Update], states: &[StatePlan]) -> Result<Vec<(Arc<str>, Val
         let value = update
             .and_then(|update| expr::eval(&update.value, &nothing, &NoExternals).ok())
             .filter(is_constant);
-        let unknown = || Unsupported::Initial { variable: name.to_string() };
+        let unknown = || Unsupported::Initial { variable: expr::written_name(name).to_owned() };
         value.map(|value| (Arc::clone(name), value)).ok_or_else(unknown)
     };
     kept.iter().map(value).collect()

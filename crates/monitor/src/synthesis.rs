@@ -10,7 +10,7 @@ mod times;
 
 use std::sync::Arc;
 
-use referee_theory::expr::{self, Expr, Scope};
+use referee_theory::expr::{self, Expr, Scope, written_name};
 use referee_theory::{
     Action, Field, Machine, Message, Origin, Role, State, Transition, Type, Update, Vocabulary,
 };
@@ -185,7 +185,13 @@ fn fingerprint(machine: &Machine, vocabulary: &Vocabulary) -> u64 {
                 if let Some(assertion) = &spec.assertion {
                     feed(assertion.to_string().as_bytes());
                 }
-                spec.updates.iter().for_each(|update| feed(update.to_string().as_bytes()));
+                for update in &*spec.updates {
+                    feed(update.to_string().as_bytes());
+                    // Another variable than the field of that name.
+                    if written_name(&update.variable) != &*update.variable {
+                        feed(update.variable.as_bytes());
+                    }
+                }
                 if let Some(timing) = &spec.timing {
                     feed(timing.to_string().as_bytes());
                 }

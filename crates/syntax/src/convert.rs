@@ -226,7 +226,9 @@ impl<'a> Subject<'a> {
     fn side(&self, name: &str, role: Option<&str>) -> Result<BinaryProtocol, Inexpressible> {
         let system = self.system()?;
         let vocabulary = system.vocabulary();
-        if vocabulary.messages().any(|message| !vocabulary.spec(message).updates.is_empty()) {
+        if vocabulary.messages().any(|message| !vocabulary.spec(message).updates.is_empty())
+            || vocabulary.roles().any(|role| !vocabulary.initial_values(role).is_empty())
+        {
             return Err(Inexpressible::new("its recursion carries data"));
         }
         let roles: Vec<Role> = system

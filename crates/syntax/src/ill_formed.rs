@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use referee_theory::assertion::{AssertionError, NotATimeReason};
-use referee_theory::expr::{Expr, Node, Place, TypeError, TypeErrorKind};
+use referee_theory::expr::{Expr, Node, Place, TypeError, TypeErrorKind, written_name};
 use referee_theory::global::{GlobalError, MAX_LEVEL, MAX_PAR_DEPTH};
 use referee_theory::project::{Conflict, MAX_INTERLEAVED, ProjectionError, RoleAction};
 use referee_theory::relative::{Cause, RelativeError};
@@ -12,9 +12,10 @@ use referee_theory::timing::TimeAdvice;
 use referee_theory::{Action, Origin, Type, Vocabulary};
 
 use crate::diagnostics::assertions::{
-    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, chained_comparison, external_predicate,
-    maybe_unbound, nobody_can_check, not_boolean, type_mismatch, unknown_field, unknown_function,
-    unknown_variable, wrong_number_of_arguments, wrong_number_of_values, wrong_type_of_value,
+    ambiguous_variable, bad_pattern, cannot_compute, cannot_follow, chained_comparison, data_of_recursion,
+    external_predicate, maybe_unbound, nobody_can_check, not_boolean, type_mismatch, unknown_field,
+    unknown_function, unknown_variable, wrong_number_of_arguments, wrong_number_of_values,
+    wrong_type_of_value,
 };
 use crate::diagnostics::blocks::{
     bound_in_two_blocks, data_with_par, empty_block, jump_out_of_block, label_in_two_blocks, never_joins,
@@ -151,15 +152,17 @@ pub fn relative(error: &RelativeError, vocabulary: &Vocabulary, origins: &Origin
 
 /// An assertion that cannot be used.
 pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins: &Origins) -> Diagnostic {
-    let names = |list: &[Arc<str>]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names = |list: &[Arc<str>]| list.iter().map(|name| written_name(name).to_owned()).collect::<Vec<_>>();
     match error {
         AssertionError::Type(error) => type_error(error),
         AssertionError::Ambiguous { expr, variable, left, right } => {
             let bound = |(ty, origin): &(Type, Origin)| (origins.span(*origin), ty.to_string());
-            ambiguous_variable(span(variable_place(expr, variable)), variable, bound(left), bound(right))
+            let place = span(variable_place(expr, variable));
+            ambiguous_variable(place, written_name(variable), bound(left), bound(right))
         }
         AssertionError::MaybeUnbound { expr, variable, bound } => {
-            maybe_unbound(span(variable_place(expr, variable)), variable, origins.span(*bound))
+            let place = span(variable_place(expr, variable));
+            maybe_unbound(place, written_name(variable), origins.span(*bound))
         }
         AssertionError::NobodyCanCheck { expr, sender, receiver } => nobody_can_check(
             span(expr.place()),
@@ -173,14 +176,14 @@ pub(crate) fn assertion(error: &AssertionError, vocabulary: &Vocabulary, origins
             origins.span(*declared),
             (*after != Origin::NONE).then(|| origins.span(*after)),
             vocabulary.role_name(*role),
-            variable,
+            written_name(variable),
             *too_large,
         ),
         AssertionError::NotATime { expr, reason } => match reason {
             NotATimeReason::Zero => time_of_zero(span(expr.place())),
             NotATimeReason::Variable(name, ty) => not_a_time(
                 span(variable_place(expr, name)),
-                format!("`{name}` is of type `{ty}`, not a number"),
+                format!("`{}` is of type `{ty}`, not a number", written_name(name)),
             ),
             NotATimeReason::Type(ty) => {
                 not_a_time(span(expr.place()), format!("this is of type `{ty}`, not a time"))
@@ -249,8 +252,11 @@ fn type_error(error: &TypeError) -> Diagnostic {
     let (place, what) = (span(error.place), error.to_string());
     let texts = |list: &[Arc<str>]| -> Vec<String> { list.iter().map(ToString::to_string).collect() };
     match &error.kind {
+        TypeErrorKind::UnknownVariable { name, .. } if written_name(name) != &**name => {
+            data_of_recursion(place, written_name(name))
+        }
         TypeErrorKind::UnknownVariable { name, candidates } => {
-            unknown_variable(place, name, texts(candidates).iter().map(String::as_str))
+            unknown_variable(place, name, candidates.iter().map(|bound| written_name(bound)))
         }
         TypeErrorKind::UnknownFunction { name, candidates } => {
             unknown_function(place, name, texts(candidates).iter().map(String::as_str))

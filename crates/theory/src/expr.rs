@@ -22,7 +22,9 @@ mod pattern;
 pub(crate) mod print;
 #[cfg(test)]
 mod tests;
+mod variable;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -41,6 +43,7 @@ pub use eval::{
 pub use function::{Arity, Function};
 pub use operator::{Dialect, Operator, UnaryOperator};
 pub use pattern::{BadPattern, CompiledPattern, Pattern};
+pub use variable::{set_apart, written_name};
 
 /// Names that occur in an expression: few, as a rule.
 pub type Names<'a> = SmallVec<[&'a Arc<str>; 4]>;
@@ -271,6 +274,18 @@ impl Expr {
             Some(node) => Self::new(node, self.place),
             None => Ok(self.clone()),
         }
+    }
+
+    /// The expression with variables called as `name` says, or as they are.
+    #[must_use]
+    pub fn renamed(&self, name: &dyn Fn(&Arc<str>) -> Option<Arc<str>>) -> Self {
+        let Ok(node) = self.node.over::<_, Infallible>(&mut |part| Ok(part.renamed(name)));
+        let variable = || match &self.node {
+            Node::Variable(known) => name(known).map(Node::Variable),
+            _ => None,
+        };
+        let node = node.or_else(variable).unwrap_or_else(|| self.node.clone());
+        Self { node, ..*self }
     }
 
     fn names<'a>(&'a self, pick: impl Fn(&'a Node) -> Option<&'a Arc<str>>) -> Names<'a> {

@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use crate::expr::Expr;
+use crate::expr::{Expr, written_name};
 use crate::payload::Type;
 use crate::timing::Timing;
 
@@ -106,7 +106,7 @@ pub struct Update {
 
 impl fmt::Display for Update {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} := {}", self.variable, self.value)
+        write!(f, "{} := {}", written_name(&self.variable), self.value)
     }
 }
 

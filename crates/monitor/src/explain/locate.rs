@@ -1,8 +1,6 @@
 //! Which part of an assertion is to blame for its being false, found with the slow evaluator.
 
-use std::sync::Arc;
-
-use referee_theory::expr::{Bindings, Expr, Externals, Node, UnaryOperator, Value, eval};
+use referee_theory::expr::{Bindings, Expr, Externals, Node, UnaryOperator, Value, eval, written_name};
 use referee_theory::{Field, Transition};
 
 use super::AssertionFailure;
@@ -40,7 +38,9 @@ impl Monitor {
             failing: failing.to_string(),
             failing_place: failing.place(),
             error,
-            values: values.filter_map(|name| Some((Arc::clone(name), known.variable(name)?))).collect(),
+            values: values
+                .filter_map(|name| Some((written_name(name).into(), known.variable(name)?)))
+                .collect(),
         })
     }
 }

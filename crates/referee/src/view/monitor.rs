@@ -2,6 +2,7 @@
 
 use referee_draw::{Edge, EdgeStyle, Graph, Node, NodeKind};
 use referee_monitor::{BranchView, MonitorView, Side};
+use referee_theory::expr::written_name;
 use serde_json::{Value, json};
 
 /// The monitor as a graph: an edge per message, with what must hold for it to pass.
@@ -73,7 +74,7 @@ pub fn to_json(monitor: &MonitorView) -> Value {
                 .collect();
             let kept = state.kept.iter();
             let kept: Vec<Value> =
-                kept.map(|(name, ty)| json!({"name": &**name, "type": ty.to_string()})).collect();
+                kept.map(|(name, ty)| json!({"name": written_name(name), "type": ty.to_string()})).collect();
             json!({"state": state.name, "kept": kept, "accepts": branches})
         })
         .collect();

@@ -32,6 +32,15 @@ pub fn unknown_variable<'a>(span: Span, name: &str, bound: impl IntoIterator<Ite
         .suggest(name, bound)
 }
 
+/// `name` is bound nowhere but by a recursion, and this is outside it.
+#[must_use]
+pub fn data_of_recursion(span: Span, name: &str) -> Diagnostic {
+    RF0302
+        .at(span, format!("no message before this binds `{name}`"))
+        .label("data of a recursion are known in its body only")
+        .help("send the value in a message of the recursion, and use the field of that message")
+}
+
 /// `name` is neither built in nor declared; `known` are.
 #[must_use]
 pub fn unknown_function<'a>(span: Span, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {

@@ -88,6 +88,8 @@ pub(crate) fn text(fields: &[Field]) -> Option<String> {
             Type::Float => "real",
             Type::Bytes => "bytes",
             Type::Unit => "unit",
+            // What is read as another type there has no name.
+            Type::Opaque(name) if from_text(name) != Ok(ty.clone()) => return None,
             Type::Opaque(name) => name,
             Type::List(_) | Type::Tuple(_) | Type::Record(_) => return None,
         };

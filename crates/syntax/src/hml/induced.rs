@@ -8,7 +8,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use referee_theory::expr::{Dialect, Expr, Function, Node as C, Operator, Place, UnaryOperator};
+use referee_theory::expr::{
+    Dialect, Expr, Function, Node as C, Operator, Place, UnaryOperator, written_name,
+};
 use referee_theory::property::guard::Condition;
 use referee_theory::property::{
     EventKind, EventPattern, Fixpoint, Formula, FormulaId, Guard, Key, Modality, Pattern, Property,
@@ -55,7 +57,7 @@ impl std::error::Error for NotInduced {}
 /// What of it a property cannot say.
 pub fn induced(session: &SessionType, name: &str) -> Result<Property, NotInduced> {
     if let Some(value) = session.vocabulary().initial_values(session.role()).first() {
-        return Err(NotInduced::CarriedRound(Arc::clone(&value.variable)));
+        return Err(NotInduced::CarriedRound(written_name(&value.variable).into()));
     }
     let role: Arc<str> = session.vocabulary().role_name(session.role()).into();
     let mut translation = Translation {
@@ -142,7 +144,7 @@ impl Translation<'_> {
         let mut parts = Vec::new();
         for branch in branches {
             if let Some(update) = self.session.vocabulary().spec(branch.message).updates.first() {
-                return Err(NotInduced::CarriedRound(Arc::clone(&update.variable)));
+                return Err(NotInduced::CarriedRound(written_name(&update.variable).into()));
             }
             let message = Message::of(self, branch, names, within)?;
             let next = self.builder.reserve(Origin::NONE);

@@ -167,7 +167,9 @@ impl<'a> Parser<'a> {
         } else {
             let text = self.cursor.text();
             let at = self.cursor.expect_as(Token::Int, "`once`, or a number and `times`")?;
-            self.words(&["times"])?;
+            if text != "1" || !self.cursor.eat_word("time") {
+                self.words(&["times"])?;
+            }
             let Ok(count) = text.parse() else {
                 return Err(self.cursor.report(bad_count(at, text, MOST_COUNTED)));
             };

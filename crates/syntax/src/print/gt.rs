@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use referee_theory::{Branch, Exchange, Global, GlobalType, Message, NodeId, Role};
+use referee_theory::{Branch, Exchange, Field, Global, GlobalType, Message, NodeId, Role, Type};
 
 use super::binders::Binders;
 use super::{Inexpressible, MOST_NODES, checked, is_name, new_line, without_calls};
@@ -170,6 +170,12 @@ pub(super) fn payload(global: &GlobalType, message: Message) -> Result<String, I
     let spec = vocabulary.spec(message);
     if spec.assertion.is_some() {
         return Err(Inexpressible::new(format!("`{}` has an assertion", vocabulary.label_name(spec.label))));
+    }
+    if let [Field { ty: Type::Unit, .. }] = &*spec.fields {
+        let label = vocabulary.label_name(spec.label);
+        return Err(Inexpressible::new(format!(
+            "`{label}` has one field, of type `unit`, which is no field there"
+        )));
     }
     types::text(&spec.fields)
         .ok_or_else(|| Inexpressible::new(format!("`{}` has no name there", vocabulary.display(message))))

@@ -12,7 +12,7 @@ use super::{Inexpressible, MOST_NODES, new_line};
 
 mod data;
 
-use data::{Data, Values, put_in};
+use data::{Data, Values, computed_from_another, put_in};
 
 /// Whose text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Local<'_> {
                 let inner = &self.around[around.map_or(0, |at| at + 1)..];
                 let declared = self.data.continued(*target, inner, values);
                 let name = self.binders.name(target.0).unwrap_or("X").to_owned();
-                let next = declared.iter().map(|variable| value(variable, values));
+                let next = declared.iter().map(|variable| value(self.data, variable, values));
                 let next = brackets(&next.collect::<Result<Vec<_>, _>>()?);
                 line(self.out, self.depth, &format!("continue {name}{next};"));
             }
@@ -136,8 +136,8 @@ impl Local<'_> {
                 let one = |variable: &Arc<str>| {
                     let role = self.session.vocabulary().role_name(self.session.role());
                     let ty = self.data.types.get(variable).unwrap_or(&Type::Unit);
-                    let (name, ty) = (word(variable, "variable")?, payload_type(ty, 0)?);
-                    Ok(format!("{name}<{role}>: {ty} = {}", value(variable, values)?))
+                    let (name, ty) = (word(self.data.name(variable), "variable")?, payload_type(ty, 0)?);
+                    Ok(format!("{name}<{role}>: {ty} = {}", value(self.data, variable, values)?))
                 };
                 let first = brackets(&declared.iter().map(one).collect::<Result<Vec<_>, Inexpressible>>()?);
                 let name = self.binders.enter(term.0, name).to_owned();
@@ -172,6 +172,7 @@ impl Local<'_> {
         let spec = vocabulary.spec(branch.message);
         let condition =
             spec.assertion.as_ref().map(|assertion| put_in(assertion, spec, values)).transpose()?;
+        let condition = condition.map(|condition| self.data.written(&condition));
         let last = spec.fields.iter().rposition(|field| field.name.is_some());
         let (mut refinement, mut behind) = (None, String::new());
         match (condition, self.form, last) {
@@ -192,14 +193,11 @@ impl Local<'_> {
 }
 
 /// The value of `variable`, as nuScr writes it.
-fn value(variable: &Arc<str>, values: &Values) -> Result<String, Inexpressible> {
+fn value(data: &Data, variable: &Arc<str>, values: &Values) -> Result<String, Inexpressible> {
     match values.get(variable) {
-        Some(Some(value)) => nuscr_text(value),
-        Some(None) => {
-            let reason = format!("what `{variable}` was computed from has got another value meanwhile");
-            Err(Inexpressible::new(reason))
-        }
-        None => Ok(word(variable, "variable")?.to_owned()),
+        Some(Some(value)) => nuscr_text(&data.written(value)),
+        Some(None) => Err(computed_from_another(variable)),
+        None => Ok(word(data.name(variable), "variable")?.to_owned()),
     }
 }
 

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use referee_theory::expr::{Expr, Scope, Signature};
+use referee_theory::global::{Parameter, Rec};
 use referee_theory::{
-    Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Origin, Role, Since, Type, Within,
+    Branch, Exchange, Global, GlobalType, MessageSpec, NodeId, Origin, Role, Since, Timing, Type, Within,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,7 +21,7 @@ use crate::scr::{self, is_word};
 
 mod calls;
 mod data;
-mod meanings;
+mod live;
 mod refined;
 mod renamed;
 mod structure;
@@ -28,6 +29,7 @@ mod structure;
 pub(crate) use calls::without_calls;
 
 pub(super) use data::text as nuscr_text;
+use live::Live;
 use structure::{Place, Structure};
 
 /// A protocol may have so many statements, and this many times its nodes: more would be copies that nobody
@@ -121,7 +123,8 @@ struct Printer<'a> {
     /// What the recursions around the current place are called.
     names: FxHashMap<NodeId, String>,
     /// What their data are called.
-    data: renamed::Data,
+    data: renamed::Data<'a>,
+    live: Live<'a>,
     taken: FxHashSet<String>,
     /// The last number that was added to a name.
     numbers: FxHashMap<String, usize>,
@@ -138,6 +141,7 @@ impl<'a> Printer<'a> {
             out: String::new(),
             names: FxHashMap::default(),
             data: renamed::Data::of(global),
+            live: Live::of(global),
             taken: FxHashSet::default(),
             numbers: FxHashMap::default(),
             budget: LEAST_BUDGET + COPIES * global.node_count(),
@@ -191,7 +195,7 @@ impl<'a> Printer<'a> {
                 Step::Branch(branch, choice, stop, first) => {
                     self.out.push_str(if first { "{\n" } else { "} or {\n" });
                     if let Global::Exchange(exchange) = self.global.node(choice) {
-                        self.message(choice, exchange, &branch)?;
+                        self.message(exchange, &branch)?;
                     }
                     steps.push(Step::Region(branch.next, stop));
                 }
@@ -229,7 +233,7 @@ impl<'a> Printer<'a> {
                     self.spend()?;
                     let name = self.names.get(&call.target).map_or("X", String::as_str);
                     let _ = write!(self.out, "continue {name}");
-                    let arguments = self.data.arguments(global, node, call)?;
+                    let arguments = self.data.arguments(call)?;
                     if !arguments.is_empty() {
                         let _ = write!(self.out, " [{}]", arguments.join(", "));
                     }
@@ -238,7 +242,7 @@ impl<'a> Printer<'a> {
                 }
                 Global::Exchange(exchange) => match &exchange.branches[..] {
                     [only] => {
-                        self.message(node, exchange, only)?;
+                        self.message(exchange, only)?;
                         node = only.next;
                         continue;
                     }
@@ -246,11 +250,9 @@ impl<'a> Printer<'a> {
                 },
                 Global::Rec(rec) => {
                     self.spend()?;
-                    // In nuScr nothing follows a recursion, and data are known inside theirs only.
-                    let is_left = self.form == Form::Scr && rec.parameters.is_empty();
-                    let in_force = |binder| self.names.contains_key(&binder);
-                    let exit = is_left.then(|| self.structure.exit(rec.body, stop, in_force)).flatten();
-                    let parameters = self.parameters(node, rec)?;
+                    // In nuScr nothing follows a recursion.
+                    let exit = if self.form == Form::Scr { self.exit(node, rec, stop) } else { None };
+                    let parameters = self.parameters(node, rec, exit.unwrap_or(stop))?;
                     let name = self.fresh(&rec.name);
                     let _ = writeln!(self.out, "rec {name}{parameters} {{");
                     self.names.insert(node, name);
@@ -262,6 +264,12 @@ impl<'a> Printer<'a> {
             break;
         }
         Ok(())
+    }
+
+    /// Where the recursion `node` can be left before `stop`.
+    fn exit(&self, node: NodeId, rec: &Rec, stop: Place) -> Option<Place> {
+        let may_leave = |place: Place| self.live.may_leave(&self.structure, node, place);
+        self.structure.exit(rec.body, stop, |binder| self.names.contains_key(&binder), may_leave)
     }
 
     fn choice(
@@ -279,7 +287,12 @@ impl<'a> Printer<'a> {
         // What only one branch leads to belongs to that branch.
         // In nuScr nothing follows a choice.
         let is_shared = going_on > 1 && self.form == Form::Scr;
-        let join = if is_shared { self.structure.after(node) } else { None };
+        let mut join = if is_shared { self.structure.after(node) } else { None };
+        while let Some(place) = join.filter(|place| *place != stop)
+            && !self.live.may_leave(&self.structure, node, place)
+        {
+            join = place.node().and_then(|place| self.structure.after(place));
+        }
         steps.extend(join.and_then(Place::node).map(|next| Step::Region(next, stop)));
         steps.push(Step::Close);
         let inner = join.unwrap_or(stop);
@@ -288,30 +301,27 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn message(&mut self, node: NodeId, exchange: &Exchange, branch: &Branch) -> Result<(), Inexpressible> {
+    fn message(&mut self, exchange: &Exchange, branch: &Branch) -> Result<(), Inexpressible> {
         self.spend()?;
         let vocabulary = self.global.vocabulary();
         let spec = vocabulary.spec(branch.message);
         let condition =
             if self.refined { refined::own(self.global, branch).flatten() } else { spec.assertion.clone() };
-        let condition =
-            condition.map(|condition| self.data.of_message(&condition, node, spec)).transpose()?;
+        let condition = condition.map(|condition| self.data.written(&condition));
         let (refinement, annotation) = self.refinement(spec, condition.as_deref())?;
         self.message_text(spec, refinement)?;
         let sender = word(vocabulary.role_name(exchange.sender), "role")?;
         let receiver = word(vocabulary.role_name(branch.receiver), "role")?;
         let _ = write!(self.out, " from {sender} to {receiver}");
         if let Some(timing) = spec.timing.as_ref().filter(|_| self.form == Form::Scr) {
-            if let Some(Within { since: Since::Label(label), .. }) = &timing.within {
-                word(label, "label")?;
-            }
-            for length in timing.lengths() {
-                if *self.data.of_message(length, node, spec)? != **length {
-                    return Err(Inexpressible::new(format!(
-                        "the time `{length}` reads data that need another name"
-                    )));
+            let mut timing = Timing::clone(timing);
+            if let Some(Within { length, since }) = &mut timing.within {
+                if let Since::Label(label) = since {
+                    word(label, "label")?;
                 }
+                *length = self.data.written(length);
             }
+            timing.after = timing.after.map(|after| self.data.written(&after));
             let _ = write!(self.out, " {timing}");
         }
         if let Some(assertion) = condition.as_ref().filter(|_| self.form == Form::Scr) {
@@ -379,28 +389,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The data of the recursion `node`, which are known from here on.
-    fn parameters(
-        &mut self,
-        node: NodeId,
-        rec: &referee_theory::global::Rec,
-    ) -> Result<String, Inexpressible> {
+    /// The data of the recursion `node`, which are known from here up to `end`.
+    fn parameters(&mut self, node: NodeId, rec: &Rec, end: Place) -> Result<String, Inexpressible> {
         if rec.parameters.is_empty() {
             return Ok(String::new());
         }
         let vocabulary = self.global.vocabulary();
-        let initial = rec.parameters.iter().map(|parameter| self.data.text(&parameter.initial, node));
+        let initial = rec.parameters.iter().map(|parameter| self.data.text(&parameter.initial));
         let initial = initial.collect::<Result<Vec<_>, _>>()?;
-        self.data.enter(node, rec);
-        let one = |(parameter, initial): (&referee_theory::global::Parameter, String)| {
+        self.data.enter(node, rec, &self.structure, end)?;
+        let one = |(parameter, initial): (&Parameter, String)| {
             let roles = parameter.roles.iter().map(|role| word(vocabulary.role_name(*role), "role"));
             let roles = roles.collect::<Result<Vec<_>, _>>()?.join(", ");
             let roles = if roles.is_empty() { roles } else { format!("<{roles}>") };
-            let name = word(self.data.name(&parameter.name), "variable")?;
+            let name = word(self.data.name(&parameter.name).unwrap_or(&parameter.name), "variable")?;
             let ty = payload_type(&parameter.ty, 0)?;
             let ty = match parameter.refinement.as_ref().filter(|_| self.refined) {
                 Some(refinement) => {
-                    format!("({name}: {ty}{{{}}})", self.data.refinement(refinement, node, rec)?)
+                    format!("({name}: {ty}{{{}}})", self.data.text(refinement)?)
                 }
                 None => ty,
             };

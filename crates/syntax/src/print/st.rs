@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use referee_theory::expr::written_name;
 use referee_theory::session::SessionBranch;
 use referee_theory::{Action, Vocabulary};
 
@@ -76,7 +77,7 @@ impl Notation for St<'_> {
         if let Some(update) = spec.updates.first() {
             return Err(Inexpressible::new(format!(
                 "it has no recursion data such as `{}`",
-                update.variable
+                written_name(&update.variable)
             )));
         }
         let label = checked(self.vocabulary.label_name(spec.label), "label")?;

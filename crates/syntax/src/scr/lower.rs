@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use referee_theory::expr::Expr;
+use referee_theory::expr::{Expr, written_name};
 use referee_theory::global::Parameter;
 use referee_theory::{Role, Type, Vocabulary};
 use rustc_hash::FxHashMap;
@@ -31,10 +31,12 @@ use crate::source::{Origins, Span};
 
 mod calls;
 mod message;
+mod scope;
 mod times;
 
 pub(super) use calls::{Lowered, Mark};
 use message::{Signatures, Types};
+pub(super) use scope::data;
 
 /// Protocols that have more steps than this when written out are refused.
 pub(super) const MAX_NODES: usize = 1 << 20;
@@ -281,7 +283,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Frame::Rec { node, name, data: (parameters, refinements), span } => {
                 let body = value.unwrap_or(RawId(0));
                 for parameter in &parameters {
-                    self.data_in_force.remove(&parameter.name);
+                    self.data_in_force.remove(written_name(&parameter.name));
                 }
                 let name_text = Arc::clone(&name.text);
                 self.nodes[node.index()] = Raw::Rec { name: name_text, parameters, refinements, body, span };
@@ -386,7 +388,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 None
             }
             StatementKind::Continue { name, arguments } => {
-                let arguments = arguments.iter().map(|argument| Arc::clone(&argument.expr)).collect();
+                let arguments = arguments.iter().map(|argument| self.in_scope(&argument.expr)).collect();
                 Some(self.jump(name, arguments, here.span).unwrap_or(next))
             }
             StatementKind::Do { protocol, arguments, roles } => {

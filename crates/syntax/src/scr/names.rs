@@ -88,6 +88,8 @@ pub(super) struct Names<'a> {
     pub(super) steps_left: usize,
     /// How many more names may be compared to find one that was meant.
     comparisons_left: usize,
+    /// What data of recursions are called, and whether fields are called so too.
+    pub(super) data: FxHashMap<Arc<str>, bool>,
     /// Unknown types that are like no known one.
     not_misspelt: FxHashSet<Arc<str>>,
 }
@@ -117,6 +119,7 @@ impl<'a> Names<'a> {
             },
             steps_left: MAX_STEPS,
             comparisons_left: MAX_COMPARISONS,
+            data: super::lower::data(modules),
             not_misspelt: FxHashSet::default(),
         };
         for (index, Linked { module, .. }) in modules.iter().enumerate() {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use referee_syntax::convert::{Subject, Target};
 use referee_syntax::{Analysis, Content, Document, Language, parse, print};
-use referee_theory::{Field, Machine, MachineBuilder, MessageSpec, Role, System, Transition, Vocabulary};
+use referee_theory::{
+    Field, Machine, MachineBuilder, MessageSpec, Role, System, Transition, Type, Vocabulary,
+};
 
 use crate::support::{errors, files, said};
 
@@ -175,6 +177,51 @@ fn there_and_back_is_the_identity_up_to_bisimulation() {
     assert!(tallies[0].tried > 200, "only {} protocols have projections", tallies[0].tried);
 }
 
+/// Every kind of field, alone and beside another: it comes back from `.gt` with its type, or is refused.
+#[test]
+fn fields_keep_their_types_or_are_refused() {
+    let kinds = [
+        "unit",
+        "int",
+        "float",
+        "bool",
+        "string",
+        "bytes",
+        "T",
+        "str",
+        "real",
+        "list<unit>",
+        "list<int>",
+        "list<list<T>>",
+        "(int, string)",
+        "{x: int}",
+    ];
+    let types = |document: &Document| -> Vec<Type> {
+        let Content::Global(protocols) = &document.content else { panic!("a global protocol") };
+        let global = protocols[0].global.as_ref().expect("a global type");
+        let (_, exchange) = global.exchanges().next().expect("the message");
+        let spec = global.vocabulary().spec(exchange.branches[0].message);
+        spec.fields.iter().map(|field| field.ty.clone()).collect()
+    };
+    let (mut kept, mut refused) = (0, 0);
+    for one in kinds {
+        for two in std::iter::once("").chain(kinds) {
+            let fields = if two.is_empty() { format!("x: {one}") } else { format!("x: {one}, y: {two}") };
+            let text = format!("type T; protocol P(role a, role b) {{ m({fields}) from a to b; }}");
+            let document = parse(&text, Language::Scr);
+            assert_eq!(errors(&document), [""; 0], "{text}");
+            match there(&document, Target::Gt, &text) {
+                Some(read) => {
+                    kept += 1;
+                    assert_eq!(types(&read), types(&document), "{text}");
+                }
+                None => refused += 1,
+            }
+        }
+    }
+    assert!(kept > 80 && refused > 40, "{kept} {refused}");
+}
+
 #[test]
 fn what_cannot_be_expressed_has_its_reason() {
     let reason = |text: &str, language: Language, target: Target| {
@@ -206,6 +253,11 @@ fn what_cannot_be_expressed_has_its_reason() {
     let data = "protocol P(role A, role B) { rec X [n<A, B>: int = 1] { m(x: int) from A to B where x == n; continue X [n + 1]; } }";
     assert_eq!(reason(data, Language::Scr, Target::St), "its recursion carries data");
     assert_eq!(reason(data, Language::Scr, Target::Gt), "its recursion carries data");
+    let constant = data.replace(" [n + 1]", "");
+    assert_eq!(reason(&constant, Language::Scr, Target::St), "its recursion carries data");
+    let unit = "protocol P(role A, role B) { m(x: unit) from A to B; }";
+    let said = "`m` has one field, of type `unit`, which is no field there";
+    assert_eq!(reason(unit, Language::Scr, Target::Gt), said);
     assert!(reason(untold, Language::Scr, Target::Kmc).starts_with("`C` has no projection"));
 }
 

@@ -253,6 +253,53 @@ fn an_empty_file_is_an_error() {
     assert_eq!(referee_syntax::scr::format("").ok().as_deref(), Some(""));
 }
 
+/// Data are known in the body of their recursion only: elsewhere their name means a field, or nothing.
+#[test]
+fn data_are_known_in_the_body_of_their_recursion_only() {
+    for (body, expected) in [
+        (
+            "choice at b { rec X [n<a, b>: int = 3] { In() from b to a; } } or { Out() from b to a where n > 1; }",
+            &["RF0302"][..],
+        ),
+        ("rec X [n<a, b>: int = 3] { In() from b to a; } Out() from b to a where n > 1;", &["RF0302"]),
+        (
+            "rec X [n<a, b>: int = 3] { In() from b to a; } rec Y [k<a, b>: int = n] { M() from a to b where k > 1; }",
+            &["RF0302"],
+        ),
+        ("rec X [n<a, b>: int = 3, k<a, b>: int = n] { M() from a to b where k > n; }", &["RF0302"]),
+        ("rec X [n<a, b>: int = 3] { In() from b to a; } Out() from b to a within n;", &["RF0302"]),
+        (
+            "rec X [n<a, b>: int = 3] { rec Y [k<a, b>: int = n] { M() from a to b where k > n; } Out() from b to a where n > 1; }",
+            &[],
+        ),
+        (
+            "M(n: int) from a to b; rec X [n<a, b>: int = n] { In() from b to a where n > 0; } Out() from b to a where n > 1;",
+            &[],
+        ),
+        // A field of the same type or of another one: it is another variable.
+        (
+            "M(n: string) from a to b; rec X [n<a, b>: int = 3] { In() from b to a where n > 0; } Out() from b to a where size(n) > 1;",
+            &[],
+        ),
+        (
+            "rec X [n<a, b>: int = 3] { In() from b to a where n > 0; } rec Y [n<a, b>: string = \"y\"] { On() from b to a where size(n) > 0; }",
+            &[],
+        ),
+        ("rec X [n<a, b>: int = 3] { In() from b to a; } M(n: int) from a to b where n > 1;", &[]),
+        (
+            "choice at b { rec X [y<a, b>: int = 0] { In() from b to a where y > 0; } } or { Out(y: int) from b to a where y > 1; }",
+            &[],
+        ),
+    ] {
+        assert_eq!(errors(&in_protocol(body)), expected, "{body}");
+    }
+    let text = in_protocol("rec X [n<a, b>: int = 3] { In() from b to a; } Out() from b to a where n > 1;");
+    let document = parse(&text, Language::Scr);
+    let unknown = document.diagnostics.iter().find(|found| found.code.id == "RF0302").expect("an error");
+    assert_eq!(&text[unknown.span.range()], "n");
+    assert_eq!(unknown.message, "no message before this binds `n`");
+}
+
 /// The first message of a branch, in a recursion that begins it, reads the recursion's data.
 #[test]
 fn a_branch_begins_with_data() {

@@ -65,9 +65,9 @@ protocol P(role a, role b, role c) {
       }
     } or {
       done() from b to c;
-      bye() from b to a;
     }
   }
+  bye() from b to a;
 }
 ";
     assert_eq!(check_text(text), text);
@@ -366,7 +366,7 @@ fn data_of_a_branch_that_begins_with_a_recursion_have_names_of_their_own() {
     }
 }
 
-/// What follows a loop with data is printed inside it, where a field called like the data would be something else.
+/// What follows a loop and never ends is printed inside it, where a field called like the data would be something else.
 #[test]
 fn data_of_a_loop_have_another_name_where_a_field_behind_it_has_theirs() {
     let text = "protocol P(role a, role b) {
@@ -403,6 +403,61 @@ fn data_of_a_loop_have_another_name_where_a_field_behind_it_has_theirs() {
 ";
     assert_eq!(in_scr(text), written);
     assert_eq!(in_scr(written), written);
+}
+
+/// What follows a loop with data is printed behind it, where a field may be called like the data.
+#[test]
+fn what_follows_a_loop_with_data_is_printed_behind_it() {
+    let text = "protocol P(role a, role b) {
+  rec X [n<a, b>: (n: int{n >= 0}) = 3] {
+    choice at a {
+      M(x: int) from a to b where x == n;
+      continue X [n - x];
+    } or {
+      Stop() from a to b where n == 1;
+    }
+  }
+  Behind(n: int) from a to b where n > 7;
+  Last(z: int) from a to b where z == n;
+}
+";
+    assert_eq!(in_scr(text), text);
+    // nuScr has nothing behind a loop: there the data have another name.
+    let Content::Global(protocols) = parse(text, Language::Scr).content else { panic!("{text}") };
+    let global = protocols[0].global.as_ref().expect("a global type");
+    let written = print::nuscr("P", global).expect("a text");
+    assert!(written.contains("rec X [n_2<a, b>: (n_2: int{n_2 >= 0}) = 3]"), "{written}");
+    assert!(written.contains("M(x: int{x = n_2}) from a to b;"), "{written}");
+    assert!(written.contains("Behind(n: int{n > 7}) from a to b;"), "{written}");
+}
+
+/// The last message of a branch that begins with a loop reads data that have one name before the branch is chosen and another behind it.
+#[test]
+fn no_name_is_captured() {
+    let text = "protocol P(role a, role b) {
+  choice at a {
+    No() from a to b;
+  } or {
+    rec X [y<a, b>: int = 3] {
+      Begin() from a to b;
+      choice at a {
+        Again(k: int) from a to b;
+        continue X [k];
+      } or {
+        Stop() from a to b;
+        Last(v: int) from b to a where v == y;
+      }
+    }
+  }
+}
+";
+    let written = in_scr(text);
+    for (count, said) in
+        [(1, "Last(v: int) from b to a where v == y;"), (1, "Last(v: int) from b to a where v == y_2;")]
+    {
+        assert_eq!(written.matches(said).count(), count, "{written}");
+    }
+    assert_eq!(in_scr(&written), written);
 }
 
 /// The only protocol of `text`, printed; what is printed has no mistake.

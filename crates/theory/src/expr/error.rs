@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Arity, Place};
+use super::{Arity, Place, written_name};
 use crate::payload::Type;
 
 /// One mistake in an expression.
@@ -224,7 +224,7 @@ impl std::error::Error for TypeError {}
 impl fmt::Display for TypeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownVariable { name, .. } => write!(f, "unknown variable `{name}`"),
+            Self::UnknownVariable { name, .. } => write!(f, "unknown variable `{}`", written_name(name)),
             Self::UnknownFunction { name, .. } => write!(f, "unknown function `{name}`"),
             Self::WrongArity { function, expected, found } => {
                 write!(f, "`{function}` takes {expected}, not {found}")

@@ -219,7 +219,9 @@ impl fmt::Display for EvalError {
             }
             EvalErrorKind::Conversion { function, value } => write!(f, "no `{function}` of `{value}`"),
             EvalErrorKind::External { name, reason } => write!(f, "`{name}` failed: {reason}"),
-            EvalErrorKind::Unbound { name } => write!(f, "variable `{name}` has no value"),
+            EvalErrorKind::Unbound { name } => {
+                write!(f, "variable `{}` has no value", super::written_name(name))
+            }
             EvalErrorKind::IllTyped { operation, found } => {
                 write!(f, "`{operation}` does not apply to {}", found.join(" and "))
             }

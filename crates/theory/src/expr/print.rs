@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Expr, Function, Literal, Node, Operator, UnaryOperator};
+use super::{Expr, Function, Literal, Node, Operator, UnaryOperator, written_name};
 
 /// How tightly a construct binds: CEL's precedence levels, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.node() {
             Node::Literal(literal) => literal.fmt(f),
-            Node::Variable(name) => write_name(f, name),
+            Node::Variable(name) => write_name(f, written_name(name)),
             Node::List(elements) => {
                 f.write_char('[')?;
                 write_joined(f, elements, ", ", Level::Conditional)?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use referee_theory::expr::Expr;
+use referee_theory::expr::{Expr, written_name};
 use referee_theory::session::{Session, SessionBranch, SessionType, TermId};
 use referee_theory::{MessageSpec, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,6 +22,8 @@ pub(super) type Values = Rc<FxHashMap<Arc<str>, Option<Arc<Expr>>>>;
 pub(super) struct Data {
     /// All variables, with their types.
     pub(super) types: BTreeMap<Arc<str>, Type>,
+    /// What those are called in the text that the protocol calls like a field.
+    names: FxHashMap<Arc<str>, Arc<str>>,
     /// By node, the variables whose values are read before they get new ones.
     live: Vec<BTreeSet<Arc<str>>>,
     /// What each recursion declares.
@@ -41,7 +43,18 @@ impl Data {
             types.extend(updates.map(|update| (Arc::clone(&update.variable), update.ty.clone())));
         }
         let live = if types.is_empty() { Vec::new() } else { live(session, &types) };
-        Self { types, live, declared: FxHashMap::default(), has_changed: false }
+        let names = names(session, &types);
+        Self { types, names, live, declared: FxHashMap::default(), has_changed: false }
+    }
+
+    /// What `variable` is called in the text.
+    pub(super) fn name<'a>(&'a self, variable: &'a str) -> &'a str {
+        self.names.get(variable).map_or(variable, |name| name)
+    }
+
+    /// `expr` with the names of the text.
+    pub(super) fn written(&self, expr: &Expr) -> Expr {
+        expr.renamed(&|name| self.names.get(name).cloned())
     }
 
     /// The values with which `session` begins.
@@ -121,8 +134,7 @@ pub(super) fn put_in(expr: &Expr, spec: &MessageSpec, values: &Values) -> Result
         let Some(value) = values.get(name).filter(|_| !is_field(name)) else { continue };
         let is_captured = |value: &Arc<Expr>| value.free_variables().iter().any(|used| is_field(used));
         if value.as_ref().is_none_or(is_captured) {
-            let reason = format!("what `{name}` was computed from has got another value meanwhile");
-            return Err(Inexpressible::new(reason));
+            return Err(computed_from_another(name));
         }
     }
     let known = |name: &Arc<str>| {
@@ -132,12 +144,37 @@ pub(super) fn put_in(expr: &Expr, spec: &MessageSpec, values: &Values) -> Result
     expr.substitute(&known).map_err(|_| Inexpressible::new("the values of its data are nested too deep"))
 }
 
+/// The value of `variable` cannot be said here.
+pub(super) fn computed_from_another(variable: &str) -> Inexpressible {
+    let variable = written_name(variable);
+    Inexpressible::new(format!("what `{variable}` was computed from has got another value meanwhile"))
+}
+
 /// The branches of all nodes.
 fn branches(session: &SessionType) -> impl Iterator<Item = &SessionBranch> {
     nodes(session).flat_map(|(_, node)| match node {
         Session::Choice(branches) => &branches[..],
         _ => &[],
     })
+}
+
+/// Names for the data that are set apart from fields.
+fn names(session: &SessionType, types: &BTreeMap<Arc<str>, Type>) -> FxHashMap<Arc<str>, Arc<str>> {
+    let specs = branches(session).map(|branch| session.vocabulary().spec(branch.message));
+    let mut taken: FxHashSet<Arc<str>> = types.keys().cloned().collect();
+    taken.extend(specs.flat_map(|spec| spec.fields.iter().filter_map(|field| field.name.clone())));
+    let mut names = FxHashMap::default();
+    for variable in types.keys().filter(|variable| written_name(variable) != &***variable) {
+        let wanted = written_name(variable);
+        let mut name: Arc<str> = wanted.into();
+        let mut number = 2_usize;
+        while !taken.insert(Arc::clone(&name)) {
+            name = format!("{wanted}_{number}").into();
+            number += 1;
+        }
+        names.insert(Arc::clone(variable), name);
+    }
+    names
 }
 
 fn nodes(session: &SessionType) -> impl Iterator<Item = (TermId, &Session)> {

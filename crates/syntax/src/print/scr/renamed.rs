@@ -1,60 +1,93 @@
-//! Names for the data of recursions. In a protocol data of one name may be in force within others: a choice with a branch that begins
-//! with a recursion has read its first message already. In a text each name means one, so the inner ones get names of their own.
+//! Names for the data of recursions. What is data of one name in a protocol may be data of recursions inside one another in a text, or
+//! called like a field that the text has inside the recursion: then they get names of their own.
 
 use std::sync::Arc;
 
-use referee_theory::expr::{Expr, Node};
-use referee_theory::global::{Call, Rec};
-use referee_theory::{Global, GlobalType, MessageSpec, NodeId};
+use referee_theory::expr::{Expr, written_name};
+use referee_theory::global::{Call, Parameter, Rec};
+use referee_theory::{Global, GlobalType, NodeId};
 use rustc_hash::FxHashSet;
 
 use super::data;
-use super::meanings::Meanings;
+use super::live::region;
+use super::structure::{Place, Structure};
 use crate::print::Inexpressible;
 
 /// The data in force at some place of the text being written.
-pub(super) struct Data {
-    /// Whose they are, what they are called in the protocol and in the text; the innermost last.
+pub(super) struct Data<'a> {
+    global: &'a GlobalType,
+    /// Whose they are, the variables, and what they are called in the text; the innermost last.
     in_force: Vec<(NodeId, Arc<str>, Arc<str>)>,
+    /// What fields are called.
+    fields: FxHashSet<Arc<str>>,
     /// Names that mean something else.
     taken: FxHashSet<Arc<str>>,
-    meanings: Meanings,
 }
 
-impl Data {
-    pub(super) fn of(global: &GlobalType) -> Self {
-        let vocabulary = global.vocabulary();
-        let specs = vocabulary.messages().map(|message| vocabulary.spec(message));
-        let fields = specs.flat_map(|spec| spec.fields.iter().filter_map(|field| field.name.clone()));
-        let mut taken: FxHashSet<Arc<str>> = fields.collect();
+impl<'a> Data<'a> {
+    pub(super) fn of(global: &'a GlobalType) -> Self {
+        let mut taken: FxHashSet<Arc<str>> = FxHashSet::default();
         for (_, node) in global.nodes() {
             if let Global::Rec(rec) = node {
-                taken.extend(rec.parameters.iter().map(|parameter| Arc::clone(&parameter.name)));
+                taken.extend(rec.parameters.iter().map(|parameter| written_name(&parameter.name).into()));
             }
         }
-        Self { in_force: Vec::new(), taken, meanings: Meanings::of(global) }
+        let mut fields: FxHashSet<Arc<str>> = FxHashSet::default();
+        if !taken.is_empty() {
+            let vocabulary = global.vocabulary();
+            let specs = vocabulary.messages().map(|message| vocabulary.spec(message));
+            fields.extend(specs.flat_map(|spec| spec.fields.iter().filter_map(|field| field.name.clone())));
+            taken.extend(fields.iter().cloned());
+        }
+        Self { global, in_force: Vec::new(), fields, taken }
     }
 
-    /// The recursion `node` begins.
-    pub(super) fn enter(&mut self, node: NodeId, rec: &Rec) {
-        for parameter in &rec.parameters {
-            let is_known = self.in_force.iter().any(|(_, name, _)| *name == parameter.name);
-            let written = if is_known || self.meanings.is_shared(&parameter.name) {
-                self.fresh(&parameter.name)
-            } else {
-                Arc::clone(&parameter.name)
-            };
-            self.in_force.push((node, Arc::clone(&parameter.name), written));
+    /// The recursion `node` begins, and reaches up to `end`.
+    pub(super) fn enter(
+        &mut self,
+        node: NodeId,
+        rec: &Rec,
+        structure: &Structure,
+        end: Place,
+    ) -> Result<(), Inexpressible> {
+        for Parameter { name, .. } in &rec.parameters {
+            if self.fields.contains(name) {
+                return Err(Inexpressible::new(format!("`{name}` is both a field and data of a recursion")));
+            }
+            let wanted = written_name(name);
+            let is_known = self.in_force.iter().any(|(_, _, written)| **written == *wanted)
+                || self.fields.contains(wanted) && self.is_field_in(wanted, rec, structure, end);
+            let written = if is_known { self.fresh(wanted) } else { wanted.into() };
+            self.in_force.push((node, Arc::clone(name), written));
         }
+        Ok(())
+    }
+
+    /// Whether `name` is a field somewhere inside the recursion `rec`, which reaches up to `end`.
+    fn is_field_in(&self, name: &str, rec: &Rec, structure: &Structure, end: Place) -> bool {
+        let is_read = |expr: &Arc<Expr>| expr.free_variables().iter().any(|used| ***used == *name);
+        region(self.global, structure, rec.body, end).into_iter().any(|node| match self.global.node(node) {
+            Global::Exchange(exchange) => exchange.branches.iter().any(|branch| {
+                let spec = self.global.vocabulary().spec(branch.message);
+                spec.fields.iter().any(|field| field.name.as_deref() == Some(name))
+                    || spec.assertion.iter().any(is_read)
+                    || spec.timing.iter().flat_map(|timing| timing.lengths()).any(is_read)
+            }),
+            Global::Rec(rec) => rec
+                .parameters
+                .iter()
+                .any(|parameter| is_read(&parameter.initial) || parameter.refinement.iter().any(is_read)),
+            Global::Call(call) => call.arguments.iter().any(is_read),
+            Global::End | Global::Par(_) | Global::Join(_) => false,
+        }) || rec.parameters.iter().any(|parameter| parameter.refinement.as_ref().is_some_and(is_read))
     }
 
     /// The recursion `node` ends.
     pub(super) fn leave(&mut self, node: NodeId) {
-        let ended = |(_, _, written): &(NodeId, Arc<str>, Arc<str>)| Arc::clone(written);
-        while let Some(last) = self.in_force.pop_if(|(of, ..)| *of == node) {
+        while let Some((_, variable, written)) = self.in_force.pop_if(|(of, ..)| *of == node) {
             // Others may be called so behind it.
-            if last.1 != last.2 {
-                self.taken.remove(&ended(&last));
+            if *written != *written_name(&variable) {
+                self.taken.remove(&written);
             }
         }
     }
@@ -70,82 +103,44 @@ impl Data {
         }
     }
 
-    /// What the variable `name` is called here.
-    pub(super) fn name<'a>(&'a self, name: &'a str) -> &'a str {
-        let found = self.in_force.iter().rev().find(|(_, original, _)| **original == *name);
-        found.map_or(name, |(_, _, written)| written)
+    /// What `variable` is called here, if it is data in force.
+    pub(super) fn name(&self, variable: &str) -> Option<&Arc<str>> {
+        let found = self.in_force.iter().rev().find(|(_, known, _)| **known == *variable);
+        found.map(|(_, _, written)| written)
     }
 
-    /// `expr`, which stands at `node`, with the names of the text. What `hides` says is called as it is.
-    fn written(
-        &self,
-        expr: &Arc<Expr>,
-        node: NodeId,
-        hides: &dyn Fn(&str) -> bool,
-    ) -> Result<Arc<Expr>, Inexpressible> {
+    /// `expr` with the names of the text.
+    pub(super) fn written(&self, expr: &Arc<Expr>) -> Arc<Expr> {
+        let other = |name: &Arc<str>| self.name(name).filter(|written| *written != name).cloned();
         if self.in_force.iter().all(|(_, name, written)| name == written) {
-            return Ok(Arc::clone(expr));
+            return Arc::clone(expr);
         }
-        let other = |name: &str| {
-            let written = self.name(name);
-            let is_data = written != name && !hides(name) && !self.meanings.is_field(name, node);
-            is_data.then(|| Expr::new(Node::Variable(written.into()), expr.place()).ok()).flatten()
-        };
-        expr.substitute(&|name| other(name)).map(Arc::new).map_err(|_| Inexpressible::too_large())
+        Arc::new(expr.renamed(&other))
     }
 
-    /// `expr`, which belongs to the message `spec` at `node`, with the names of the text.
-    pub(super) fn of_message(
-        &self,
-        expr: &Arc<Expr>,
-        node: NodeId,
-        spec: &MessageSpec,
-    ) -> Result<Arc<Expr>, Inexpressible> {
-        let is_own = |name: &str| spec.fields.iter().any(|field| field.name.as_deref() == Some(name));
-        self.written(expr, node, &is_own)
-    }
-
-    /// `expr`, which is computed at `node`, as nuScr writes it.
-    pub(super) fn text(&self, expr: &Arc<Expr>, node: NodeId) -> Result<String, Inexpressible> {
-        data::text(&*self.written(expr, node, &|_| false)?)
-    }
-
-    /// A refinement of the data of the recursion `node`, which are in force, as nuScr writes it.
-    pub(super) fn refinement(
-        &self,
-        refinement: &Arc<Expr>,
-        node: NodeId,
-        rec: &Rec,
-    ) -> Result<String, Inexpressible> {
-        let own = |name: &str| rec.parameters.iter().any(|parameter| *parameter.name == *name);
-        let renamed = refinement.substitute(&|name| {
-            let written = self.name(name);
-            let is_data = written != &**name && (own(name) || !self.meanings.is_field(name, node));
-            is_data.then(|| Expr::new(Node::Variable(written.into()), refinement.place()).ok()).flatten()
-        });
-        data::text(&renamed.map_err(|_| Inexpressible::too_large())?)
+    /// `expr` as nuScr writes it.
+    pub(super) fn text(&self, expr: &Arc<Expr>) -> Result<String, Inexpressible> {
+        data::text(&self.written(expr))
     }
 
     /// The new values that `call` gives the data of its recursion: nothing where they stay as they are.
-    pub(super) fn arguments(
-        &self,
-        global: &GlobalType,
-        node: NodeId,
-        call: &Call,
-    ) -> Result<Vec<String>, Inexpressible> {
-        let Global::Rec(rec) = global.node(call.target) else { return Ok(Vec::new()) };
+    pub(super) fn arguments(&self, call: &Call) -> Result<Vec<String>, Inexpressible> {
+        let Global::Rec(rec) = self.global.node(call.target) else { return Ok(Vec::new()) };
         if !call.arguments.is_empty() {
-            return call.arguments.iter().map(|argument| self.text(argument, node)).collect();
+            return call.arguments.iter().map(|argument| self.text(argument)).collect();
         }
-        let names = || rec.parameters.iter().map(|parameter| &*parameter.name);
         let own = |name: &str| {
             let mut found = self.in_force.iter();
-            found.find(|(of, original, _)| *of == call.target && **original == *name)
+            found.find(|(of, variable, _)| *of == call.target && **variable == *name)
         };
-        let is_hidden = |name: &str| own(name).is_some_and(|(_, _, written)| **written != *self.name(name));
-        // What is called alike is one variable: it stays what it was last.
-        if names().any(is_hidden) {
-            return Ok(names().map(|name| self.name(name).to_owned()).collect());
+        // What is one variable stays what it was last, in whichever recursion.
+        let names: Vec<&Arc<str>> =
+            rec.parameters.iter().filter_map(|parameter| self.name(&parameter.name)).collect();
+        let is_hidden = |(parameter, name): (&Parameter, &&Arc<str>)| {
+            own(&parameter.name).is_some_and(|(_, _, written)| written != *name)
+        };
+        if rec.parameters.iter().zip(&names).any(is_hidden) {
+            return Ok(names.into_iter().map(|name| name.to_string()).collect());
         }
         Ok(Vec::new())
     }

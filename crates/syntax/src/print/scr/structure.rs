@@ -85,15 +85,21 @@ impl Structure {
     }
 
     /// Where a recursion with this `body` can be left before `stop`: the first place that all ways pass and
-    /// from where only definitions `in_force` around the recursion are called.
-    pub(super) fn exit(&self, body: NodeId, stop: Place, in_force: impl Fn(NodeId) -> bool) -> Option<Place> {
+    /// from where only definitions `in_force` around the recursion are called, if it `may_leave` there.
+    pub(super) fn exit(
+        &self,
+        body: NodeId,
+        stop: Place,
+        in_force: impl Fn(NodeId) -> bool,
+        may_leave: impl Fn(Place) -> bool,
+    ) -> Option<Place> {
         let mut place = self.place(body);
         if place != stop {
             place = self.after(body)?;
         }
         while place != stop {
             let node = place.node()?;
-            if self.free[node.index()].iter().all(|definition| in_force(*definition)) {
+            if self.free[node.index()].iter().all(|definition| in_force(*definition)) && may_leave(place) {
                 return Some(place);
             }
             place = self.after(node)?;

@@ -71,7 +71,7 @@ impl Lowering<'_, '_> {
         }
         conditions.extend(statement.condition.clone());
         conditions.extend(statement.annotation.clone());
-        let assertion = self.all_of(&conditions);
+        let assertion = self.all_of(&conditions).map(|condition| self.in_scope(&condition));
         let label = self.vocabulary.add_shared_label(declared.as_ref().unwrap_or(&syntax.label.text));
         let fields = if fields.is_empty() { Arc::default() } else { fields.into() };
         let mut spec = MessageSpec::new(label, fields, assertion);
@@ -145,7 +145,10 @@ impl Lowering<'_, '_> {
     pub(super) fn parameters(&mut self, parameters: &[RecParameter]) -> super::Data {
         let types = self.instance.types.clone();
         let (mut lowered, mut refinements) = super::Data::default();
-        for parameter in parameters {
+        // The first values are computed outside.
+        let initial: Vec<Arc<Expr>> =
+            parameters.iter().map(|parameter| self.in_scope(&parameter.initial.expr)).collect();
+        for (parameter, initial) in parameters.iter().zip(initial) {
             let name = &parameter.name;
             if let Some(declared) = self.data_in_force.insert(Arc::clone(&name.text), name.span) {
                 self.diagnostics.push(hidden_data(name.span, declared, &name.text));
@@ -157,14 +160,18 @@ impl Lowering<'_, '_> {
             let refinement = parameter.refinement.as_ref().and_then(|refinement| {
                 let alias = parameter.alias.as_ref().map_or(&name.text, |alias| &alias.text);
                 let renamed = |used: &Arc<str>| (used == alias).then(|| Expr::variable(&name.text));
-                refinement.expr.substitute(&renamed).ok().map(Arc::new)
+                refinement
+                    .expr
+                    .substitute(&renamed)
+                    .ok()
+                    .map(|refinement| self.in_scope(&Arc::new(refinement)))
             });
             refinements.extend(refinement.clone());
             lowered.push(Parameter {
-                name: Arc::clone(&name.text),
+                name: self.name_in_scope(&name.text).unwrap_or_else(|| Arc::clone(&name.text)),
                 roles,
                 ty: self.names.ty(&parameter.ty, &types, self.module()),
-                initial: Arc::clone(&parameter.initial.expr),
+                initial,
                 refinement,
                 origin: self.origins.add(name.span),
             });

@@ -10,7 +10,7 @@ use crate::scr::ast::{SinceSyntax, Statement, StatementKind, TimesSyntax, Within
 
 impl Lowering<'_, '_> {
     pub(super) fn timing(&self, times: &TimesSyntax) -> Timing {
-        let after = times.after.as_ref().map(|after| Arc::clone(&after.expr));
+        let after = times.after.as_ref().map(|after| self.in_scope(&after.expr));
         Timing { after, within: times.within.as_ref().map(|within| self.within(within)) }
     }
 
@@ -24,7 +24,7 @@ impl Lowering<'_, '_> {
                 Since::Label(Arc::clone(given.map_or(&name.text, super::message::Given::label)))
             }
         };
-        Within { length: Arc::clone(&within.length.expr), since }
+        Within { length: self.in_scope(&within.length.expr), since }
     }
 
     /// `message` with the deadline of the choice that it begins a branch of, unless it has its own.
