@@ -65,6 +65,8 @@ const DIAGNOSED: &[(&str, &[&str])] = &[
     ("rule r: call a(x: v) when (v > 1) at most 3 times in 1m in the same session", &[]),
     ("rule r: call a(x: v) at most once for each w", &["RF0806"]),
     ("rule r: call a(x: v) or call b at most once for each v", &["RF0812"]),
+    ("rule r: call a at most 1 time", &[]),
+    ("rule r: call a at most 1 times", &[]),
     ("rule r: call a at most 0 times", &["RF0814"]),
     ("rule r: call a at most 51 times", &["RF0814"]),
     ("rule r: call a at most 9999999999999999999999 times in 1m", &["RF0814"]),
