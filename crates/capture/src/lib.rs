@@ -17,7 +17,6 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ahash::RandomState;
 use referee_session::TwoPartyRules;
 use referee_wire::Sender;
 
@@ -107,7 +106,7 @@ pub type Give<'g> = dyn FnMut(u64, &str) + 'g;
 pub struct Capture {
     rules: CaptureRules,
     reader: PacketReader,
-    connections: HashMap<(SocketAddr, SocketAddr), Followed, RandomState>,
+    connections: HashMap<(SocketAddr, SocketAddr), Followed>,
     /// Connections that are over, the oldest first: packets of them may still come.
     over: VecDeque<(SocketAddr, SocketAddr)>,
     /// How many bytes all connections hold.
